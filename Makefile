@@ -1,0 +1,56 @@
+# Everything runs in a virtual environment that is made when it is missing and
+# brought up to date when pyproject.toml changes. Try another Python beside it with
+#   make test PYTHON=python3.13 VENV=.venv-3.13
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= 2
+ARGS ?=
+
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help run test check format bench docs clean
+
+help: ## Say what the targets are
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@echo 'Options: PYTHON=python3.13  VENV=.venv-3.13  WORKERS=2  ARGS="-k name" (run, test)'
+
+# The version is part of the installed metadata, hence the second prerequisite.
+$(READY): pyproject.toml src/cayleyklein/_version.py
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo 'cayleyklein needs Python 3.11 or newer, which "$(PYTHON)" is not: name one, as in make test PYTHON=python3.12.' >&2; \
+	  exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,plot]"
+	@touch $@
+
+run: $(READY) ## Run the command, python -m cayleyklein
+	$(BIN)/python -m cayleyklein $(ARGS)
+
+# One BLAS thread per worker: the workers already fill the cores.
+test: $(READY) ## Run the tests and the examples in docstrings
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+check: $(READY) ## Lint, format check, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(READY) ## Rewrite the code in the house format
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## Run every benchmark in turn
+	@set -e; for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python "$$bench"; done
+
+# A fresh environment each time: a warning in an unchanged page must not go unseen.
+docs: $(READY) ## Build the documentation into docs/_build/html
+	$(BIN)/python -m sphinx -E -W --keep-going --quiet -d docs/_build/doctrees -b html docs docs/_build/html
+	@echo 'Open docs/_build/html/index.html'
+
+clean: ## Remove caches and built files, but not the virtual environment
+	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +

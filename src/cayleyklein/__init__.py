@@ -1,0 +1,29 @@
+"""Curved metric learning: elliptic, flat and hyperbolic Mahalanobis distances.
+
+Names are loaded on first use, so that ``import cayleyklein`` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from cayleyklein._version import __version__
+
+if TYPE_CHECKING:
+    from cayleyklein import exceptions, geometry, metrics
+    from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+__all__ = ["CurvedMetric", "MixedMetric", "__version__", "exceptions", "geometry", "metrics"]
+
+_HOME = {"CurvedMetric": "metrics", "MixedMetric": "metrics"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"cayleyklein.{_HOME[name]}"), name)
+    if name in __all__:
+        return import_module(f"cayleyklein.{name}")
+    raise AttributeError(f"module 'cayleyklein' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

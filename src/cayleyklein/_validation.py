@@ -1,0 +1,170 @@
+"""What every public entrance checks, in one place.
+
+Arrays are computed with in float64; float32 input is remembered so that the
+answer can be returned in float32.
+"""
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+
+__all__ = [
+    "as_choice",
+    "as_finite_array",
+    "as_points",
+    "as_real",
+    "as_symmetric",
+    "at_index",
+    "broadcast_points",
+    "float_dtype",
+    "list_indices",
+    "require",
+]
+
+FloatArray = NDArray[np.floating[Any]]
+
+SYMMETRY_TOLERANCE = 1e-10
+"""Largest |A - Aᵀ| / |A| still taken for rounding; the matrix is then symmetrised."""
+
+
+def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    """Return float32 if every array is float32 (or float16), and float64 otherwise."""
+    dtypes = [np.asarray(a).dtype for a in arrays if np.ndim(a) > 0]
+    if dtypes and all(t.kind == "f" and t.itemsize <= 4 for t in dtypes):
+        return np.dtype(np.float32)
+    return np.dtype(np.float64)
+
+
+def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
+    """Write indices (n,) or (n, ndim) for an error message, at most a few of them."""
+    rows = [
+        int(i) if np.ndim(i) == 0 else tuple(int(j) for j in i) if len(i) > 1 else int(i[0])
+        for i in indices[:most]
+    ]
+    more = f" and {len(indices) - most} more" if len(indices) > most else ""
+    return ", ".join(map(str, rows)) + more
+
+
+def at_index(bad: NDArray[np.bool_] | np.bool_) -> str:
+    """Write " at index …" for the True entries of a mask, or nothing for a single item."""
+    return f" at index {list_indices(np.argwhere(bad))}" if np.ndim(bad) else ""
+
+
+def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
+    """Broadcast named arrays against each other, or say whose shapes disagree."""
+    try:
+        return np.broadcast_arrays(*points.values())
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {array.shape}" for name, array in points.items())
+        raise InvalidInputError(f"Shapes that do not broadcast together: {shapes}.") from error
+
+
+def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert to a float64 array with every entry finite, or say which are not."""
+    if hasattr(values, "toarray"):
+        raise InvalidInputError(
+            f"{name} is a sparse matrix; pass a dense array ({name}.toarray())."
+        )
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        raise InvalidInputError(
+            f"{name} is a masked array with masked entries; fill or drop them first."
+        )
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise InvalidInputError(
+            f"{name} is not a rectangular array of numbers: {error}."
+        ) from error
+    if array.dtype.kind == "O":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"{name} holds values that are no numbers: {error}.") from error
+    if array.dtype.kind not in "fiub":
+        raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
+    array = array.astype(np.float64, copy=False)
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))
+        where = f" at index {list_indices(bad)}" if array.ndim else ""
+        raise InvalidInputError(f"{name} has NaN or infinite entries{where}.")
+    return array
+
+
+def as_real(value: Any, name: str) -> float:
+    """Convert to one finite float."""
+    array = as_finite_array(value, name)
+    if array.ndim:
+        raise InvalidInputError(
+            f"{name} must be a single number; got an array of shape {array.shape}."
+        )
+    return float(array)
+
+
+def as_points(
+    values: ArrayLike, name: str, n_features: int | None = None, *, ndim: int | None = None
+) -> NDArray[np.float64]:
+    """Convert to a float64 array of points, coordinates along the last axis.
+
+    Parameters
+    ----------
+    values : array-like of shape (..., d)
+    name : str
+        How the error message calls the argument.
+    n_features : int, optional
+        The d that is expected.
+    ndim : int, optional
+        The number of axes that is expected; any number ≥ 1 when None.
+    """
+    points = as_finite_array(values, name)
+    if points.ndim == 0 or (ndim is not None and points.ndim != ndim):
+        expected = "at least one axis" if ndim is None else f"{ndim} axes"
+        raise InvalidInputError(
+            f"{name} must have {expected}, coordinates along the last; got shape {points.shape}."
+        )
+    if points.size == 0:
+        raise InvalidInputError(f"{name} is empty: its shape is {points.shape}.")
+    if n_features is not None and points.shape[-1] != n_features:
+        raise InvalidInputError(
+            f"{name} has {points.shape[-1]} coordinates per point, but {n_features} are expected."
+        )
+    return points
+
+
+def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert to a float64 square matrix, symmetric to rounding, and symmetrise it."""
+    matrix = as_finite_array(values, name)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        raise InvalidInputError(f"{name} must be a square matrix; got shape {matrix.shape}.")
+    asymmetry = np.abs(matrix - matrix.T)
+    worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
+    if asymmetry[worst] > SYMMETRY_TOLERANCE * np.abs(matrix).max():
+        i, j = (int(k) for k in worst)
+        raise InvalidInputError(
+            f"{name} must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
+            f"{matrix[i, j]:g} and {matrix[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
+        )
+    return matrix / 2 + matrix.T / 2
+
+
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Check that a string parameter is one of its choices."""
+    if value not in choices:
+        allowed = ", ".join(repr(c) for c in choices)
+        raise InvalidInputError(f"Got {name}={value!r}, but expected one of {allowed}.")
+    return str(value)
+
+
+def require(module: str, extra: str) -> ModuleType:
+    """Import an optional dependency, or say which extra installs it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingExtraError(
+            f'{package} is not installed; pip install "cayleyklein[{extra}]" adds it.'
+        ) from error

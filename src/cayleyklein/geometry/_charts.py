@@ -1,0 +1,173 @@
+"""Charts of the curved spaces, each with its inverse.
+
+A chart starts from canonical coordinates w = √|K| L(x - μ), where the domain is the
+unit ball (hyperbolic) or all of space (elliptic), and geodesics are straight:
+
+====================  ======  ==================================================
+chart                 K       what it is
+====================  ======  ==================================================
+``"klein"``           any     w itself: Beltrami-Klein, gnomonic, or Cartesian
+``"hyperboloid"``     < 0     (w, 1)/√(1-‖w‖²), ⟨X, X⟩ = -1 in Minkowski space
+``"sphere"``          > 0     (w, 1)/√(1+‖w‖²), the unit hemisphere (paper, fig. 3a)
+``"conformal"``       any     w/(1+√(1±‖w‖²)): Poincaré ball, or stereographic
+``"half_space"``      < 0     upper half-space, height last
+``"hemisphere"``      < 0     (w, √(1-‖w‖²)), right above the Klein ball
+====================  ======  ==================================================
+
+In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (w/2) exist.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_choice, as_points, at_index, float_dtype
+from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
+
+__all__ = ["CHARTS", "from_chart", "to_chart"]
+
+Array = NDArray[np.float64]
+
+
+def _sqnorm(w: Array) -> Array:
+    return np.asarray(np.einsum("...i,...i", w, w))
+
+
+def _sigma(w: Array, sign: int) -> Array:
+    """Return √(1 + sign ‖w‖²); factored for the hyperbolic case, where it cancels."""
+    if sign >= 0:
+        return np.asarray(np.sqrt(1 + sign * _sqnorm(w)))
+    r = np.sqrt(_sqnorm(w))
+    return np.asarray(np.sqrt((1 - r) * (1 + r)))
+
+
+def _append(w: Array, last: Array) -> Array:
+    return np.concatenate([w, last[..., None]], axis=-1)
+
+
+def _embed(w: Array, sign: int) -> Array:
+    sigma = _sigma(w, sign)[..., None]
+    return _append(w / sigma, 1 / sigma[..., 0])
+
+
+def _project(X: Array, sign: int) -> Array:
+    return X[..., :-1] / X[..., -1:]
+
+
+def _conformal(w: Array, sign: int) -> Array:
+    return w / (1 + _sigma(w, sign)[..., None])
+
+
+def _from_conformal(y: Array, sign: int) -> Array:
+    return 2 * y / (1 - sign * _sqnorm(y)[..., None])
+
+
+def _half_space(w: Array, sign: int) -> Array:
+    depth = 1 - w[..., -1:]
+    return _append(w[..., :-1] / depth, _sigma(w, sign) / depth[..., 0])
+
+
+def _from_half_space(y: Array, sign: int) -> Array:
+    sqnorm = _sqnorm(y)[..., None]
+    return np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
+
+
+def _hemisphere(w: Array, sign: int) -> Array:
+    return _append(w, _sigma(w, sign))
+
+
+def _from_hemisphere(X: Array, sign: int) -> Array:
+    return X[..., :-1]
+
+
+Map = Callable[[Array, int], Array]
+
+CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
+    "klein": (lambda w, sign: w, lambda w, sign: w, (-1, 0, 1)),
+    "conformal": (_conformal, _from_conformal, (-1, 0, 1)),
+    "sphere": (_embed, _project, (1,)),
+    "hyperboloid": (_embed, _project, (-1,)),
+    "half_space": (_half_space, _from_half_space, (-1,)),
+    "hemisphere": (_hemisphere, _from_hemisphere, (-1,)),
+}
+"""Name → (map from Klein, inverse, the signs of K it exists for)."""
+
+EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
+
+MEMBERSHIP_TOLERANCE = 1e-6
+"""How far ⟨X, X⟩ of a given point may be from ±1, relative to ‖X‖², before it is refused."""
+
+
+def _find(chart: str, sign: int) -> tuple[Map, Map]:
+    as_choice(chart, "chart", tuple(CHARTS))
+    forward, backward, signs = CHARTS[chart]
+    if sign not in signs:
+        kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]
+        there = ", ".join(repr(name) for name, entry in CHARTS.items() if sign in entry[2])
+        raise NotRepresentableError(f"A {kind} space has no {chart!r} chart; it has {there}.")
+    return forward, backward
+
+
+def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+    """Map canonical (Klein) coordinates to a chart.
+
+    Parameters
+    ----------
+    w : array-like of shape (..., d)
+        √|K| L(x - μ); inside the unit ball when ``sign`` is -1.
+    chart : str
+        A key of `CHARTS`.
+    sign : {-1, 0, 1}
+        Sign of the curvature.
+
+    Examples
+    --------
+    >>> to_chart([0.8, 0.0], "conformal", -1)  # Poincaré
+    array([0.5, 0. ])
+    >>> to_chart([0.0, 0.0], "half_space", -1)
+    array([0., 1.])
+    >>> to_chart([0.0], "sphere", 1)  # the pole
+    array([0., 1.])
+    """
+    forward, _ = _find(chart, sign)
+    dtype = float_dtype(w)
+    w = as_points(w, "w")
+    if sign < 0:
+        _refuse(_sqnorm(w) >= 1, "w", "‖w‖ < 1")
+    return forward(w, sign).astype(dtype, copy=False)
+
+
+def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+    """Map a chart's coordinates back to canonical (Klein) ones.
+
+    Examples
+    --------
+    >>> from_chart([0.5, 0.0], "conformal", -1)
+    array([0.8, 0. ])
+    >>> from_chart([0.0, 1.0], "half_space", -1)
+    array([0., 0.])
+    """
+    _, backward = _find(chart, sign)
+    dtype = float_dtype(y)
+    y = as_points(y, "y")
+    last, sqnorm = y[..., -1], _sqnorm(y)
+    if chart in ("klein", "conformal") and sign < 0:
+        _refuse(sqnorm >= 1, "y", "‖y‖ < 1")
+    elif chart == "half_space":
+        _refuse(last <= 0, "y", "a last coordinate > 0")
+    elif chart in EMBEDDED:
+        inner = sqnorm if chart != "hyperboloid" else 2 * last**2 - sqnorm
+        off = np.abs(inner - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
+        _refuse(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
+    elif sign > 0 and chart == "conformal":
+        _refuse(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
+    return backward(y, sign).astype(dtype, copy=False)
+
+
+def _refuse(bad: NDArray[np.bool_], name: str, expected: str) -> None:
+    if bad.any():
+        raise OutsideDomainError(
+            f"{name}{at_index(bad)} lies outside the chart: expected {expected}."
+        )

@@ -1,0 +1,63 @@
+"""What the library asks of a convex body, and the checks its bodies share."""
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points, at_index, broadcast_points
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+
+__all__ = ["ConvexBody", "as_rays", "check_inside"]
+
+Array = NDArray[np.float64]
+FloatArray = NDArray[np.floating[Any]]
+
+
+@runtime_checkable
+class ConvexBody(Protocol):
+    """A bounded open convex set: whatever has these three names serves as one."""
+
+    @property
+    def dimension(self) -> int:
+        """The d of its points."""
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Return whether points are inside; those on the boundary are not.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., d)
+        """
+
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> FloatArray:
+        """Return the finite t > 0 for which x + t u is on the boundary.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., d)
+            Inside the body.
+        directions : array-like of shape (..., d)
+            Not zero.
+        """
+
+
+def check_inside(body: ConvexBody, points: Array, name: str) -> None:
+    outside = ~np.asarray(body.contains(points))
+    if np.any(outside):
+        where = at_index(outside) or f": {points.tolist()}"
+        raise OutsideDomainError(
+            f"{name} must lie inside the body, but is on its boundary or outside{where}."
+        )
+
+
+def as_rays(body: ConvexBody, points: ArrayLike, directions: ArrayLike) -> tuple[Array, Array]:
+    x, u = broadcast_points(
+        points=as_points(points, "points", body.dimension),
+        directions=as_points(directions, "directions", body.dimension),
+    )
+    still = np.asarray(~u.any(axis=-1))
+    if still.any():
+        raise InvalidInputError(f"directions has a zero vector{at_index(still)}.")
+    check_inside(body, x, "points")
+    return x, u

@@ -1,0 +1,124 @@
+"""Ellipsoids: the domains of hyperbolic geometry, and most balls of all geometries."""
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points, as_real, as_symmetric
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._convex import as_rays
+from cayleyklein.geometry._frames import cholesky
+
+__all__ = ["Ellipsoid"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """The open set (x - center)ᵀ shape (x - center) < radius². Immutable.
+
+    Parameters
+    ----------
+    center : array-like of shape (d,)
+    shape : array-like of shape (d, d)
+        Symmetric; positive definite unless the ellipsoid is a cylinder.
+    radius : float, default=1.0
+
+    Examples
+    --------
+    >>> ellipse = Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0)
+    >>> ellipse.contains([[2.9, 0.0], [3.0, 0.0], [1.0, 1.5]])
+    array([ True, False, False])
+    >>> ellipse.semi_axes
+    array([2., 1.])
+    >>> ellipse.to_euclidean([3.0, 0.0])  # a point of the unit sphere
+    array([1., 0.])
+    """
+
+    center: Array
+    shape: Array
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        shape = as_symmetric(self.shape, "shape")
+        center = as_points(self.center, "center", len(shape), ndim=1).copy()
+        eigenvalues = np.linalg.eigvalsh(shape)
+        if eigenvalues[0] < -len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+            raise InvalidInputError(
+                f"shape must be positive definite, but its smallest eigenvalue is "
+                f"{eigenvalues[0]:.3g}."
+            )
+        radius = as_real(self.radius, "radius")
+        if radius <= 0:
+            raise InvalidInputError(f"Got radius={radius:g}, but expected a positive number.")
+        for name, array in (("center", center), ("shape", shape)):
+            array.setflags(write=False)
+            object.__setattr__(self, name, array)
+        object.__setattr__(self, "radius", radius)
+
+    @cached_property
+    def factor(self) -> Array:
+        """Upper triangular L' with shape = L'ᵀL'."""
+        return cholesky(self.shape)
+
+    @property
+    def semi_axes(self) -> Array:
+        """Lengths of the semi-axes, longest first; inf along a cylinder."""
+        eigenvalues = np.maximum(np.linalg.eigvalsh(self.shape), 0.0)
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.radius / np.sqrt(eigenvalues))
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return len(self.center)
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Say which points are inside; those on the boundary are not."""
+        t = as_points(points, "points", self.dimension) - self.center
+        return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < self.radius**2)
+
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Array:
+        """Return the t > 0 for which x + t u is on the boundary, for x inside.
+
+        Examples
+        --------
+        >>> disc = Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 2.0)
+        >>> float(disc.exit_time([1.0, 0.0], [0.5, 0.0]))
+        2.0
+        """
+        x, u = as_rays(self, points, directions)
+        z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
+        vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
+        norm = np.linalg.norm(z, axis=-1)
+        slack = (1 - norm) * (1 + norm)
+        root = np.sqrt(zv * zv + vv * slack)
+        # (root - zv) / vv, or the same where that would cancel
+        outwards = zv > 0
+        times = np.where(outwards, slack, root - zv) / np.where(outwards, root + zv, vv)
+        return np.asarray(times)
+
+    def to_euclidean(self, points: ArrayLike) -> Array:
+        """Return L'(x - center)/radius: the affine map to the unit ball."""
+        t = as_points(points, "points", self.dimension) - self.center
+        return np.asarray(t @ self.factor.T / self.radius)
+
+    def from_euclidean(self, y: ArrayLike) -> Array:
+        """Return the inverse of :meth:`to_euclidean`."""
+        y = as_points(y, "y", self.dimension)
+        flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
+        return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
+
+    def boundary(self, n: int = 256) -> Array:
+        """Return n points of the boundary of an ellipse, in order (plane only)."""
+        if len(self.center) != 2:
+            raise InvalidInputError(
+                f"boundary() draws an ellipse in the plane; this ellipsoid has "
+                f"{len(self.center)} dimensions."
+            )
+        angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
+        return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))

@@ -1,0 +1,181 @@
+"""The paper's matrices S, and what is in them: (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
+
+S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(κ)κ²
+(paper §2.4; corrected: μᵀΣμ, not μᵀμ). S is defined up to its sign: the paper's
+learning section uses -S for the hyperbolic case.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from cayleyklein._validation import as_points, as_real, as_symmetric
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry._frames import Frame
+
+__all__ = [
+    "blocks_from_form",
+    "canonical_factor",
+    "curvature_from_kappa",
+    "form_from_blocks",
+    "form_from_frame",
+    "frame_from_form",
+    "kappa_from_curvature",
+    "spectral_factor",
+]
+
+Array = NDArray[np.float64]
+
+
+def curvature_from_kappa(kappa: float) -> float:
+    """Return K = sign(κ) κ².
+
+    >>> curvature_from_kappa(-2.0)
+    -4.0
+    """
+    kappa = as_real(kappa, "kappa")
+    return kappa * abs(kappa)
+
+
+def kappa_from_curvature(curvature: float) -> float:
+    """Return κ = sign(K) √|K|, the inverse of :func:`curvature_from_kappa`.
+
+    >>> kappa_from_curvature(-4.0)
+    -2.0
+    """
+    curvature = as_real(curvature, "curvature")
+    return math.copysign(math.sqrt(abs(curvature)), curvature)
+
+
+def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Array:
+    """Return S = [[Σ, a], [aᵀ, b]].
+
+    >>> form_from_blocks([[2.0]], [1.0], 3.0)
+    array([[2., 1.],
+           [1., 3.]])
+    """
+    shape = as_symmetric(shape, "shape")
+    a = as_points(a, "a", len(shape), ndim=1)
+    return np.block([[shape, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
+
+
+def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
+    """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]]."""
+    S = as_symmetric(S, "S")
+    if len(S) < 2:
+        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
+
+
+def form_from_frame(frame: Frame) -> Array:
+    """Return the paper's S of a curved frame (K ≠ 0).
+
+    >>> form_from_frame(Frame([[1.0]], center=[2.0], curvature=-0.25))
+    array([[ 1., -2.],
+           [-2.,  0.]])
+
+    A flat frame has none: 1/K is infinite. Its absolute is the pair
+    (diag(0, …, 0, 1), diag(Σ⁻¹, 0)), see :attr:`cayleyklein.metrics.CurvedMetric.absolute`.
+    """
+    K = frame.curvature
+    if K == 0 or not math.isfinite(1 / K):
+        raise NotRepresentableError(
+            f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
+            f"a flat metric is described by its shape alone."
+        )
+    a = -frame.shape @ frame.center
+    return form_from_blocks(frame.shape, a, float(1 / K - a @ frame.center))
+
+
+def frame_from_form(S: ArrayLike) -> Frame:
+    """Return (Σ, μ, K) of a form S, the inverse of :func:`form_from_frame`.
+
+    The block Σ must be definite: positive, or negative in the sign convention of the
+    paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
+
+    Raises
+    ------
+    NotRepresentableError
+        When Σ is indefinite or singular (no curved Mahalanobis metric has this S), or when
+        1/K = 0 (S is singular: a cone, the limit of infinite curvature).
+
+    Examples
+    --------
+    >>> frame = frame_from_form([[1.0, 0.0], [0.0, -4.0]])
+    >>> frame.curvature
+    -0.25
+    """
+    shape, a, b = blocks_from_form(S)
+    if np.trace(shape) < 0:
+        shape, a, b = -shape, -a, -b
+    eigenvalues = np.linalg.eigvalsh(shape)
+    if eigenvalues[0] <= len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+        raise NotRepresentableError(
+            f"The leading block Σ of S must be definite, but its eigenvalues range from "
+            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is no curved Mahalanobis metric."
+        )
+    center = -linalg.solve(shape, a, assume_a="pos")
+    spread = float(a @ center)  # -μᵀΣμ
+    inverse_curvature = b + spread
+    if abs(inverse_curvature) <= 4 * len(shape) * np.finfo(float).eps * max(abs(b), abs(spread)):
+        raise NotRepresentableError(
+            f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
+            f"absolute is a cone, which carries no curved Mahalanobis metric."
+        )
+    return Frame(shape=shape, center=center, curvature=1 / inverse_curvature)
+
+
+def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
+    """Factor S = MᵀDM with M upper triangular and D = diag(1, …, 1, ±1) (paper §5.1).
+
+    The Cholesky factor for an elliptic S (D = I); for a hyperbolic one the factor of
+    Σ bordered by its Schur complement. Canonical coordinates are the homogeneous
+    vectors M x̃, kept as they are: dividing by the last one, as the paper does, loses
+    its sign and turns d into π - d where it is negative.
+
+    Returns
+    -------
+    M : ndarray of shape (d + 1, d + 1)
+    signs : ndarray of shape (d + 1,)
+        The diagonal of D.
+
+    Examples
+    --------
+    >>> M, signs = canonical_factor([[4.0, 0.0], [0.0, -9.0]])
+    >>> M
+    array([[2., 0.],
+           [0., 3.]])
+    >>> signs
+    array([ 1., -1.])
+    """
+    frame = frame_from_form(S)
+    last = frame.factor @ (0.0 - frame.center)[:, None]
+    corner = np.array([[1 / math.sqrt(abs(frame.curvature))]])
+    M = np.block([[frame.factor, last], [np.zeros((1, frame.dimension)), corner]])
+    return M, _signs(frame)
+
+
+def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
+    """Factor S = MᵀDM with M = |Λ|^½ Oᵀ from the eigenvalues of S (paper §5.1).
+
+    The eigenvalue of the lone sign comes last, as in D = diag(1, …, 1, ±1).
+
+    Examples
+    --------
+    >>> M, signs = spectral_factor([[4.0, 0.0], [0.0, -9.0]])
+    >>> np.abs(M)
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    frame = frame_from_form(S)  # refuses the forms that are no metric
+    S = as_symmetric(S, "S")
+    eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
+    order = np.argsort(-eigenvalues)  # a negative one last
+    root = np.sqrt(np.abs(eigenvalues[order]))
+    return root[:, None] * vectors[:, order].T, _signs(frame)
+
+
+def _signs(frame: Frame) -> Array:
+    return np.append(np.ones(frame.dimension), math.copysign(1.0, frame.curvature))

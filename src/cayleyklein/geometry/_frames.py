@@ -1,0 +1,187 @@
+"""The parameters of one curved geometry, and the coordinates and form values they give.
+
+Everything in this package is written for a *frame* (L, μ, K): coordinates
+z = L(x - μ), shape Σ = LᵀL, sectional curvature K, and the form
+
+    S(p, q) = 1 + K ⟨z_p, z_q⟩,
+
+which is the paper's S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ² multiplied by
+K = sign(κ)κ². In this normalisation nothing is infinite at K = 0, and the
+domain of every geometry is S(x, x) > 0.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from cayleyklein._validation import (
+    as_finite_array,
+    as_points,
+    as_real,
+    as_symmetric,
+    at_index,
+)
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry._compensated import one_plus_quadratic_form
+
+__all__ = ["Frame"]
+
+Array = NDArray[np.float64]
+
+REFINE_BELOW = 1e-2
+"""|S(x, x)| under which it is evaluated in twice the precision: plain sums lose two digits here."""
+
+
+class Frame:
+    """Factor L, centre μ and curvature K of one geometry. Immutable.
+
+    Parameters
+    ----------
+    factor : array-like of shape (r, d), optional
+        L. A rectangular L of lower rank gives a pseudo-metric: points that differ along
+        its null space are at distance 0.
+    shape : array-like of shape (d, d), optional
+        Σ, symmetric positive definite; L is then its upper Cholesky factor. Give either.
+    center : array-like of shape (d,), optional
+        μ; the origin by default.
+    curvature : float, default=0.0
+        K: positive elliptic, zero flat, negative hyperbolic.
+
+    Examples
+    --------
+    >>> frame = Frame(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
+    >>> frame.shape
+    array([[1., 0.],
+           [0., 4.]])
+    >>> frame.coordinates([0.5, 0.25])
+    array([0.5, 0.5])
+    """
+
+    factor: Array
+    center: Array
+    curvature: float
+    given_shape: Array | None
+
+    def __init__(
+        self,
+        factor: ArrayLike | None = None,
+        *,
+        shape: ArrayLike | None = None,
+        center: ArrayLike | None = None,
+        curvature: float = 0.0,
+    ) -> None:
+        if (factor is None) == (shape is None):
+            raise InvalidInputError("Give exactly one of factor (L) and shape (Σ = LᵀL).")
+        given_shape = None if shape is None else as_symmetric(shape, "shape")
+        matrix = cholesky(given_shape) if given_shape is not None else as_factor(factor)
+        middle = (
+            np.zeros(matrix.shape[1])
+            if center is None
+            else as_points(center, "center", matrix.shape[1], ndim=1)
+        )
+        for name, value in (("factor", matrix), ("center", middle), ("given_shape", given_shape)):
+            if value is not None:
+                value = value.copy()
+                value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "curvature", as_real(curvature, "curvature"))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Frame is immutable; make a new one to change {name!r}.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _rebuild, (self.factor, self.given_shape, self.center, self.curvature)
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d of a point."""
+        return int(self.factor.shape[1])
+
+    @cached_property
+    def shape(self) -> Array:
+        """Σ = LᵀL."""
+        return self.factor.T @ self.factor if self.given_shape is None else self.given_shape
+
+    @cached_property
+    def inverse_factor(self) -> Array:
+        """L⁻¹, for a square L of full rank."""
+        rows, d = self.factor.shape
+        rank = np.linalg.matrix_rank(self.factor)
+        if rows != d or rank < d:
+            raise NotRepresentableError(
+                f"The factor has shape {self.factor.shape} and rank {rank}, and so no inverse; "
+                f"this needs a square factor of rank {d}."
+            )
+        return np.asarray(linalg.inv(self.factor))
+
+    def coordinates(self, x: ArrayLike) -> Array:
+        """Return z = L(x - μ)."""
+        return np.asarray((np.asarray(x, dtype=np.float64) - self.center) @ self.factor.T)
+
+    def points(self, z: ArrayLike) -> Array:
+        """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
+        return np.asarray(z, dtype=np.float64) @ self.inverse_factor.T + self.center
+
+    def form_values(self, x: Array, z: Array) -> Array:
+        """Return S(x, x) = 1 + K ‖z‖² for z = L(x - μ); positive exactly inside the domain."""
+        with np.errstate(over="ignore"):
+            values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
+        if not np.isfinite(values).all():
+            raise InvalidInputError(
+                f"K‖L(x - μ)‖² overflows for points{at_index(~np.isfinite(values))}; "
+                f"rescale the coordinates."
+            )
+        near = np.abs(values) < REFINE_BELOW
+        if near.any():
+            values[near] = one_plus_quadratic_form(
+                x[near], self.center, self.curvature, factor=self.factor, shape=self.given_shape
+            )
+        return values
+
+    def inside(self, x: Array, name: str) -> tuple[Array, Array]:
+        """Return z and S(x, x) of points that must all lie in the domain.
+
+        Raises
+        ------
+        OutsideDomainError
+            Naming the points, when some do not.
+        """
+        z = self.coordinates(x)
+        s = self.form_values(x, z)
+        if not (s > 0).all():
+            raise OutsideDomainError(
+                f"{name}{at_index(s <= 0)} lies on or outside the hyperbolic domain "
+                f"-K‖L(x - μ)‖² < 1 (largest value {float(1 - s.min()):.6g}); move or drop such "
+                f'points, shrink the factor, or ask distances for outside="inf" or "modulus".'
+            )
+        return z, s
+
+
+def cholesky(shape: Array) -> Array:
+    """Return the upper triangular L with Σ = LᵀL."""
+    try:
+        return np.asarray(linalg.cholesky(shape, lower=False))
+    except linalg.LinAlgError:
+        smallest = float(np.linalg.eigvalsh(shape)[0])
+        raise NotRepresentableError(
+            f"shape must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
+            f"for a pseudo-metric of lower rank pass factor= instead."
+        ) from None
+
+
+def as_factor(values: ArrayLike | None) -> Array:
+    """Check a factor L of shape (r, d)."""
+    matrix = as_finite_array(values, "factor")  # type: ignore[arg-type]
+    if matrix.ndim != 2 or matrix.size == 0:
+        raise InvalidInputError(
+            f"factor must be a matrix of shape (r, d), neither 0; got shape {matrix.shape}."
+        )
+    return matrix
+
+
+def _rebuild(factor: Array, shape: Array | None, center: Array, curvature: float) -> Frame:
+    if shape is not None:
+        return Frame(shape=shape, center=center, curvature=curvature)
+    return Frame(factor, center=center, curvature=curvature)

@@ -1,0 +1,206 @@
+"""Geodesics: straight in the chart, run through at constant speed (paper §2.1).
+
+With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
+sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import (
+    as_finite_array,
+    as_points,
+    at_index,
+    broadcast_points,
+    float_dtype,
+)
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.geometry._distances import _distance, wedge
+from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._trigonometry import cosine, sine, tangent
+
+__all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
+
+Array = NDArray[np.float64]
+Floats = NDArray[np.floating[Any]]
+
+
+def _pair(p: ArrayLike, q: ArrayLike, frame: Frame, names: tuple[str, str]) -> tuple[Array, Array]:
+    d = frame.dimension
+    points = {names[0]: as_points(p, names[0], d), names[1]: as_points(q, names[1], d)}
+    p, q = broadcast_points(**points)
+    return p, q
+
+
+def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
+    """Return the points at fractions t of the way from p to q, by arc length.
+
+    Parameters
+    ----------
+    p, q : array-like of shape (..., d)
+    frame : Frame
+    t : array-like of shape (m,) or a number
+        Fractions; 0 is p and 1 is q. Others extrapolate, as far as the chart reaches.
+
+    Returns
+    -------
+    ndarray of shape (..., m, d), or (..., d) for a single t
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> geodesic([0.0, 0.0], [0.8, 0.0], disc, [0.0, 0.5, 1.0])
+    array([[0. , 0. ],
+           [0.5, 0. ],
+           [0.8, 0. ]])
+    >>> geodesic([0.3, 0.1], [0.3, 0.1], disc, 0.5)  # a point
+    array([0.3, 0.1])
+    """
+    dtype = float_dtype(p, q)
+    p, q = _pair(p, q, frame, ("p", "q"))
+    t = as_finite_array(t, "t")
+    K = frame.curvature
+    _, s_p = frame.inside(p, "p")
+    _, s_q = frame.inside(q, "q")
+    many = t.ndim > 0
+    d = _distance(p, q, frame, "raise")
+    if many:
+        p, q, d, s_p, s_q = (
+            p[..., None, :],
+            q[..., None, :],
+            d[..., None],
+            s_p[..., None],
+            s_q[..., None],
+        )
+    whole = np.where(d > 0, d, 1.0)  # equal points: any positive length gives the same point
+    from_p = sine((1 - t) * whole, K) * np.sqrt(s_q)
+    from_q = sine(t * whole, K) * np.sqrt(s_p)
+    weight = from_p + from_q
+    _refuse_beyond_chart(weight <= 0)
+    return np.asarray(p + (q - p) * (from_q / weight)[..., None]).astype(dtype, copy=False)
+
+
+def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+    """Return the point half way from p to q.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> midpoint([0.0], [0.8], Frame([[1.0]], curvature=-1.0))
+    array([0.5])
+    """
+    return geodesic(p, q, frame, 0.5)
+
+
+def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
+    """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> metric_tensor([0.0, 0.0], Frame(np.eye(2), curvature=-1.0))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    z, s = frame.inside(as_points(x, "x", frame.dimension), "x")
+    a = z @ frame.factor
+    s = s[..., None, None]
+    return np.asarray(frame.shape / s - frame.curvature * a[..., :, None] * a[..., None, :] / s**2)
+
+
+def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
+    """Return ‖v‖ in the metric at x, and K⟨z, Lv⟩ and S(x, x) beside it."""
+    z, s = frame.inside(x, "x")
+    u = v @ frame.factor.T
+    scale = np.abs(u).max(axis=-1)
+    unit = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
+    speed = scale * np.sqrt(wedge(unit, z, s, frame.curvature)) / s
+    return speed, frame.curvature * np.einsum("...i,...i", z, u), s
+
+
+def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
+    """Return the end of the geodesic that leaves x with velocity v, after unit time.
+
+    Raises
+    ------
+    OutsideDomainError
+        In the elliptic case, when it has crossed the equator, where the chart ends.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> exp_map([0.0, 0.0], [0.0, 0.0], disc)
+    array([0., 0.])
+    >>> exp_map([0.0, 0.0], log_map([0.0, 0.0], [0.6, 0.3], disc), disc)
+    array([0.6, 0.3])
+    """
+    dtype = float_dtype(x, v)
+    x, v = _pair(x, v, frame, ("x", "v"))
+    K = frame.curvature
+    speed, slope, s = _speed(x, v, frame)
+    # In the lift, the end is cos(‖v‖) P + sin(‖v‖) V; the hyperbolic pair is divided by cosh,
+    # which overflows.
+    sin, cos = (sine(speed, K), cosine(speed, K)) if K > 0 else (tangent(speed, K), 1.0)
+    sin = np.divide(sin, speed, out=np.ones_like(speed), where=speed > 0)
+    weight = cos - sin * slope / s
+    _refuse_beyond_chart(weight <= 0)
+    return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
+
+
+def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
+    """Return the velocity v at x with exp_map(x, v) = y: the inverse of :func:`exp_map`.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> log_map([1.0], [3.0], Frame([[2.0]]))
+    array([2.])
+    """
+    dtype = float_dtype(x, y)
+    x, y = _pair(x, y, frame, ("x", "y"))
+    d = _distance(x, y, frame, "raise")
+    speed, _, _ = _speed(x, y - x, frame)
+    ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
+    return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
+
+
+def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+    """Return the angle at x between the geodesics to p and to q, in [0, π].
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame
+    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> float(vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.2], disc)) / np.pi
+    0.5
+    """
+    dtype = float_dtype(x, p, q)
+    x, p = _pair(x, p, frame, ("x", "p"))
+    x, q = _pair(x, q, frame, ("x", "q"))
+    z, s = frame.inside(x, "x")
+    sqnorm = np.einsum("...i,...i", z, z)
+    stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
+
+    def unit_vector(y: Array, name: str) -> Array:
+        # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
+        u = (y - x) @ frame.factor.T
+        u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
+        norm = np.linalg.norm(u, axis=-1, keepdims=True)
+        if not norm.all():
+            raise InvalidInputError(f"{name} coincides with the vertex x: the angle is undefined.")
+        return np.asarray(u / norm)
+
+    a, b = unit_vector(p, "p"), unit_vector(q, "q")
+    half = np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
+    return np.asarray(2 * half).astype(dtype, copy=False)
+
+
+def _refuse_beyond_chart(beyond: NDArray[np.bool_]) -> None:
+    if beyond.any():
+        raise OutsideDomainError(
+            f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator."
+        )

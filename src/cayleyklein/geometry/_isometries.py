@@ -1,0 +1,86 @@
+"""Isometries as collineations: matrices H acting on homogeneous points x̃ = (x, 1).
+
+With lifted points P = (z_p, 1)/σ_p and the form B = diag(K, …, K, 1), for which
+PᵀBP = 1, the transvection along the geodesic from p to q is
+
+    T = I - (P + Q)(P + Q)ᵀB / (1 + PᵀBQ) + 2 Q PᵀB,
+
+a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by q - p.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._bisectors import lift_difference
+from cayleyklein.geometry._frames import Frame
+
+__all__ = ["reflection", "transvection"]
+
+Array = NDArray[np.float64]
+
+
+def _lift(x: ArrayLike, name: str, frame: Frame) -> Array:
+    z, s = frame.inside(as_points(x, name, frame.dimension, ndim=1), name)
+    return np.append(z, 1.0) / np.sqrt(s)
+
+
+def _to_chart(T: Array, frame: Frame) -> Array:
+    """Conjugate a map of (z, 1) into one of (x, 1)."""
+    d, center = frame.dimension, frame.center[:, None]
+    corner = np.ones((1, 1))
+    to_z = np.block([[frame.factor, -frame.factor @ center], [np.zeros((1, d)), corner]])
+    to_x = np.block([[frame.inverse_factor, center], [np.zeros((1, d)), corner]])
+    return np.asarray(to_x @ T @ to_z)
+
+
+def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
+    """Return the isometry that carries p to q along their geodesic, as a collineation.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame, apply_collineation
+    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> H = transvection([0.0, 0.0], [0.5, 0.0], disc)
+    >>> apply_collineation(H, [0.0, 0.0])
+    array([0.5, 0. ])
+
+    With no curvature it is a translation:
+
+    >>> transvection([1.0], [3.0], Frame([[1.0]]))
+    array([[1., 2.],
+           [0., 1.]])
+    """
+    P, Q = _lift(p, "p", frame), _lift(q, "q", frame)
+    B = np.append(np.full(len(P) - 1, frame.curvature), 1.0)
+    middle = P + Q
+    T = np.eye(len(P)) - np.outer(middle, middle * B) / (1 + P @ (B * Q)) + 2 * np.outer(Q, P * B)
+    return _to_chart(T, frame)
+
+
+def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
+    """Return the isometry that swaps p and q: the reflection in their bisector.
+
+    In lifted coordinates it is I - 2 N nᵀ/⟨n, N⟩, n the bisector and N its pole.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import Frame, apply_collineation
+    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> H = reflection([0.1, 0.2], [0.5, 0.0], disc)
+    >>> apply_collineation(H, [[0.1, 0.2], [0.5, 0.0]]).round(12)
+    array([[0.5, 0. ],
+           [0.1, 0.2]])
+    """
+    spatial, rise = lift_difference(
+        as_points(p, "p", frame.dimension, ndim=1),
+        as_points(q, "q", frame.dimension, ndim=1),
+        frame,
+    )
+    K = frame.curvature
+    norm = spatial @ spatial + K * rise * rise
+    if norm == 0:
+        raise InvalidInputError("p and q coincide: no reflection swaps a point with itself.")
+    pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)
+    return _to_chart(np.eye(len(pole)) - 2 * np.outer(pole, hyperplane) / norm, frame)

@@ -1,0 +1,350 @@
+"""The curved Mahalanobis metric."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein import geometry
+from cayleyklein._validation import as_choice, as_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
+from cayleyklein.geometry._distances import Outside
+from cayleyklein.metrics._pairwise import pairwise
+
+__all__ = ["CurvedMetric"]
+
+Floats = NDArray[np.floating[Any]]
+Geometry = Literal["elliptic", "flat", "hyperbolic"]
+
+
+class CurvedMetric:
+    """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
+
+    With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
+    arccos(S_pq/√(S_pp S_qq))/√K for K > 0, ‖z_p - z_q‖ for K = 0 and
+    arccosh(S_pq/√(S_pp S_qq))/√-K for K < 0, computed by a formula that is exact for close
+    points and through K = 0. Near μ it is the Mahalanobis distance of Σ = LᵀL.
+
+    Parameters
+    ----------
+    shape : array-like of shape (d, d), optional
+        Σ, symmetric positive definite.
+    factor : array-like of shape (r, d), optional
+        L; give either `shape` or `factor`. A factor of lower rank gives a pseudo-metric.
+    center : array-like of shape (d,), optional
+        μ, the origin by default. It has no effect on a flat metric's distances.
+    curvature : float, default=0.0
+        K, the sectional curvature (the paper's κ with K = sign(κ)κ²).
+
+    Examples
+    --------
+    >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+    >>> metric
+    CurvedMetric(hyperbolic, d=2, K=-1)
+    >>> round(float(metric.distance([0.0, 0.0], [0.5, 0.0])), 12)
+    0.549306144334
+    >>> metric.pairwise([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]).round(3)
+    array([[0.   , 0.549, 0.549],
+           [0.549, 0.   , 0.795],
+           [0.549, 0.795, 0.   ]])
+
+    As a ``metric=`` of scikit-learn or of ``scipy.spatial.distance.cdist`` it is a callable:
+
+    >>> round(metric([0.0, 0.0], [0.5, 0.0]), 12)
+    0.549306144334
+    """
+
+    frame: Frame
+
+    def __init__(
+        self,
+        *,
+        shape: ArrayLike | None = None,
+        factor: ArrayLike | None = None,
+        center: ArrayLike | None = None,
+        curvature: float = 0.0,
+    ) -> None:
+        frame = Frame(factor, shape=shape, center=center, curvature=curvature)
+        object.__setattr__(self, "frame", frame)
+
+    @classmethod
+    def from_frame(cls, frame: Frame) -> CurvedMetric:
+        """Wrap a :class:`cayleyklein.geometry.Frame`."""
+        metric = cls.__new__(cls)
+        object.__setattr__(metric, "frame", frame)
+        return metric
+
+    @classmethod
+    def from_form(cls, S: ArrayLike) -> CurvedMetric:
+        """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign.
+
+        Examples
+        --------
+        >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0]))
+        CurvedMetric(hyperbolic, d=2, K=-0.25)
+        """
+        return cls.from_frame(geometry.frame_from_form(S))
+
+    @classmethod
+    def mahalanobis(cls, X: ArrayLike, curvature: float = 0.0) -> CurvedMetric:
+        """Return the metric of the precision matrix of rows X, centred at their mean.
+
+        The covariance is the paper's, divided by n.
+
+        Examples
+        --------
+        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).shape
+        array([[1.]])
+        """
+        X = as_points(X, "X", ndim=2)
+        mean = X.mean(axis=0)
+        covariance = (X - mean).T @ (X - mean) / len(X)
+        rank = np.linalg.matrix_rank(covariance, hermitian=True)
+        if rank < X.shape[1]:
+            raise NotRepresentableError(
+                f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
+                f"and so no inverse; drop constant or dependent columns, or take more rows."
+            )
+        return cls(shape=np.linalg.inv(covariance), center=mean, curvature=curvature)
+
+    @classmethod
+    def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
+        """Return the metric with Σ = I and μ = 0 in d dimensions.
+
+        Examples
+        --------
+        >>> CurvedMetric.euclidean(2)([0.0, 0.0], [3.0, 4.0])
+        5.0
+        """
+        if d < 1:
+            raise InvalidInputError(f"d must be at least 1; got {d}.")
+        return cls(factor=np.eye(d), curvature=curvature)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"CurvedMetric is immutable; make a new one to change {name!r}.")
+
+    # -- what it is -----------------------------------------------------------------
+
+    @property
+    def curvature(self) -> float:
+        """K, the sectional curvature."""
+        return self.frame.curvature
+
+    @property
+    def factor(self) -> NDArray[np.float64]:
+        """L, with z = L(x - μ)."""
+        return self.frame.factor
+
+    @property
+    def shape(self) -> NDArray[np.float64]:
+        """Σ = LᵀL."""
+        return self.frame.shape
+
+    @property
+    def center(self) -> NDArray[np.float64]:
+        """μ."""
+        return self.frame.center
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return self.frame.dimension
+
+    @property
+    def geometry(self) -> Geometry:
+        """``"elliptic"``, ``"flat"`` or ``"hyperbolic"``, by the sign of K."""
+        if self.curvature == 0:
+            return "flat"
+        return "elliptic" if self.curvature > 0 else "hyperbolic"
+
+    @property
+    def form(self) -> NDArray[np.float64]:
+        """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
+        return geometry.form_from_frame(self.frame)
+
+    @cached_property
+    def absolute(self) -> Absolute:
+        """The fundamental conic and its dual, for every K, the flat case included."""
+        K, mu, inverse = self.curvature, self.center, self.frame.inverse_factor
+        a = -K * self.shape @ mu
+        primal = np.block([[K * self.shape, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
+        dual = np.block(
+            [
+                [inverse @ inverse.T + K * np.outer(mu, mu), K * mu[:, None]],
+                [K * mu[None, :], np.array([[K]])],
+            ]
+        )
+        return Absolute(primal, dual)
+
+    @property
+    def domain(self) -> Ellipsoid | None:
+        """The ellipsoid on whose inside a hyperbolic metric lives; None when all of space."""
+        if self.curvature >= 0:
+            return None
+        return Ellipsoid(self.center, self.shape, 1 / math.sqrt(-self.curvature))
+
+    # -- distances ------------------------------------------------------------------
+
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+        """Return the distances between p and q (…, d), broadcast over leading axes.
+
+        Parameters
+        ----------
+        p, q : array-like of shape (..., d)
+        outside : {"raise", "inf", "modulus"}, default="raise"
+            What a pair with a point on or outside a hyperbolic domain gives.
+        """
+        return geometry.distance(p, q, self.frame, outside=outside)
+
+    def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
+        """Return the distance of two points as a float."""
+        return float(self.distance(p, q))
+
+    def pairwise(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
+    ) -> Floats:
+        """Return all distances between the rows of X and of Y, or of X with itself.
+
+        Close pairs are as exact as by :meth:`distance`; beside the result and copies of X and
+        Y only a few MB are used. ``pairwise(X)`` is exactly symmetric with a zero diagonal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Y : array-like of shape (m, d), optional
+        outside : {"raise", "inf", "modulus"}, default="raise"
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            float32 when X and Y are, and float64 otherwise.
+        """
+        return _pairwise(X, Y, [(self.frame, 1.0)], outside)
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Say which points lie inside the domain, where distances are real.
+
+        Examples
+        --------
+        >>> CurvedMetric.euclidean(2, curvature=-1.0).contains([[0.5, 0.5], [1.0, 0.0]])
+        array([ True, False])
+        """
+        X = as_points(X, "X", self.dimension)
+        return np.asarray(self.frame.form_values(X, self.frame.coordinates(X)) > 0)
+
+    # -- geometry -------------------------------------------------------------------
+
+    def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
+        """Return the hyperplane of points as far from p as from q, positive on p's side."""
+        return geometry.bisector(p, q, self.frame)
+
+    def ball(self, center: ArrayLike, radius: float) -> Ball:
+        """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
+        return Ball(np.asarray(center), radius, self.frame)
+
+    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
+        """Return points of the geodesic from p to q at fractions t of its length.
+
+        50 of them, at equal distances, when t is None.
+        """
+        return geometry.geodesic(p, q, self.frame, np.linspace(0, 1, 50) if t is None else t)
+
+    def midpoint(self, p: ArrayLike, q: ArrayLike) -> Floats:
+        """Return the point half way between p and q."""
+        return geometry.midpoint(p, q, self.frame)
+
+    def exp(self, x: ArrayLike, v: ArrayLike) -> Floats:
+        """Return the end of the geodesic that leaves x with velocity v."""
+        return geometry.exp_map(x, v, self.frame)
+
+    def log(self, x: ArrayLike, y: ArrayLike) -> Floats:
+        """Return the velocity at x of the geodesic that reaches y at time 1."""
+        return geometry.log_map(x, y, self.frame)
+
+    def angle(
+        self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
+    ) -> Floats:
+        """Return the angle between hyperplanes (normal, offset) by the dual absolute.
+
+        Examples
+        --------
+        >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 4.0]])
+        >>> round(float(metric.angle([1.0, 0.0, 0.0], [1.0, 2.0, 0.0])) * 4 / np.pi, 12)
+        1.0
+        """
+        planes = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
+        return geometry.hyperplane_angle(self.absolute.dual, *planes, signed=signed)
+
+    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
+        """Return the angle at x of the triangle x, p, q."""
+        return geometry.vertex_angle(x, p, q, self.frame)
+
+    def transvection(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+        """Return the isometry that carries p to q along their geodesic, as a collineation."""
+        return geometry.transvection(p, q, self.frame)
+
+    def to_chart(self, X: ArrayLike, chart: str) -> Floats:
+        """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`.
+
+        Examples
+        --------
+        >>> CurvedMetric.euclidean(2, curvature=-1.0).to_chart([0.8, 0.0], "conformal")
+        array([0.5, 0. ])
+        """
+        X = as_points(X, "X", self.dimension)
+        self.frame.inside(X, "X")
+        return geometry.to_chart(self._unit * self.frame.coordinates(X), chart, self._sign)
+
+    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
+        """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
+        return self.frame.points(geometry.from_chart(Y, chart, self._sign) / self._unit)
+
+    @property
+    def _sign(self) -> int:
+        return int(np.sign(self.curvature))
+
+    @property
+    def _unit(self) -> float:
+        return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
+
+    # -- manners --------------------------------------------------------------------
+
+    def _key(self) -> tuple[object, ...]:
+        given = self.frame.given_shape
+        return (
+            self.factor.shape,
+            self.factor.tobytes(),
+            self.center.tobytes(),
+            self.curvature,
+            None if given is None else given.tobytes(),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CurvedMetric) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return CurvedMetric.from_frame, (self.frame,)
+
+    def __repr__(self) -> str:
+        rank = "" if len(self.factor) == self.dimension else f", rank={len(self.factor)}"
+        return f"CurvedMetric({self.geometry}, d={self.dimension}{rank}, K={self.curvature:g})"
+
+
+def _pairwise(
+    X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
+) -> Floats:
+    """Validate and compute; shared with `MixedMetric`."""
+    as_choice(outside, "outside", ("raise", "inf", "modulus"))
+    d = parts[0][0].dimension
+    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
+    X = as_points(X, "X", d, ndim=2)
+    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
+    return pairwise(X, Y, parts, outside, dtype)

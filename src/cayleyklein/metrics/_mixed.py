@@ -1,0 +1,147 @@
+"""Weighted sums of curved metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.geometry._distances import Outside
+from cayleyklein.metrics._curved import CurvedMetric, _pairwise
+
+__all__ = ["MixedMetric"]
+
+Floats = NDArray[np.floating[Any]]
+
+
+class MixedMetric:
+    """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
+
+    It is a metric, but not one of constant curvature, nor (as the paper has it) a
+    Riemannian one. The paper's α d_E + (1-α) d_H is the case of two.
+
+    Parameters
+    ----------
+    metrics : sequence of CurvedMetric
+        Of one dimension.
+    weights : array-like of shape (len(metrics),), optional
+        ≥ 0, not all 0; equal weights that sum to 1 by default.
+
+    Examples
+    --------
+    >>> elliptic = CurvedMetric.euclidean(2, curvature=1.0)
+    >>> hyperbolic = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> mixed = MixedMetric([elliptic, hyperbolic], [0.25, 0.75])
+    >>> mixed
+    MixedMetric(0.25 * elliptic(K=1) + 0.75 * hyperbolic(K=-1), d=2)
+    >>> bool(np.isclose(mixed([0, 0], [0.5, 0]), 0.25 * np.arctan(0.5) + 0.75 * np.arctanh(0.5)))
+    True
+
+    A single metric with weight 1 is that metric:
+
+    >>> MixedMetric([elliptic], [1.0])([0, 0], [0.5, 0]) == elliptic([0, 0], [0.5, 0])
+    True
+    """
+
+    metrics: tuple[CurvedMetric, ...]
+    weights: NDArray[np.float64]
+
+    def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
+        metrics = tuple(metrics)
+        if not metrics:
+            raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
+        for index, metric in enumerate(metrics):
+            if not isinstance(metric, CurvedMetric):
+                raise InvalidInputError(
+                    f"metrics[{index}] is a {type(metric).__name__}; expected a CurvedMetric."
+                )
+        dimensions = [metric.dimension for metric in metrics]
+        if len(set(dimensions)) > 1:
+            raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
+        if weights is None:
+            values = np.full(len(metrics), 1 / len(metrics))
+        else:
+            values = as_points(weights, "weights", len(metrics), ndim=1).copy()
+        if (values < 0).any() or not values.any():
+            raise InvalidInputError(
+                f"weights must be ≥ 0 and not all 0, or the sum is no metric; "
+                f"got {values.tolist()}."
+            )
+        values.setflags(write=False)
+        object.__setattr__(self, "metrics", metrics)
+        object.__setattr__(self, "weights", values)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"MixedMetric is immutable; make a new one to change {name!r}.")
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return self.metrics[0].dimension
+
+    @property
+    def geometry(self) -> str:
+        """Always ``"mixed"``."""
+        return "mixed"
+
+    @property
+    def domain(self) -> tuple[Ellipsoid, ...]:
+        """The ellipsoids whose intersection is the domain; empty when all of space."""
+        domains = (metric.domain for metric in self._active())
+        return tuple(domain for domain in domains if domain is not None)
+
+    def _active(self) -> list[CurvedMetric]:
+        return [metric for metric, weight in zip(self.metrics, self.weights, strict=True) if weight]
+
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+        """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
+        terms = [
+            metric.distance(p, q, outside=outside) * weight
+            for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
+            if weight
+        ]
+        return np.asarray(sum(terms[1:], start=terms[0]))
+
+    def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
+        """Return the distance of two points as a float."""
+        return float(self.distance(p, q))
+
+    def pairwise(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
+    ) -> Floats:
+        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
+        parts = [
+            (metric.frame, weight)
+            for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
+            if weight
+        ]
+        return _pairwise(X, Y, parts, outside)
+
+    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+        """Say which points lie inside the domains of all the metrics."""
+        return np.asarray(np.all([metric.contains(X) for metric in self._active()], axis=0))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, MixedMetric)
+            and self.metrics == other.metrics
+            and self.weights.tobytes() == other.weights.tobytes()
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.metrics, self.weights.tobytes()))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return MixedMetric, (self.metrics, self.weights)
+
+    def __repr__(self) -> str:
+        terms = (
+            f"{weight:g} * {metric.geometry}(K={metric.curvature:g})"
+            for metric, weight in zip(self.metrics, self.weights, strict=True)
+        )
+        return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"

@@ -1,0 +1,153 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import frames_with_points, random_frame, random_points
+
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry import (
+    Ball,
+    Ellipsoid,
+    Frame,
+    ball_from_ellipsoid,
+    distance,
+    exp_map,
+    form_from_frame,
+)
+
+SPHERE = Frame(np.eye(2), curvature=1.0)
+
+
+def radius_in(frame, fraction):
+    K = frame.curvature
+    return fraction / math.sqrt(abs(K)) if K else fraction
+
+
+@given(frames_with_points(1), st.floats(0.01, 0.6))
+def test_ellipsoid_has_the_balls_points(case, fraction):
+    """The ellipsoid's boundary is at distance r of the ball's centre."""
+    frame, (center,) = case
+    ball = Ball(center, radius_in(frame, fraction), frame)
+    if ball.kind != "ellipsoid":
+        return
+    ellipsoid = ball.ellipsoid()
+    directions = np.random.default_rng(0).normal(size=(20, frame.dimension))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    boundary = ellipsoid.from_euclidean(directions)
+    np.testing.assert_allclose(distance(boundary, center, frame), ball.radius, rtol=1e-6)
+    np.testing.assert_allclose(ellipsoid.to_euclidean(boundary), directions, atol=1e-7)
+
+
+@given(frames_with_points(1), st.floats(0.01, 0.6))
+def test_round_trip(case, fraction):
+    frame, (center,) = case
+    ball = Ball(center, radius_in(frame, fraction), frame)
+    if ball.kind != "ellipsoid":
+        return
+    e = ball.ellipsoid()
+    if e.semi_axes[0] > 1e3 * e.semi_axes[-1]:
+        return
+    back = ball_from_ellipsoid(e.center, e.shape, e.radius, frame)
+    assert back.radius == pytest.approx(ball.radius, rel=1e-7)
+    np.testing.assert_allclose(
+        frame.coordinates(back.center), frame.coordinates(center), atol=1e-6 * ball.radius
+    )
+
+
+@pytest.mark.parametrize("K", [-1.0, 1.0])
+def test_is_the_papers_formula(K):
+    """Σ' = ±(r̃²Σ - a'a'ᵀ), with a' = Σc + a and r̃² = S_cc cos²r, or S_cc cosh²r, signed."""
+    rng = np.random.default_rng(0)
+    frame = random_frame(rng, 3, K)
+    c = random_points(rng, frame, 1, reach=0.5)[0]
+    r = 0.4
+    S = form_from_frame(frame)
+    a, b = S[:-1, -1], S[-1, -1]
+    s_cc = np.append(c, 1) @ S @ np.append(c, 1)
+    r2 = s_cc * (math.cos(r) ** 2 if K > 0 else math.cosh(r) ** 2)
+    a1, b1 = frame.shape @ c + a, a @ c + b
+    shape = np.sign(K) * (r2 * frame.shape - np.outer(a1, a1))
+    center = np.linalg.solve(shape, np.sign(K) * (b1 * a1 - r2 * a))
+    sq_radius = np.sign(K) * (b1 * b1 - r2 * b) + center @ shape @ center
+    ours = Ball(c, r, frame).ellipsoid()
+    np.testing.assert_allclose(ours.center, center, rtol=1e-9)
+    np.testing.assert_allclose(
+        ours.shape / ours.radius**2, shape / sq_radius, rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("K", [1e-14, -1e-14, 0.0])
+def test_flat_limit(K):
+    frame = Frame([[1.0, 0.2], [0.0, 3.0]], center=[5.0, 5.0], curvature=K)
+    e = Ball([1.0, 2.0], 0.7, frame).ellipsoid()
+    np.testing.assert_allclose(e.center, [1.0, 2.0], rtol=1e-11)
+    np.testing.assert_allclose(e.shape / e.radius**2, frame.shape / 0.49, rtol=1e-10)
+
+
+def kinds(center, radii):
+    return [Ball(center, r, SPHERE).kind for r in radii]
+
+
+def test_kinds_on_the_sphere():
+    quarter = math.pi / 2
+    # centred at the pole the equator is a quarter away
+    assert kinds([0.0, 0.0], [1.0, quarter, 2.0, 4.0]) == ["ellipsoid", *["everything"] * 3]
+    # at 45° it is an eighth away; beyond 3/4 π the rest lies below the equator
+    assert kinds([1.0, 0.0], [0.7, math.pi / 4, 0.9, quarter, 2.0, 2.5, 4.0]) == [
+        "ellipsoid",
+        "paraboloid",
+        "hyperboloid",
+        "half-space",
+        "hyperboloid",
+        "everything",
+        "everything",
+    ]
+
+
+@pytest.mark.parametrize("radius", [0.3, 0.7, 0.9, 1.2, math.pi / 2, 2.0, 2.5, 3.5])
+def test_quadric_agrees_with_membership_beyond_the_equator(radius):
+    rng = np.random.default_rng(1)
+    X = rng.standard_cauchy(size=(2000, 2))
+    ball = Ball([1.0, 0.0], radius, SPHERE)
+    inside = ball.contains(X)
+    np.testing.assert_array_equal(inside, distance(X, [1.0, 0.0], SPHERE) <= radius)
+    homogeneous = np.column_stack([X, np.ones(len(X))])
+    value = np.einsum("ni,ij,nj->n", homogeneous, ball.quadric(), homogeneous)
+    same_side = 1 + X @ [1.0, 0.0] >= 0
+    if radius <= math.pi / 2:
+        expected = (value <= 0) & same_side
+    elif radius < math.pi:
+        expected = (value >= 0) | same_side
+    else:
+        expected = np.full(len(X), True)
+    np.testing.assert_array_equal(inside, expected)
+
+
+def test_never_a_wrong_ellipsoid():
+    with pytest.raises(NotRepresentableError, match=r"a hyperboloid; quadric\(\)"):
+        Ball([1.0, 0.0], 1.0, SPHERE).ellipsoid()
+    with pytest.raises(NotRepresentableError, match="the whole space"):
+        Ball([0.0, 0.0], 4.0, SPHERE).ellipsoid()
+
+
+def test_outside_points_are_in_no_hyperbolic_ball():
+    disc = Frame(np.eye(2), curvature=-1.0)
+    ball = Ball([0.0, 0.0], 2.0, disc)
+    edge = exp_map([0.0, 0.0], [1.999, 0.0], disc)
+    np.testing.assert_array_equal(
+        ball.contains([edge, [0.97, 0.0], [1.5, 0.0]]), [True, False, False]
+    )
+
+
+def test_refusals():
+    disc = Frame(np.eye(2), curvature=-1.0)
+    with pytest.raises(OutsideDomainError, match="center lies"):
+        Ball([2.0, 0.0], 1.0, disc)
+    with pytest.raises(InvalidInputError, match="radius must be ≥ 0"):
+        Ball([0.0, 0.0], -1.0, disc)
+    with pytest.raises(NotRepresentableError, match="no ball of this frame"):
+        ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
+    with pytest.raises(InvalidInputError, match="in the plane"):
+        Ellipsoid([0.0], [[1.0]], 1.0).boundary()

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from tests.strategies import frames_with_points, random_frame, random_points
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import (
+    Frame,
+    bisector,
+    distance,
+    form_from_frame,
+    midpoint,
+    proximity_planes,
+)
+
+
+@given(frames_with_points(3))
+def test_sign_tells_the_nearer_point(case):
+    frame, (p, q, x) = case
+    plane = bisector(p, q, frame)
+    value = float(plane.evaluate(x))
+    difference = float(distance(x, q, frame) - distance(x, p, frame))
+    whole = float(distance(p, q, frame))
+    if abs(difference) > 1e-6 * whole:
+        assert np.sign(value) == np.sign(difference)
+
+
+@given(frames_with_points(2))
+def test_midpoint_lies_on_it(case):
+    frame, (p, q) = case
+    plane = bisector(p, q, frame)
+    value = abs(float(plane.evaluate(midpoint(p, q, frame))))
+    assert (
+        value
+        <= 1e-9 * float(np.linalg.norm(plane.normal) * np.linalg.norm(p - q))
+        + 1e-15 * float(np.abs(plane.normal * p).sum() + abs(plane.offset)) * 16
+    )
+
+
+@pytest.mark.parametrize("K", [-2.0, 2.0])
+@pytest.mark.parametrize("d", [1, 2, 6])
+def test_is_the_papers_equation(K, d):
+    rng = np.random.default_rng(d)
+    frame = random_frame(rng, d, K)
+    p, q = random_points(rng, frame, 2)
+    S = form_from_frame(frame)
+    a, b = S[:-1, -1], S[-1, -1]
+
+    def root(x):
+        x = np.append(x, 1)
+        return np.sqrt(abs(x @ S @ x))
+
+    normal = root(p) * (frame.shape @ q + a) - root(q) * (frame.shape @ p + a)
+    offset = root(p) * (a @ q + b) - root(q) * (a @ p + b)
+    paper = np.append(normal, offset)
+    ours = bisector(p, q, frame).homogeneous
+    scale = paper[np.argmax(np.abs(paper))] / ours[np.argmax(np.abs(paper))]
+    np.testing.assert_allclose(ours * scale, paper, rtol=1e-9, atol=1e-11 * np.abs(paper).max())
+
+
+@pytest.mark.parametrize("K", [-1.0, -1e-9, 0.0, 1e-9, 1.0])
+def test_close_points_keep_their_bisector(K):
+    frame = Frame(np.eye(2), center=[0.1, 0.2], curvature=K)
+    p = np.array([0.5, 0.3])
+    q = p + np.array([1e-12, 2e-12])
+    plane = bisector(p, q, frame)
+    assert float(plane.evaluate(p)) > 0 > float(plane.evaluate(q + (q - p)))
+
+
+@pytest.mark.parametrize("K", [-1.0, -1e-12, 0.0, 1e-12, 1.0])
+def test_proximity_planes_rank_like_distances(K):
+    rng = np.random.default_rng(5)
+    frame = random_frame(rng, 4, K)
+    P, X = random_points(rng, frame, 30), random_points(rng, frame, 50)
+    planes = proximity_planes(P, frame)
+    scores = X @ planes.normal.T + planes.offset
+    expected = distance(X[:, None], P, frame)
+    np.testing.assert_array_equal(scores.argmax(1), expected.argmin(1))
+
+
+def test_batches_and_refusal():
+    frame = Frame(np.eye(3), curvature=-0.1)
+    p, q = np.random.default_rng(0).normal(size=(2, 4, 5, 3)) * 0.3
+    plane = bisector(p, q, frame)
+    assert plane.normal.shape == (4, 5, 3)
+    assert plane.offset.shape == (4, 5)
+    assert plane.homogeneous.shape == (4, 5, 4)
+    assert bisector(p.astype(np.float32), q.astype(np.float32), frame).normal.dtype == np.float32
+    with pytest.raises(InvalidInputError, match=r"coincide at index \(0, 0\)"):
+        bisector(p, np.where(np.arange(5)[:, None] == 0, p, q), frame)

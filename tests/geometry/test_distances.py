@@ -1,0 +1,234 @@
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from tests import oracle
+from tests.strategies import CURVATURES, frames_with_points, near_the_pole, random_frame
+
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.geometry import (
+    Frame,
+    apply_collineation,
+    distance,
+    geodesic,
+    measure,
+    to_chart,
+    transvection,
+)
+
+DISC = Frame(np.eye(2), curvature=-1.0)
+
+
+def pair_at(rng, frame, separation, edge):
+    """Two points, `separation` apart and at `edge` of the radius 1/√|K| in coordinates."""
+    K, d = frame.curvature, frame.dimension
+    radius = 1 / math.sqrt(abs(K)) if K else 1.0
+    z = rng.normal(size=d)
+    z *= radius * edge / np.linalg.norm(z)
+    if separation >= 1:
+        other = -z * rng.uniform(0.2, 1)
+    else:
+        step = rng.normal(size=d)
+        other = z + separation * radius * step / np.linalg.norm(step)
+        other *= min(1, radius * edge / np.linalg.norm(other))
+    return frame.points(z), frame.points(other)
+
+
+@pytest.mark.parametrize("d", [1, 2, 10, 100])
+@pytest.mark.parametrize("given_as", ["factor", "shape"])
+@pytest.mark.parametrize("K", CURVATURES)
+def test_agrees_with_fifty_digits(K, given_as, d):
+    """To 1e-12 or 8 times what one ulp of a coordinate does, from 1e-12 apart to the boundary."""
+    rng = np.random.default_rng([d, CURVATURES.index(K)])
+    frame = random_frame(rng, d, K)
+    form = {given_as: getattr(frame, given_as)}
+    frame = Frame(center=frame.center, curvature=K, **form)
+    separations = (1e-12, 1e-6, 1e-2, 1.0) if d < 100 else (1e-12, 1e-2, 1.0)
+    for separation in separations:
+        for edge in (0.5, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12):
+            p, q = pair_at(rng, frame, separation, edge)
+            exact = oracle.distance(p, q, K, frame.center, **form)
+            error = abs(mpmath.mpf(float(distance(p, q, frame))) - exact)
+            if error > 1e-12 * exact:
+                allowed = 8 * oracle.one_ulp_effect(p, q, K, frame.center, **form)
+                assert error <= allowed, (separation, edge)
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+@pytest.mark.parametrize("sign", [-1, 0, 1])
+def test_extreme_scales(sign, scale):
+    frame = Frame(np.eye(2), curvature=sign / scale / scale)
+    unit = Frame(np.eye(2), curvature=sign)
+    p, q = np.array([0.1, 0.2]), np.array([0.3, -0.1])
+    assert distance(p * scale, q * scale, frame) == pytest.approx(
+        float(distance(p, q, unit)) * scale, rel=1e-14
+    )
+
+
+def test_overflow_is_refused():
+    with pytest.raises(InvalidInputError, match="overflows for points at index 1"):
+        distance([[1.0], [1e200]], [0.0], Frame([[1.0]], curvature=1.0))
+
+
+@given(frames_with_points(3))
+def test_metric_axioms(case):
+    frame, (p, q, r) = case
+    pq, qr, pr = distance(p, q, frame), distance(q, r, frame), distance(p, r, frame)
+    assert pq == distance(q, p, frame)
+    assert distance(p, p, frame) == 0
+    assert pq > 0 or np.array_equal(p, q)
+    assert pr <= (pq + qr) * (1 + 1e-12)
+
+
+@given(frames_with_points(4))
+def test_isometry_invariance(case):
+    frame, points = case
+    p, q, r, s = near_the_pole(frame, points)
+    moved = apply_collineation(transvection(p, q, frame), np.stack([r, s]))
+    assert distance(*moved, frame) == pytest.approx(
+        float(distance(r, s, frame)), rel=1e-6, abs=1e-9
+    )
+
+
+@given(frames_with_points(2))
+def test_additive_along_lines(case):
+    frame, (p, q) = case
+    whole = float(distance(p, q, frame))
+    middle = geodesic(p, q, frame, 0.3)
+    parts = float(distance(p, middle, frame)), float(distance(middle, q, frame))
+    assert sum(parts) == pytest.approx(whole, rel=1e-9)
+    assert parts[0] == pytest.approx(0.3 * whole, rel=1e-9)
+
+
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_flat_limit_from_both_sides(d):
+    rng = np.random.default_rng(d)
+    frame = random_frame(rng, d, 0.0)
+    p, q = rng.normal(size=(2, 20, d))
+    flat = distance(p, q, frame)
+    np.testing.assert_allclose(flat, np.linalg.norm((p - q) @ frame.factor.T, axis=-1), rtol=1e-14)
+    for K in (1e-15, -1e-15, 5e-324, -5e-324):
+        curved = distance(p, q, Frame(frame.factor, center=frame.center, curvature=K))
+        np.testing.assert_allclose(curved, flat, rtol=1e-12)
+
+
+@given(frames_with_points(2))
+def test_is_the_logarithm_of_the_cross_ratio(case):
+    frame, (p, q) = case
+    K = frame.curvature
+    if abs(K) < 1e-3:
+        return
+    S = np.eye(frame.dimension + 1)
+    S[:-1, :-1] = K * frame.shape
+    S[:-1, -1] = S[-1, :-1] = -K * frame.shape @ frame.center
+    S[-1, -1] += K * frame.center @ frame.shape @ frame.center
+    unit = 1 / (2j * math.sqrt(K)) if K > 0 else 1 / (2 * math.sqrt(-K))
+    value = measure(S, p, q, unit=unit)
+    expected = float(distance(p, q, frame))
+    if K > 0 and expected > math.pi / 2 / math.sqrt(K):  # the principal value folds at π
+        expected = math.pi / math.sqrt(K) - expected
+    assert abs(value) == pytest.approx(expected, rel=1e-5, abs=1e-7)
+    assert abs(value.imag) <= 1e-7
+
+
+# Distances between points of the Poincaré ball, by PoincareBall(d).metric.dist of geomstats 2.8.0.
+GEOMSTATS = [
+    ([0.051, -0.086], [-0.344, -0.363], 1.0683177957156456),
+    ([-0.344, -0.363], [0.574, 0.757], 4.760046870032412),
+    ([0.574, 0.757], [0.051, -0.086], 3.7558681013943045),
+    ([0.042, 0.089, 0.017], [0.297, 0.216, -0.34], 1.0161210300287713),
+    ([0.297, 0.216, -0.34], [0.538, -0.702, 0.346], 4.33911780656362),
+    ([0.538, -0.702, 0.346], [0.042, 0.089, 0.017], 3.7462512999636557),
+    (
+        [-0.061, 0.068, 0.008, -0.038, -0.014],
+        [-0.361, -0.287, 0.13, 0.113, 0.088],
+        1.1315898844343073,
+    ),
+    ([-0.361, -0.287, 0.13, 0.113, 0.088], [-0.149, 0.637, 0.616, 0.238, 0.193], 4.170864385040095),
+    (
+        [-0.149, 0.637, 0.616, 0.238, 0.193],
+        [-0.061, 0.068, 0.008, -0.038, -0.014],
+        3.5710987005606283,
+    ),
+]
+
+
+@pytest.mark.parametrize(("p", "q", "expected"), GEOMSTATS)
+def test_agrees_with_geomstats(p, q, expected):
+    def klein(y):
+        y = np.array(y)
+        return 2 * y / (1 + y @ y)
+
+    frame = Frame(np.eye(len(p)), curvature=-1.0)
+    assert distance(klein(p), klein(q), frame) == pytest.approx(expected, rel=1e-9)
+    assert to_chart(klein(p), "conformal", -1) == pytest.approx(p, rel=1e-12)
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_float32_is_kept_and_exact(K):
+    rng = np.random.default_rng(3)
+    radius = 0.9 / math.sqrt(abs(K)) if K else 1.0
+    p, q = (rng.uniform(-0.5, 0.5, size=(2, 50, 3)) * radius).astype(np.float32)
+    frame = Frame(np.eye(3), curvature=K)
+    single = distance(p, q, frame)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(single, distance(p.astype(float), q.astype(float), frame), rtol=1e-6)
+    assert distance(p, q.astype(float), frame).dtype == np.float64
+
+
+def test_broadcasts_over_batches():
+    rng = np.random.default_rng(4)
+    p, q = rng.uniform(-0.5, 0.5, size=(4, 1, 2)), rng.uniform(-0.5, 0.5, size=(5, 2))
+    table = distance(p, q, DISC)
+    assert table.shape == (4, 5)
+    assert table[2, 3] == distance(p[2, 0], q[3], DISC)
+
+
+def test_outside_raises_and_names_the_points():
+    with pytest.raises(OutsideDomainError, match=r"q at index 1 .*outside=\"inf\" or"):
+        distance([0.0, 0.0], [[0.5, 0.0], [1.0, 0.0]], DISC)
+
+
+def test_outside_inf():
+    p, q = [[0.0, 0.0], [0.0, 0.0], [2.0, 0.0]], [[0.5, 0.0], [1.0, 0.0], [2.0, 0.0]]
+    expected = [math.atanh(0.5), np.inf, np.inf]
+    np.testing.assert_allclose(distance(p, q, DISC, outside="inf"), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("p", "q", "case"),
+    [
+        ([0.1, 0.2], [0.5, 0.0], "inside"),
+        ([2.0, 0.1], [-3.0, 0.2], "outside, the line meets the conic"),
+        ([2.0, 1.5], [-3.0, 2.0], "outside, it does not"),
+        ([0.1, 0.2], [2.0, 0.0], "across"),
+    ],
+)
+def test_outside_modulus_is_that_of_the_complex_measure(p, q, case):
+    value = distance(p, q, DISC, outside="modulus")
+    assert value == pytest.approx(abs(measure(np.diag([1.0, 1.0, -1.0]), p, q)), rel=1e-12)
+    assert distance(q, q, DISC, outside="modulus") == 0
+
+
+@pytest.mark.parametrize(
+    ("p", "message"),
+    [
+        ([np.nan, 0.0], "NaN or infinite entries at index 0"),
+        ([[0.0, 0.0], [0.0, np.inf]], r"at index \(1, 1\)"),
+        ([0.0, 0.0, 0.0], "3 coordinates per point, but 2 are expected"),
+        ([], "empty"),
+        ([1j, 0.0], "real numbers"),
+        (["a", "b"], "real numbers"),
+        (0.5, "at least one axis"),
+    ],
+)
+def test_bad_points(p, message):
+    with pytest.raises(InvalidInputError, match=message):
+        distance(p, [0.0, 0.0], DISC)
+
+
+def test_bad_policy():
+    with pytest.raises(InvalidInputError, match="Got outside='clip'"):
+        distance([0.0, 0.0], [0.0, 0.0], DISC, outside="clip")

@@ -1,0 +1,92 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from tests.strategies import frames_with_points, random_frame
+
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import (
+    Frame,
+    blocks_from_form,
+    canonical_factor,
+    curvature_from_kappa,
+    form_from_blocks,
+    form_from_frame,
+    frame_from_form,
+    kappa_from_curvature,
+    spectral_factor,
+)
+
+
+@pytest.mark.parametrize("kappa", [-3.0, -0.5, 0.0, 0.5, 3.0])
+def test_kappa_round_trip(kappa):
+    assert kappa_from_curvature(curvature_from_kappa(kappa)) == kappa
+    assert np.sign(curvature_from_kappa(kappa)) == np.sign(kappa)
+
+
+def test_blocks_round_trip():
+    S = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, -1.0], [1.0, -1.0, 5.0]])
+    np.testing.assert_array_equal(form_from_blocks(*blocks_from_form(S)), S)
+
+
+@pytest.mark.parametrize("K", [-5.0, -1e-3, 1e-3, 5.0])
+@pytest.mark.parametrize("d", [1, 2, 10])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_form_round_trip(K, d, sign):
+    """S ↔ (Σ, μ, K), also in the sign convention of the paper's learning section."""
+    frame = random_frame(np.random.default_rng(d), d, K)
+    back = frame_from_form(sign * form_from_frame(frame))
+    np.testing.assert_allclose(back.shape, frame.shape, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(back.center, frame.center, rtol=1e-10)
+    assert back.curvature == pytest.approx(K, rel=1e-9)
+
+
+def test_form_is_the_papers():
+    """b = μᵀΣμ + sign(κ)/κ², and S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ²."""
+    rng = np.random.default_rng(0)
+    kappa = -0.7
+    frame = random_frame(rng, 3, curvature_from_kappa(kappa))
+    p, q = rng.normal(size=(2, 3))
+    value = np.append(p, 1) @ form_from_frame(frame) @ np.append(q, 1)
+    expected = (p - frame.center) @ frame.shape @ (q - frame.center) - 1 / kappa**2
+    assert value == pytest.approx(expected, rel=1e-12)
+
+
+@given(frames_with_points(2))
+def test_factors_are_canonical(case):
+    frame, (p, q) = case
+    if abs(frame.curvature) < 1e-3:
+        return
+    S = form_from_frame(frame)
+    for factorise in (canonical_factor, spectral_factor):
+        M, signs = factorise(S)
+        np.testing.assert_allclose(
+            M.T @ np.diag(signs) @ M, S, rtol=0, atol=1e-12 * np.abs(S).max()
+        )
+        assert signs.tolist() == [1.0] * frame.dimension + [np.sign(frame.curvature)]
+        # canonical coordinates keep the form
+        x, y = M @ np.append(p, 1), M @ np.append(q, 1)
+        expected = np.append(p, 1) @ S @ np.append(q, 1)
+        scale = np.linalg.norm(x) * np.linalg.norm(y)
+        assert abs(x @ (signs * y) - expected) <= 1e-11 * max(scale, np.abs(S).max())
+    np.testing.assert_array_equal(canonical_factor(S)[0], np.triu(canonical_factor(S)[0]))
+
+
+@pytest.mark.parametrize(
+    ("S", "error", "message"),
+    [
+        (np.diag([1.0, -1.0, 1.0]), NotRepresentableError, "must be definite"),
+        (np.diag([1.0, 0.0, 1.0]), NotRepresentableError, "must be definite"),
+        ([[1.0, 2.0], [2.0, 4.0]], NotRepresentableError, "cone"),
+        ([[1.0, 2.0], [0.0, 4.0]], InvalidInputError, "symmetric"),
+        ([[3.0]], InvalidInputError, "d ≥ 1"),
+        (np.ones(3), InvalidInputError, "square"),
+    ],
+)
+def test_refuses_what_is_not_representable(S, error, message):
+    with pytest.raises(error, match=message):
+        frame_from_form(S)
+
+
+def test_flat_has_no_form():
+    with pytest.raises(NotRepresentableError, match="not finite for K = 0"):
+        form_from_frame(Frame(np.eye(2)))

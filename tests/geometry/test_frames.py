@@ -1,0 +1,98 @@
+import pickle
+
+import numpy as np
+import pytest
+from tests import oracle
+
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry import Frame
+from cayleyklein.geometry._compensated import one_plus_quadratic_form
+
+
+def test_factor_and_shape_agree():
+    shape = np.array([[2.0, 0.5], [0.5, 1.0]])
+    frame = Frame(shape=shape)
+    np.testing.assert_allclose(frame.factor.T @ frame.factor, shape, rtol=1e-15)
+    np.testing.assert_array_equal(frame.factor, np.triu(frame.factor))
+
+
+def test_coordinates_round_trip():
+    rng = np.random.default_rng(0)
+    frame = Frame(rng.normal(size=(3, 3)), center=[1.0, 2.0, 3.0])
+    x = rng.normal(size=(4, 5, 3))
+    np.testing.assert_allclose(frame.points(frame.coordinates(x)), x, rtol=1e-10)
+
+
+def test_immutable_and_picklable():
+    frame = Frame(shape=np.eye(2), center=[1.0, 0.0], curvature=-2.0)
+    with pytest.raises(AttributeError, match="immutable"):
+        frame.curvature = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        frame.factor[0, 0] = 3.0
+    copy = pickle.loads(pickle.dumps(frame))
+    np.testing.assert_array_equal(copy.given_shape, frame.given_shape)
+    assert copy.curvature == -2.0
+
+
+def test_does_not_keep_a_view_of_its_input():
+    factor = np.eye(2)
+    frame = Frame(factor)
+    factor[0, 0] = 5.0
+    assert frame.factor[0, 0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({}, InvalidInputError, "exactly one"),
+        ({"factor": np.eye(2), "shape": np.eye(2)}, InvalidInputError, "exactly one"),
+        ({"shape": [[1.0, 0.3], [0.0, 1.0]]}, InvalidInputError, r"\(0, 1\) and \(1, 0\)"),
+        ({"shape": [[1.0, 2.0], [2.0, 1.0]]}, NotRepresentableError, "smallest eigenvalue is -1"),
+        ({"shape": [[1.0, 0.0], [0.0, np.nan]]}, InvalidInputError, r"index \(1, 1\)"),
+        ({"shape": [[1.0, 0.0]]}, InvalidInputError, "square"),
+        ({"factor": [1.0]}, InvalidInputError, "matrix of shape"),
+        ({"factor": np.empty((0, 2))}, InvalidInputError, "neither 0"),
+        ({"factor": np.eye(2), "center": [0.0]}, InvalidInputError, "2 are expected"),
+        ({"factor": np.eye(2), "curvature": np.nan}, InvalidInputError, "curvature has NaN"),
+        ({"factor": np.eye(2), "curvature": [1.0]}, InvalidInputError, "single number"),
+    ],
+)
+def test_bad_parameters(arguments, error, message):
+    with pytest.raises(error, match=message):
+        Frame(**arguments)
+
+
+def test_low_rank_has_no_points():
+    with pytest.raises(NotRepresentableError, match="rank 1"):
+        Frame([[1.0, 1.0]]).points([[1.0]])
+
+
+def test_inside_names_the_offenders():
+    frame = Frame(np.eye(1), curvature=-1.0)
+    points = np.array([[0.0], [1.0], [0.5], [-2.0]])
+    with pytest.raises(OutsideDomainError, match="X at index 1, 3 lies on or outside"):
+        frame.inside(points, "X")
+
+
+@pytest.mark.parametrize("d", [1, 2, 7, 100])
+@pytest.mark.parametrize("given_as", ["factor", "shape"])
+def test_quadratic_form_where_it_cancels(given_as, d):
+    """1 - q with q within 1e-14 of 1 keeps ten digits or more."""
+    rng = np.random.default_rng(d)
+    matrix = rng.normal(size=(d, d))
+    shape = matrix.T @ matrix
+    center = rng.normal(size=d)
+    for _ in range(3):
+        t = rng.normal(size=d)
+        form = {"factor": matrix} if given_as == "factor" else {"factor": matrix, "shape": shape}
+        scale = -(1 - 1e-14) / float(t @ shape @ t)
+        x = center + t
+        got = one_plus_quadratic_form(x[None], center, scale, **form)[0]
+        t = [a - b for a, b in zip(oracle.vector(x), oracle.vector(center), strict=True)]
+        if given_as == "factor":
+            image = oracle.apply(matrix, t)
+            exact = sum(v * v for v in image)
+        else:
+            exact = sum(v * w for v, w in zip(t, oracle.apply(shape, t), strict=True))
+        exact = 1 + oracle.vector([scale])[0] * exact
+        assert abs(got - exact) <= 1e-10 * abs(exact)

@@ -1,0 +1,73 @@
+"""The house keeps its own rules: one version, a light import, nothing of one machine."""
+
+import importlib.metadata
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import cayleyklein
+
+ROOT = Path(__file__).resolve().parents[1]
+
+HEAVY = {"bokeh", "dask", "distributed", "matplotlib", "pandas", "panel", "pyarrow", "shapely"}
+
+# Spelled in pieces, so that this file passes its own test.
+MACHINE_PATHS = r"(?<![\w.~/-])/(?:work|root|home)" + r"/[\w.]"
+REGISTRIES = "|".join(
+    re.escape(host)
+    for host in ("pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "file:" + "///")
+)
+
+
+def test_version_has_one_source():
+    assert importlib.metadata.version("cayleyklein") == cayleyklein.__version__
+
+
+def test_import_is_light():
+    command = [sys.executable, "-c", "import sys, cayleyklein; print(*sys.modules)"]
+    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert HEAVY.isdisjoint(answer.split())
+
+
+def tracked_files():
+    command = ["git", "-C", str(ROOT), "ls-files", "-z"]
+    try:
+        answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not in a git checkout")
+    return [ROOT / name for name in answer.split("\0") if name and (ROOT / name).is_file()]
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern"), [("machine path", MACHINE_PATHS), ("registry address", REGISTRIES)]
+)
+def test_no_file_names_one_machine(kind, pattern):
+    found = []
+    for path in tracked_files():
+        content = path.read_bytes()
+        if b"\0" in content:
+            continue  # binary
+        for number, line in enumerate(content.decode(errors="replace").splitlines(), start=1):
+            if re.search(pattern, line):
+                found.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    assert not found, f"{kind} in tracked files:\n" + "\n".join(found)
+
+
+@pytest.mark.parametrize(
+    ("line", "pattern"),
+    [
+        ("cd /wo" + "rk/main", MACHINE_PATHS),
+        ("see '/ro" + "ot/.cache'", MACHINE_PATHS),
+        ("--index-url https://py" + "pi.org/simple", REGISTRIES),
+    ],
+)
+def test_patterns_find_what_they_should(line, pattern):
+    assert re.search(pattern, line)
+
+
+def test_patterns_spare_ordinary_text():
+    ordinary = "https://example.org/work/page docs/work/notes 1/work/2 ~/work/ ../root/x"
+    assert not re.search(MACHINE_PATHS, ordinary)
