@@ -48,12 +48,12 @@ REFINE_ENTRIES = 2**18
 """Coordinates gathered at a time for pairs that are recomputed."""
 
 
-def chord_lift(z: Array, s: Array, K: float) -> tuple[Array, Array | None]:
-    """Return v (n, r + 1) and, for K < 0, the row scale 1/σ of the module's docstring."""
+def chord_lift(z: Array, s: Array, K: float) -> tuple[Array, Array]:
+    """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
     sigma = np.sqrt(s)[:, None]
     height = -math.sqrt(abs(K)) * np.einsum("ij,ij->i", z, z)[:, None] / (1 + sigma)
     v = np.concatenate([z, height], axis=1)
-    return (v / sigma, None) if K >= 0 else (v, 1 / sigma[:, 0])
+    return (v / sigma, np.ones(len(v))) if K >= 0 else (v, 1 / sigma[:, 0])
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Rows:
     v: Array
     sqnorm: Array
     threshold: Array  # square distances under the sum of two of these are recomputed
-    scale: Array | None
+    scale: Array
 
     @classmethod
     def lift(
@@ -97,9 +97,12 @@ class BlockKernel:
         self.frame, self.outside = frame, outside
         self.rows = p = Rows.lift(X, frame, outside, "X")
         self.columns = q = p if Y is None else Rows.lift(Y, frame, outside, "Y", p.origin)
-        # ‖v - w‖² as one product: (v, ‖v‖², 1) · (-2w, 1, ‖w‖²)
-        self.left = np.column_stack([p.v, p.sqnorm, np.ones(len(p.v))])
-        self.right = np.column_stack([-2 * q.v, np.ones(len(q.v)), q.sqnorm])
+        # ‖v - w‖² as one product, (v, ‖v‖², 1) · (-2w, 1, ‖w‖²), times |K|/4 and the row scales
+        self.unit = abs(frame.curvature) / 4 or 1.0
+        left = np.column_stack([p.v, p.sqnorm, np.ones(len(p.v))])
+        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), q.sqnorm])
+        self.left = left * (self.unit * p.scale)[:, None]
+        self.right = right * q.scale[:, None]
 
     def fill(self, i: slice, j: slice, out: Array) -> Array:
         """Write the distances of block (i, j) into out."""
@@ -111,16 +114,13 @@ class BlockKernel:
 
     def _finish(self, i: slice, j: slice, out: Array) -> None:
         """Turn square distances of lifted points into distances, in place."""
-        p, q, K = self.rows, self.columns, self.frame.curvature
-        inexact = None
-        if out.min() < p.threshold[i].max() + q.threshold[j].max():
-            inexact = out < p.threshold[i, None] + q.threshold[j]
+        K, inexact = self.frame.curvature, None
+        p_threshold, q_threshold = self.rows.threshold[i], self.columns.threshold[j]
+        p_scale, q_scale = self.unit * self.rows.scale[i], self.columns.scale[j]
+        highest = (p_threshold.max() + q_threshold.max()) * p_scale.max() * q_scale.max()
+        if out.min() < highest:
+            inexact = out < (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
             np.maximum(out, 0, out=out)  # negative by rounding, and so recomputed below
-        if p.scale is not None and q.scale is not None:
-            out *= p.scale[i, None]
-            out *= q.scale[j]
-        if K != 0:
-            out *= abs(K) / 4
         if K > 0 and out.max() > 1 - NEAR_ANTIPODAL:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
@@ -160,14 +160,15 @@ def _distance_from_half_square(h: Array, K: float) -> None:
         np.divide(h, 1 - h, out=h)
         np.sqrt(h, out=h)
         np.arctan(h, out=h)
-    else:  # asinh √h = log1p(√h + h/(1 + √(1 + h))): twice as fast as arcsinh, as exact
-        root = np.sqrt(1 + h)
-        root += 1
-        np.divide(h, root, out=root)
-        np.sqrt(h, out=h)
+        h *= 2 / math.sqrt(K)
+    else:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
+        root = h * h
+        root += h
+        np.sqrt(root, out=root)
         h += root
+        h *= 2
         np.log1p(h, out=h)
-    h *= 2 / math.sqrt(abs(K))
+        h *= 1 / math.sqrt(-K)
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
