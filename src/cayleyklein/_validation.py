@@ -5,6 +5,7 @@ answer can be returned in float32.
 """
 
 import importlib
+import operator
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +16,7 @@ from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 
 __all__ = [
     "as_choice",
+    "as_count",
     "as_finite_array",
     "as_points",
     "as_real",
@@ -34,7 +36,11 @@ SYMMETRY_TOLERANCE = 1e-10
 
 def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
     """Return float32 if every array is float32 (or float16), and float64 otherwise."""
-    dtypes = [np.asarray(a).dtype for a in arrays if np.ndim(a) > 0]
+    try:
+        given = [np.asarray(a) for a in arrays]
+    except ValueError:  # ragged: the check of the values words it better
+        return np.dtype(np.float64)
+    dtypes = [a.dtype for a in given if a.ndim > 0]
     if dtypes and all(t.kind == "f" and t.itemsize <= 4 for t in dtypes):
         return np.dtype(np.float32)
     return np.dtype(np.float64)
@@ -83,8 +89,8 @@ def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
     if array.dtype.kind == "O":
         try:
             array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"{name} holds values that are no numbers: {error}.") from error
+        except (TypeError, ValueError, OverflowError) as error:
+            raise InvalidInputError(f"{name} holds values that are no floats: {error}.") from error
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     array = array.astype(np.float64, copy=False)
@@ -153,10 +159,21 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
     """Check that a string parameter is one of its choices."""
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         allowed = ", ".join(repr(c) for c in choices)
         raise InvalidInputError(f"Got {name}={value!r}, but expected one of {allowed}.")
-    return str(value)
+    return value
+
+
+def as_count(value: Any, name: str) -> int:
+    """Check a whole number of at least 1; no float, string or bool counts as one."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if isinstance(value, bool | np.bool_) or count < 1:
+        raise InvalidInputError(f"Got {name}={value!r}, but expected a whole number, at least 1.")
+    return count
 
 
 def require(module: str, extra: str) -> ModuleType:

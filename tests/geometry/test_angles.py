@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._absolute import Absolute
 from cayleyklein.geometry._angles import hyperplane_angle, hyperplane_measure
@@ -16,10 +17,14 @@ DISC = Absolute(np.diag([1.0, 1.0, -1.0]))
 
 
 def exact_acute(dual, l, m):  # noqa: E741
+    return exact_acute_of(dual, *([mpmath.mpf(float(t)) for t in v] for v in (l, m)))
+
+
+def exact_acute_of(dual, l, m):  # noqa: E741
     """Return arccos |B_lm|/√(B_ll B_mm) in 50 digits."""
     with mpmath.workdps(50):
         B = mpmath.matrix(np.asarray(dual).tolist())
-        x, y = (mpmath.matrix([mpmath.mpf(float(t)) for t in v]) for v in (l, m))
+        x, y = mpmath.matrix(l), mpmath.matrix(m)
         ll, mm, lm = ((a.T * B * b)[0] for a, b in ((x, x), (y, y), (x, y)))
         return float(mpmath.acos(abs(lm) / mpmath.sqrt(ll * mm)))
 
@@ -200,3 +205,51 @@ def test_dtypes_batches_and_bad_input():
             hyperplane_angle(*arguments)
     with pytest.raises(InvalidInputError, match=r"plane.*dimension 3"):
         hyperplane_angle(np.diag([1, 1, 1, 0]), [1, 0, 0, 0], [0, 1, 0, 0], signed=True)
+
+
+def exact_in_frame(l, m, K, center):  # noqa: E741
+    """Return the angle by B(l, m) = ⟨n_l, n_m⟩ + K o_l o_m, o = n·μ + o, in 50 digits."""
+    moved = []
+    for plane in (l, m):
+        *normal, offset = (mpmath.mpf(float(v)) for v in plane)
+        moved.append(
+            [*normal, offset + mpmath.fdot(normal, [mpmath.mpf(float(v)) for v in center])]
+        )
+    return exact_acute_of(np.diag([1.0] * len(center) + [K]), *moved)
+
+
+@pytest.mark.parametrize("K", [-1e3, -1.0, 1.0, 1e3])
+@pytest.mark.parametrize("far", [1.0, 1e3, 1e5, 1e6])
+def test_a_metric_measures_angles_wherever_its_centre_is(K, far):
+    rng = np.random.default_rng(0)
+    center = far * np.array([1.0, 1.1])
+    metric = CurvedMetric(factor=np.eye(2), center=center, curvature=K)
+    for angles in rng.uniform(0, np.pi, size=(20, 2)):
+        l, m = lines_through(center + rng.uniform(-0.01, 0.01, 2), angles)  # noqa: E741
+        expected = exact_in_frame(l, m, K, center)
+        assert metric.angle(l, m) == pytest.approx(expected, rel=1e-11)
+        assert abs(metric.angle(l, m, signed=True)) == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_metric_keeps_the_sense_of_rotation():
+    rng = np.random.default_rng(1)
+    for determinant in (1.0, -1.0):
+        factor = rng.normal(size=(2, 2))
+        factor[0] *= determinant * np.sign(np.linalg.det(factor))
+        metric = CurvedMetric(factor=factor, center=[0.1, 0.2], curvature=-0.01)
+        l, m = lines_through(np.array([0.2, 0.1]), np.array([0.3, 0.5]))  # noqa: E741
+        signed = metric.angle(l, m, signed=True)
+        assert signed == pytest.approx(
+            float(hyperplane_angle(metric.absolute.dual, l, m, signed=True)), rel=1e-10
+        )
+    single = metric.angle(l.astype(np.float32), m.astype(np.float32))
+    assert single.dtype == np.float32
+
+
+def test_an_angle_lost_in_the_rounding_of_the_dual_is_refused():
+    center = np.array([1e6, 1e6])
+    metric = CurvedMetric(factor=np.eye(2), center=center, curvature=-1e3)
+    l, m = [1.0, 0.3, -1.3e6], [1.0, 2.0, -3e6]  # noqa: E741
+    assert np.degrees(metric.angle(l, m)) == pytest.approx(46.7357, abs=1e-4)
+    with pytest.raises(NotRepresentableError, match="lost in the rounding of the dual"):
+        hyperplane_angle(metric.absolute.dual, l, m)

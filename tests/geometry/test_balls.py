@@ -1,4 +1,5 @@
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -106,6 +107,27 @@ def test_kinds_on_the_sphere():
     ]
 
 
+@pytest.mark.parametrize("gap", [1e-2, 1e-5, 1e-8])
+def test_just_above_the_equator(gap):
+    """A pole's ball of radius π/2 - gap is a disc of radius tan(π/2 - gap) = cot(gap)."""
+    ball = Ball([0.0, 0.0], math.pi / 2 - gap, SPHERE)
+    assert ball.kind == "ellipsoid"
+    np.testing.assert_allclose(ball.ellipsoid().semi_axes, 1 / math.tan(gap), rtol=3e-8)
+    near = Ball([1.0, 0.0], math.pi / 4 - gap, SPHERE)
+    assert near.kind == "ellipsoid"
+    assert Ball([1.0, 0.0], math.pi / 4 + gap, SPHERE).kind == "hyperboloid"
+
+
+@pytest.mark.parametrize("radius", [20.0, 400.0, 1000.0])
+def test_a_huge_hyperbolic_ball_is_the_domain(radius):
+    ball = Ball([0.5, 0.0], radius, Frame(np.eye(2), curvature=-1.0))
+    np.testing.assert_allclose(ball.ellipsoid().center, 0, atol=1e-15)
+    np.testing.assert_allclose(ball.ellipsoid().semi_axes, 1, rtol=1e-12)
+    np.testing.assert_allclose(
+        ball.quadric() / ball.quadric()[0, 0], np.diag([1, 1, -1]), atol=1e-15
+    )
+
+
 @pytest.mark.parametrize("radius", [0.3, 0.7, 0.9, 1.2, math.pi / 2, 2.0, 2.5, 3.5])
 def test_quadric_agrees_with_membership_beyond_the_equator(radius):
     rng = np.random.default_rng(1)
@@ -149,5 +171,29 @@ def test_refusals():
         Ball([0.0, 0.0], -1.0, disc)
     with pytest.raises(NotRepresentableError, match="no ball of this frame"):
         ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
+    with pytest.raises(InvalidInputError, match="dimension 3, but the frame 2"):
+        ball_from_ellipsoid([0.0, 0.0, 0.0], np.eye(3), 0.1, disc)
+    with pytest.raises(NotRepresentableError, match="shape is singular"):
+        ball_from_ellipsoid([0.3, 0.0], [[0.0, 0.0], [0.0, 1.0]], 0.1, disc)
+    with pytest.raises(InvalidInputError, match="masked"):
+        Ball(np.ma.array([0.1, 0.2], mask=[True, False]), 0.1, disc)
+    with pytest.raises(NotRepresentableError, match="radius 0 is a point"):
+        Ball([0.0, 0.0], 0.0, disc).ellipsoid()
+    with pytest.raises(InvalidInputError, match="Got n='x'"):
+        Ellipsoid([0.0, 0.0], np.eye(2)).boundary("x")
     with pytest.raises(InvalidInputError, match="in the plane"):
         Ellipsoid([0.0], [[1.0]], 1.0).boundary()
+
+
+def test_frozen_and_picklable():
+    ball = Ball([0.1, 0.2], 0.3, SPHERE)
+    for item in (ball, ball.ellipsoid()):
+        copy = pickle.loads(pickle.dumps(item))
+        assert repr(copy) == repr(item)
+        for thing in (item, copy):
+            with pytest.raises(AttributeError, match="immutable"):
+                thing.radius = 1.0
+            with pytest.raises(ValueError, match="read-only"):
+                thing.center[0] = 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        ball.ellipsoid().factor[0, 0] = 1.0

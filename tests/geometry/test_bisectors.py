@@ -88,3 +88,26 @@ def test_batches_and_refusal():
     assert bisector(p.astype(np.float32), q.astype(np.float32), frame).normal.dtype == np.float32
     with pytest.raises(InvalidInputError, match=r"coincide at index \(0, 0\)"):
         bisector(p, np.where(np.arange(5)[:, None] == 0, p, q), frame)
+
+
+def test_evaluate_checks_its_points():
+    plane = bisector([0.0, 0.0], [1.0, 0.0], Frame(np.eye(2)))
+    with pytest.raises(InvalidInputError, match="x has 3 coordinates"):
+        plane.evaluate([0.0, 0.0, 0.0])
+    with pytest.raises(InvalidInputError, match="NaN"):
+        plane.evaluate([0.0, np.nan])
+
+
+def test_bisector_of_points_near_the_pole_and_the_equator():
+    """Both ends are as far from the midpoint, which a difference of large terms would not give."""
+    sphere = Frame(np.eye(2), curvature=1.0)
+    p, q = np.array([0.3, 0.1]), np.array([7e7, 3e7])
+    plane = bisector(p, q, sphere)
+    middle = midpoint(p, q, sphere)
+    assert abs(plane.evaluate(middle)) <= 1e-14 * np.abs(plane.normal * middle).max()
+
+
+def test_float32_is_kept():
+    planes = proximity_planes(np.zeros((3, 2), dtype=np.float32), Frame(np.eye(2)))
+    assert planes.normal.dtype == planes.offset.dtype == np.float32
+    assert planes.evaluate(np.ones(2, dtype=np.float32)).dtype == np.float32

@@ -65,3 +65,11 @@ def test_refusals():
         from_chart([0.0, 2.0], "hyperboloid", -1)
     with pytest.raises(OutsideDomainError, match="‖y‖ < 1"):
         from_chart([1.0, 0.0], "conformal", -1)
+
+
+@pytest.mark.parametrize("sign", [5, 0.5, "1"])
+def test_bad_signs(sign):
+    with pytest.raises(InvalidInputError, match="sign"):
+        to_chart([0.0, 0.0], "klein", sign)
+    with pytest.raises(InvalidInputError, match="sign"):
+        from_chart([0.0, 0.0], "klein", sign)

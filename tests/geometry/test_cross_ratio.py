@@ -128,6 +128,12 @@ def test_bad_points_are_named(points, options, message):
         cross_ratio(*points, **options)
 
 
+@pytest.mark.parametrize("far", [1.0, 4e7, 1e12])
+def test_a_long_translation_is_a_collineation(far):
+    H = [[1.0, 0.0, far], [0.0, 1.0, -far], [0.0, 0.0, 1.0]]
+    np.testing.assert_array_equal(apply_collineation(H, [1.0, 2.0]), [1.0 + far, 2.0 - far])
+
+
 def test_bad_collineations_are_named():
     with pytest.raises(InvalidInputError, match="invertible"):
         apply_collineation([[1.0, 1], [1, 1]], [0.0])

@@ -1,3 +1,4 @@
+import itertools
 import math
 
 import mpmath
@@ -7,6 +8,7 @@ from hypothesis import given
 from tests import oracle
 from tests.strategies import CURVATURES, frames_with_points, near_the_pole, random_frame
 
+from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import (
     Frame,
@@ -56,6 +58,26 @@ def test_agrees_with_fifty_digits(K, given_as, d):
                 assert error <= allowed, (separation, edge)
 
 
+@pytest.mark.parametrize("K", [1e-12, 1.0, 1e3])
+@pytest.mark.parametrize("d", [1, 2, 10])
+def test_agrees_with_fifty_digits_at_unequal_radii(d, K):
+    """On the sphere, one point near the pole and one near the equator, and close ones there."""
+    rng = np.random.default_rng([d, int(K)])
+    frame = Frame(np.eye(d), curvature=K)
+    form = {"center": np.zeros(d), "factor": np.eye(d)}
+    for first, second in itertools.product((1e-3, 1.0, 1e4, 1e8), repeat=2):
+        directions = rng.normal(size=(2, d))
+        p, q = directions * np.array([[first], [second]]) / math.sqrt(K)
+        along = p * second / first
+        for other in (q, along, -along, along + 1e-6 * q, p + 1e-12 * q):
+            exact = oracle.distance(p, other, K, **form)
+            value = distance(p, other, frame)
+            assert value == distance(other, p, frame)
+            error = abs(mpmath.mpf(float(value)) - exact)
+            if error > 1e-12 * exact:
+                assert error <= 8 * oracle.one_ulp_effect(p, other, K, **form), (first, second)
+
+
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 def test_extreme_scales(sign, scale):
@@ -70,6 +92,10 @@ def test_extreme_scales(sign, scale):
 def test_overflow_is_refused():
     with pytest.raises(InvalidInputError, match="overflows for points at index 1"):
         distance([[1.0], [1e200]], [0.0], Frame([[1.0]], curvature=1.0))
+    with pytest.raises(InvalidInputError, match=r"‖L\(p - q\)‖ overflows at index 1"):
+        distance([[1.0, 0.0], [-1.7e308, 0.0]], [1.7e308, 0.0], Frame(np.eye(2)))
+    with pytest.raises(InvalidInputError, match="overflows"):
+        distance([0.0, 0.0], [1.7e308, 1.7e308], Frame(np.eye(2)))
 
 
 @given(frames_with_points(3))
@@ -212,6 +238,12 @@ def test_outside_modulus_is_that_of_the_complex_measure(p, q, case):
     assert distance(q, q, DISC, outside="modulus") == 0
 
 
+def test_outside_modulus_of_a_point_on_the_conic_is_infinite():
+    others = [[0.0, 0.0], [1.0, 0.5], [0.0, 1.0], [3.0, 0.0]]  # the second along the tangent
+    np.testing.assert_array_equal(distance([1.0, 0.0], others, DISC, outside="modulus"), np.inf)
+    assert distance([1.0, 0.0], [1.0, 0.0], DISC, outside="modulus") == 0
+
+
 @pytest.mark.parametrize(
     ("p", "message"),
     [
@@ -222,6 +254,9 @@ def test_outside_modulus_is_that_of_the_complex_measure(p, q, case):
         ([1j, 0.0], "real numbers"),
         (["a", "b"], "real numbers"),
         (0.5, "at least one axis"),
+        ([[0.0, 0.0], [0.0]], "not a rectangular array"),
+        ([10**400, 1], "no floats"),
+        (np.ma.array([0.0, 0.5], mask=[True, False]), "masked"),
     ],
 )
 def test_bad_points(p, message):
@@ -232,3 +267,12 @@ def test_bad_points(p, message):
 def test_bad_policy():
     with pytest.raises(InvalidInputError, match="Got outside='clip'"):
         distance([0.0, 0.0], [0.0, 0.0], DISC, outside="clip")
+    with pytest.raises(InvalidInputError, match="expected one of"):
+        distance([0.0, 0.0], [0.0, 0.0], DISC, outside=np.array(["inf", "raise"]))
+
+
+def test_takes_a_metric_for_its_frame_and_nothing_else():
+    metric = CurvedMetric.from_frame(DISC)
+    assert distance([0.0, 0.0], [0.5, 0.0], metric) == metric([0.0, 0.0], [0.5, 0.0])
+    with pytest.raises(InvalidInputError, match="frame must be a Frame or a CurvedMetric; got str"):
+        distance([0.0, 0.0], [0.5, 0.0], "euclidean")

@@ -29,6 +29,12 @@ def test_immutable_and_picklable():
         frame.curvature = 1.0
     with pytest.raises(ValueError, match="read-only"):
         frame.factor[0, 0] = 3.0
+    for array in (frame.shape, frame.inverse_factor, frame.matrix, Frame([[2.0]]).shape):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0, 0] = 3.0
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del frame.factor
+    assert repr(frame) == "Frame(hyperbolic, d=2, K=-2)"
     copy = pickle.loads(pickle.dumps(frame))
     np.testing.assert_array_equal(copy.given_shape, frame.given_shape)
     assert copy.curvature == -2.0
@@ -65,6 +71,20 @@ def test_bad_parameters(arguments, error, message):
 def test_low_rank_has_no_points():
     with pytest.raises(NotRepresentableError, match="rank 1"):
         Frame([[1.0, 1.0]]).points([[1.0]])
+
+
+def test_coordinates_and_points_are_checked():
+    frame = Frame(np.eye(2))
+    with pytest.raises(InvalidInputError, match="x has 3 coordinates"):
+        frame.coordinates([0.0, 0.0, 0.0])
+    with pytest.raises(InvalidInputError, match="z has 3 coordinates"):
+        frame.points([0.0, 0.0, 0.0])
+
+
+def test_matrix_takes_points_to_coordinates():
+    frame = Frame([[1.0, 2.0], [0.0, 3.0]], center=[1.0, -1.0])
+    x = np.array([0.3, 0.7])
+    np.testing.assert_allclose(frame.matrix @ [*x, 1.0], [*frame.coordinates(x), 1.0])
 
 
 def test_inside_names_the_offenders():

@@ -126,3 +126,17 @@ def test_degenerate():
         vertex_angle([0.1, 0.0], [0.2, 0.0], [0.1, 0.0], DISC)
     np.testing.assert_array_equal(log_map([0.1, 0.2], [0.1, 0.2], DISC), [0.0, 0.0])
     assert geodesic(np.float32([0.1, 0.0]), np.float32([0.2, 0.0]), DISC, 0.5).dtype == np.float32
+
+
+def test_far_beyond_the_ends():
+    """sinh of the length overflows, but the point is on the boundary to rounding."""
+    points = geodesic([0.0, 0.0], [0.5, 0.0], DISC, [-1e5, 0.5, 1000.0, 1e5])
+    np.testing.assert_allclose(points[[0, 2, 3]], [[-1, 0], [1, 0], [1, 0]], rtol=1e-12)
+    assert distance([0.0, 0.0], points[1], DISC) == pytest.approx(math.atanh(0.5) / 2, rel=1e-14)
+
+
+def test_refusals():
+    with pytest.raises(InvalidInputError, match="t must be a number or of shape"):
+        geodesic([0.0, 0.0], [0.5, 0.0], DISC, [[0.0, 1.0]])
+    with pytest.raises(OutsideDomainError, match="q lies on or outside"):
+        vertex_angle([0.0, 0.0], [0.5, 0.0], [3.0, 4.0], DISC)

@@ -1,7 +1,5 @@
 """Hilbert geometry: hyperbolic on an ellipsoid, log-ratios on a simplex."""
 
-import dataclasses
-
 import mpmath
 import numpy as np
 import pytest
@@ -126,7 +124,7 @@ def test_vertices_and_half_spaces_describe_one_body():
 def test_bodies_are_frozen_and_print():
     for body in (INTERVAL, Ellipsoid([0.0], [[1.0]], 2.0)):
         assert isinstance(body, ConvexBody)
-        with pytest.raises(dataclasses.FrozenInstanceError):
+        with pytest.raises(AttributeError, match="immutable"):
             body.offsets = None
         assert type(body).__name__ in repr(body)
     with pytest.raises(ValueError, match="read-only"):

@@ -90,6 +90,12 @@ def test_equality_hash_pickle():
     np.testing.assert_array_equal(copy.pairwise(X), metric.pairwise(X))
     with pytest.raises(AttributeError, match="immutable"):
         metric.curvature = 0.0
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del metric.frame
+    with pytest.raises(ValueError, match="read-only"):
+        metric.shape[0, 0] = 9.0
+    with pytest.raises(ValueError, match="read-only"):
+        metric.frame.inverse_factor[0, 0] = 9.0
 
 
 @pytest.mark.parametrize("K", CURVATURES)
@@ -119,7 +125,7 @@ def test_low_rank_is_a_pseudo_metric():
     assert metric([0.2, 5.0], [0.2, -7.0]) == 0
     assert metric([0.0, 5.0], [0.5, -7.0]) == pytest.approx(np.arctanh(0.5))
     assert metric.domain.semi_axes.tolist() == [np.inf, 1.0]
-    assert "rank=1" in repr(metric)
+    assert "1×2 factor" in repr(metric)
     with pytest.raises(NotRepresentableError, match="no inverse"):
         _ = metric.absolute
 
@@ -142,3 +148,52 @@ def test_refusals():
         metric.pairwise(np.empty((0, 2)))
     with pytest.raises(OutsideDomainError, match="X at index 1"):
         metric.to_chart([[0.0, 0.0], [1.0, 0.0]], "klein")
+
+
+def test_mahalanobis_does_not_depend_on_units():
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    units = np.array([1e-8, 1.0, 1e8])
+    ours = CurvedMetric.mahalanobis(X * units)
+    np.testing.assert_allclose(
+        ours.pairwise(X * units), CurvedMetric.mahalanobis(X).pairwise(X), rtol=1e-9
+    )
+    with pytest.raises(NotRepresentableError, match="has rank 2"):
+        CurvedMetric.mahalanobis(np.column_stack([X[:, :2], np.full(50, 0.1)]))
+
+
+@pytest.mark.parametrize("d", ["2", 2.5, True, 0, None])
+def test_a_dimension_is_a_whole_number(d):
+    with pytest.raises(InvalidInputError, match="whole number"):
+        CurvedMetric.euclidean(d)
+
+
+def test_bad_arguments_are_typed():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    with pytest.raises(InvalidInputError, match=r"use distance\(\)"):
+        disc([[0.0, 0.0]], [0.1, 0.0])
+    with pytest.raises(InvalidInputError, match="masked"):
+        disc.ball(np.ma.array([0.1, 0.2], mask=[True, False]), 0.1)
+    with pytest.raises(InvalidInputError, match="3 coordinates"):
+        disc.from_chart([0.1, 0.1, 0.1], "klein")
+    with pytest.raises(InvalidInputError, match="frame must be a Frame"):
+        CurvedMetric.from_frame("disc")
+    for rows in ([[0.0, 0.0], [0.0]], [[10**400, 1]]):
+        for function in (disc.pairwise, disc.contains, lambda X: disc.to_chart(X, "klein")):
+            with pytest.raises(InvalidInputError, match="X"):
+                function(rows)
+
+
+def test_float32_is_kept_by_charts_and_single_values_are_scalars():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    x = np.float32([[0.1, 0.2]])
+    assert disc.to_chart(x, "conformal").dtype == np.float32
+    assert disc.from_chart(x, "conformal").dtype == np.float32
+    p, q = [0.1, 0.2], [0.3, 0.1]
+    for value in (
+        disc.distance(p, q),
+        disc.contains(p),
+        disc.vertex_angle([0.0, 0.0], p, q),
+        disc.bisector(p, q).evaluate(p),
+        disc.angle([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
+    ):
+        assert isinstance(value, np.generic)

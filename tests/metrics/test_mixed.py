@@ -50,12 +50,18 @@ def test_manners():
     assert pickle.loads(pickle.dumps(mixed)) == mixed
     with pytest.raises(AttributeError, match="immutable"):
         mixed.weights = [1, 1]
+    with pytest.raises(AttributeError, match="cannot be deleted"):
+        del mixed.weights
+    with pytest.raises(InvalidInputError, match=r"use distance\(\)"):
+        mixed(X, X[0])
 
 
 @pytest.mark.parametrize(
     ("metrics", "weights", "message"),
     [
         ([], None, "empty"),
+        (None, None, "got NoneType"),
+        (FLAT, None, "got CurvedMetric"),
         ([FLAT, "euclidean"], None, r"metrics\[1\] is a str"),
         ([FLAT, CurvedMetric.euclidean(3)], None, r"one dimension; got \[2, 3\]"),
         ([FLAT], [1.0, 2.0], "1 are expected"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from tests.strategies import curvatures, dimensions, random_frame, random_points, seeds
 
 from cayleyklein import CurvedMetric
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import _pairwise
 
 
@@ -94,3 +95,81 @@ def test_memory_beside_the_result_is_bounded():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert peak - result.nbytes <= 64e6
+
+
+@pytest.mark.parametrize("K", [-1e-9, 0.0, 1e-4, 1.0])
+@pytest.mark.parametrize("rows", ["uncentred", "tight cluster"])
+def test_rows_far_from_the_centre_are_not_all_recomputed(K, rows, monkeypatch):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100, 20))
+    X = X + 1000 if rows == "uncentred" else 1e-6 * X + 3
+    metric = CurvedMetric.euclidean(20, curvature=K)
+    recomputed = []
+    refine = _pairwise.BlockKernel._refine
+    monkeypatch.setattr(
+        _pairwise.BlockKernel,
+        "_refine",
+        lambda self, i, j, out, inexact: (
+            recomputed.append(np.count_nonzero(inexact)),
+            refine(self, i, j, out, inexact),
+        ),
+    )
+    D = metric.pairwise(X)
+    assert sum(recomputed) <= 200  # the diagonal, and few others
+    np.testing.assert_allclose(D, metric.distance(X[:, None], X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("K", [-1e-12, 0.0])
+def test_a_far_centre_does_not_spoil_it(K):
+    metric = CurvedMetric(factor=[[1.0, -1.0]], center=[1e8, 1e8], curvature=K)
+    X = np.array([[0.1, 0.2], [0.3, 0.7], [1.3, -0.7]])
+    np.testing.assert_allclose(metric.pairwise(X), metric.distance(X[:, None], X), rtol=1e-14)
+
+
+@pytest.mark.parametrize("K", [-1e-9, -1e-4, -1e-2, 1e2, 1e6, 1e10])
+def test_a_ring_next_to_the_boundary_or_the_equator(K):
+    """No row is in the middle, and all have a small σ, or a large one."""
+    radius = math.sqrt(-1 / K) * (1 - 1e-10) if K < 0 else 1.0
+    angle = np.concatenate([np.linspace(0, 6, 40), [1e-9, 1e-6, 1e-3]])
+    X = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    np.testing.assert_allclose(metric.pairwise(X), metric.distance(X[:, None], X), rtol=2e-12)
+
+
+@pytest.mark.parametrize("K", [5e-324, -5e-324, 1e-310, -1e-300, 1e-200])
+def test_the_least_curvatures_are_flat(K):
+    X = np.array([[0.0, 0.0], [0.3, 0.4], [1e-5, 0.0]])
+    flat = CurvedMetric.euclidean(2).pairwise(X)
+    np.testing.assert_allclose(CurvedMetric.euclidean(2, curvature=K).pairwise(X), flat, rtol=1e-14)
+
+
+@pytest.mark.parametrize("scale", [1e-310, 1e-200, 1e-155, 1e200, 1e307])
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_extreme_scales(K, scale):
+    if scale > 1:
+        K = 0.0
+    X = scale * np.array([[0.0, 0.0], [3.0, 4.0], [3.0, 4.5]])
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    np.testing.assert_allclose(metric.pairwise(X), metric.distance(X[:, None], X), rtol=1e-14)
+    assert metric.pairwise(X)[0, 1] == pytest.approx(5 * scale, rel=1e-12)
+
+
+def test_overflow_is_refused():
+    with pytest.raises(InvalidInputError, match="overflow for rows"):
+        CurvedMetric.euclidean(2).pairwise([[-1.7e308, 0.0], [1.7e308, 0.0]])
+
+
+def test_lift_is_the_difference_of_lifts():
+    """The lift from an origin is the plain one less the origin's, for every sign of K."""
+    rng = np.random.default_rng(0)
+    for K in (-1.0, 0.0, 1.0):
+        frame = random_frame(rng, 3, K)
+        X = random_points(rng, frame, 10)
+        z, s = frame.inside(X, "X")
+        v, scale = _pairwise.chord_lift(z, s, K)
+        w, _ = _pairwise._lift_from(z - z[0], z, s, z[0], s[0], K)
+        np.testing.assert_allclose(w, v - v[0], atol=1e-13)
+        chords = ((v[:, None] - v) ** 2).sum(-1) * scale[:, None] * scale
+        d = CurvedMetric.from_frame(frame).pairwise(X)
+        half = {-1.0: np.sinh, 0.0: lambda t: t, 1.0: np.sin}[K](d / 2)
+        np.testing.assert_allclose(chords, 4 * half**2, atol=1e-12)

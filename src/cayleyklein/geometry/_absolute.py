@@ -6,7 +6,6 @@ the adjugate of A wherever that is not zero. Corrected: A is symmetric, not posi
 semi-definite, since a real conic is indefinite.
 """
 
-from dataclasses import FrozenInstanceError
 from typing import Any, Literal, final
 
 import numpy as np
@@ -21,6 +20,7 @@ from cayleyklein._validation import (
     float_dtype,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._measures import (
     as_form,
     as_hyperplanes,
@@ -113,7 +113,7 @@ def adjugate(A: ArrayLike) -> FloatArray:
 
 
 @final
-class Absolute:
+class Absolute(Frozen):
     """A quadric and its dual in projective d-space. Immutable.
 
     Parameters
@@ -180,13 +180,12 @@ class Absolute:
                     "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
                     "eigenvalues; it is the same absolute."
                 )
-        for name, value in (
-            ("matrix", _read_only(form)),
-            ("dimension", len(form) - 1),
-            ("signature", counts),
-            ("_dual", None if dual_form is None else _read_only(dual_form)),
-        ):
-            object.__setattr__(self, name, value)
+        self._fill(
+            matrix=read_only(form),
+            dimension=len(form) - 1,
+            signature=counts,
+            _dual=None if dual_form is None else read_only(dual_form),
+        )
 
     @property
     def dual(self) -> Array:
@@ -313,12 +312,6 @@ class Absolute:
             )
         return kind_of(pencil.discriminant)
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise FrozenInstanceError(f"cannot assign to field {name!r}")
-
-    def __delattr__(self, name: str) -> None:
-        raise FrozenInstanceError(f"cannot delete field {name!r}")
-
     def __reduce__(self) -> tuple[type["Absolute"], tuple[Array, Array | None]]:
         return Absolute, (self.matrix, self._dual)
 
@@ -341,12 +334,6 @@ def kind_of(discriminant: Array) -> NDArray[np.str_]:
     return np.select([discriminant > 0, discriminant < 0], ["hyperbolic", "elliptic"], "parabolic")[
         ()
     ]
-
-
-def _read_only(matrix: Array) -> Array:
-    copy = matrix + 0.0  # a copy, and without -0.0 so that equal matrices have equal bytes
-    copy.flags.writeable = False
-    return copy
 
 
 def _check_dual(form: Array, dual: Array) -> None:

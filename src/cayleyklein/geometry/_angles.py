@@ -7,12 +7,16 @@ A hyperplane is a homogeneous vector (n, o) of n·x + o = 0. With B(l, m) = lᵀ
 and the angle is the arctangent of their quotient, which is exact for small angles too.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._absolute import FloatArray, signature
+from cayleyklein.geometry._compensated import total, two_product
+from cayleyklein.geometry._frames import Frame
 from cayleyklein.geometry._measures import (
     EPS,
     ComplexArray,
@@ -25,9 +29,12 @@ from cayleyklein.geometry._measures import (
     vector_pencil,
 )
 
-__all__ = ["hyperplane_angle", "hyperplane_measure"]
+__all__ = ["frame_angle", "hyperplane_angle", "hyperplane_measure"]
 
 Array = NDArray[np.float64]
+
+UNCERTAIN = 1e-8
+"""Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
 
 
 def hyperplane_angle(
@@ -58,7 +65,9 @@ def hyperplane_angle(
     ------
     NotRepresentableError
         Where the hyperplanes meet on or outside the absolute: there is no real angle. Where the
-        dual is singular, as for the Euclidean plane, parallels are at angle 0.
+        dual is singular, as for the Euclidean plane, parallels are at angle 0. Also where the
+        angle is lost in the rounding of the dual, as for a domain small and far from the
+        origin; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
 
     Examples
     --------
@@ -86,7 +95,44 @@ def hyperplane_angle(
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
     dtype = float_dtype(dual, l, m)
-    form, l, m = _as_pencil(dual, l, m)  # noqa: E741
+    return _angle(*_as_pencil(dual, l, m), signed).astype(dtype)[()]
+
+
+def frame_angle(
+    l: ArrayLike,  # noqa: E741
+    m: ArrayLike,
+    frame: Frame,
+    *,
+    signed: bool = False,
+) -> FloatArray:
+    """Return :func:`hyperplane_angle` by the dual absolute of a frame, wherever its centre is.
+
+    In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
+    """
+    dtype = float_dtype(l, m)
+    d, K, inverse = frame.dimension, frame.curvature, frame.inverse_factor
+    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
+        inverse = inverse * np.append(np.ones(d - 1), -1.0)
+    l, m = broadcast_points(l=as_hyperplanes(l, "l", d + 1), m=as_hyperplanes(m, "m", d + 1))  # noqa: E741
+    unit = math.sqrt(abs(K)) if K else 1.0
+
+    def move(plane: Array) -> Array:
+        offset = unit * _value(plane, frame.center)
+        return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
+
+    dual = np.diag(np.append(np.ones(d), np.sign(K)))
+    return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
+
+
+def _value(plane: Array, x: Array) -> Array:
+    """Return n·x + o in twice the precision: it may cancel."""
+    product, error = two_product(plane[..., :-1], np.broadcast_to(x, plane[..., :-1].shape))
+    high = np.concatenate([product, plane[..., -1:]], axis=-1)
+    low = np.concatenate([error, np.zeros_like(plane[..., -1:])], axis=-1)
+    return total((high, low))[0]
+
+
+def _angle(form: Array, l: Array, m: Array, signed: bool) -> Array:  # noqa: E741
     if signed and len(form) != 3:
         raise InvalidInputError(
             f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
@@ -95,6 +141,13 @@ def hyperplane_angle(
     bad = (pencil.s_pp == 0) | (pencil.s_qq == 0) | (pencil.discriminant > 0)
     if signature(form)[1] == 0:  # parallels of a curved geometry meet on the absolute
         bad |= (pencil.discriminant == 0) & ~pencil.coincident
+    size = np.abs(pencil.s_pp * pencil.s_qq)
+    lost = (pencil.discriminant == 0) & ~pencil.coincident & (pencil.noise > UNCERTAIN**2 * size)
+    if (lost & ~bad).any():
+        raise NotRepresentableError(
+            f"The angle between l and m{at_index(lost)} is lost in the rounding of the dual, whose "
+            f"entries cancel; move the origin close to the centre, or use CurvedMetric.angle."
+        )
     if bad.any():
         raise NotRepresentableError(
             f"The hyperplanes l and m have no real angle{at_index(bad)}: they meet on or outside "
@@ -103,11 +156,11 @@ def hyperplane_angle(
         )
     sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
     if not signed:
-        return np.asarray(np.arctan2(sine, np.abs(cosine))).astype(dtype)[()]
+        return np.asarray(np.arctan2(sine, np.abs(cosine)))
     turn = _orientation(l, m) * np.sign(cosine * pencil.s_pp)
     angle = np.arctan2(np.where(turn < 0, -sine, sine), np.abs(cosine))
     # A right angle has no sign; -0.0 is no angle either.
-    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0).astype(dtype)[()]
+    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
 
 
 def hyperplane_measure(

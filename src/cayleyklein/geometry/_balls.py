@@ -4,17 +4,17 @@ For a ball of centre c and radius r write s = sin_K(r), C = cos_K(r) and
 S = S(c, c). Its points are W(x, c) ≤ s² S S(x, x), a quadric whose matrix in
 coordinates z is
 
-    M = C² S I - K c cᵀ,    centre c/D,    D = 1 - K s² S,
+    M = C² S I - K c cᵀ,    centre c/D,    D = 1 - K s² S = C² - K²s²‖c‖²,
 
 with semi-axes s C S/D along c and s √(S/D) across it. D ≤ 0 happens in the
 elliptic case only, when the ball reaches the equator: the quadric is then a
 paraboloid or a hyperboloid. This is the paper's Σ' = r̃²Σ - a'a'ᵀ (corrected: a',
-not a; r̃² signed) divided by 1/K, so that it tends to (Σ, r) as K tends to 0.
+not a; r̃² signed) divided by 1/K, so that it tends to (Σ, r) as K tends to 0. For
+K < 0 everything is divided by C², which overflows.
 """
 
 import math
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,21 +23,32 @@ from cayleyklein._validation import as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import _distance
 from cayleyklein.geometry._ellipsoids import Ellipsoid
-from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._geodesics import midpoint
-from cayleyklein.geometry._trigonometry import cosine, sine
+from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["Ball", "ball_from_ellipsoid"]
 
 Array = NDArray[np.float64]
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
-PARABOLA_TOLERANCE = 8 * np.finfo(np.float64).eps
-"""|D| under which the quadric is called a paraboloid: D is a difference of numbers near 1."""
+PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
+"""||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
 
 
-@dataclass(frozen=True, eq=False)
-class Ball:
+class _Numbers(NamedTuple):
+    """What the formulas above are made of; for K < 0 with s/C, 1, 1/C², D/C² for s, C, 1, D."""
+
+    z: Array
+    form: float  # S(c, c)
+    sin: float
+    cos: float
+    one: float
+    D: float
+
+
+class Ball(Frozen):
     """The closed ball {x : d(x, center) ≤ radius} of a frame.
 
     Parameters
@@ -71,22 +82,33 @@ class Ball:
     radius: float
     frame: Frame
 
-    def __post_init__(self) -> None:
-        center = as_points(self.center, "center", self.frame.dimension, ndim=1).copy()
-        center.setflags(write=False)
-        self.frame.inside(center, "center")
-        radius = as_real(self.radius, "radius")
+    def __init__(self, center: ArrayLike, radius: float, frame: Frame) -> None:
+        frame = as_frame(frame)
+        center = as_points(center, "center", frame.dimension, ndim=1)
+        frame.inside(center, "center")
+        radius = as_real(radius, "radius")
         if radius < 0:
             raise InvalidInputError(f"radius must be ≥ 0; got {radius:g}.")
-        object.__setattr__(self, "center", center)
-        object.__setattr__(self, "radius", radius)
+        self._fill(center=read_only(center), radius=radius, frame=frame)
 
-    def _numbers(self) -> tuple[Array, float, float, float, float]:
-        """Return z, S(c, c), s, C and D of the module's docstring."""
+    def __reduce__(self) -> tuple[object, ...]:
+        return Ball, (self.center, self.radius, self.frame)
+
+    def __repr__(self) -> str:
+        middle = np.array2string(self.center, precision=4, threshold=6)
+        return f"Ball(center={middle}, radius={self.radius:g}, {self.frame})"
+
+    def _numbers(self) -> _Numbers:
+        K, r = self.frame.curvature, self.radius
         z, s_cc = self.frame.inside(self.center, "center")
-        sin = float(sine(self.radius, self.frame.curvature))
-        cos = float(cosine(self.radius, self.frame.curvature))
-        return z, float(s_cc), sin, cos, float(1 - self.frame.curvature * sin * sin * s_cc)
+        form = float(s_cc)
+        if K > 0:
+            sin, cos = float(sine(r, K)), float(cosine(r, K))
+            reach = K * sin * float(np.linalg.norm(z))
+            return _Numbers(z, form, sin, cos, 1.0, (cos - reach) * (cos + reach))
+        with np.errstate(over="ignore"):
+            tan, one = float(tangent(r, K)), float(cosine(r, K)) ** -2.0
+        return _Numbers(z, form, tan, 1.0, one, one - K * tan * tan * form)
 
     @property
     def kind(self) -> Kind:
@@ -95,31 +117,31 @@ class Ball:
         if K <= 0:
             return "ellipsoid"
         quarter = math.pi / 2 / math.sqrt(K)
-        z, *_, denominator = self._numbers()
+        n = self._numbers()
         if self.radius >= 2 * quarter:
             return "everything"
         if self.radius == quarter:
-            return "half-space" if z.any() else "everything"
-        if denominator < -PARABOLA_TOLERANCE:
+            return "half-space" if n.z.any() else "everything"
+        height, reach = abs(n.cos), K * n.sin * float(np.linalg.norm(n.z))
+        rounding = PARABOLA_TOLERANCE * (height + reach)
+        if reach - height > rounding:
             return "hyperboloid"
         if self.radius > quarter:  # what it leaves out lies below the equator
             return "everything"
-        return "ellipsoid" if denominator > PARABOLA_TOLERANCE else "paraboloid"
+        return "ellipsoid" if height - reach > rounding else "paraboloid"
 
     def quadric(self) -> Array:
-        """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0.
+        """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
         """
-        K, (z, s_cc, sin, cos, _) = self.frame.curvature, self._numbers()
+        K, n = self.frame.curvature, self._numbers()
         # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
-        M = cos * cos * s_cc * np.eye(len(z)) - K * np.outer(z, z)
-        side = -K * sin * sin * s_cc * z
-        corner = np.array([[-((sin * s_cc) ** 2)]])
+        M = n.cos * n.cos * n.form * np.eye(len(n.z)) - K * n.one * np.outer(n.z, n.z)
+        side = -K * n.sin * n.sin * n.form * n.z
+        corner = np.array([[-((n.sin * n.form) ** 2)]])
         inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        factor = self.frame.factor
-        last = -(factor @ self.center)[:, None]
-        to_u = np.block([[factor, last], [np.zeros((1, len(self.center))), np.ones((1, 1))]])
+        to_u = Frame(self.frame.factor, center=self.center).matrix
         return np.asarray(to_u.T @ inner @ to_u)
 
     def ellipsoid(self) -> Ellipsoid:
@@ -136,13 +158,17 @@ class Ball:
                 f"ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
                 f"contains() says which points are in it."
             )
-        K, (z, s_cc, sin, cos, denominator) = self.frame.curvature, self._numbers()
-        a = z @ self.frame.factor
-        shape = cos * cos * s_cc * self.frame.shape - K * np.outer(a, a)
+        if self.radius == 0:
+            raise NotRepresentableError(
+                "A ball of radius 0 is a point, and no ellipsoid; give a positive radius."
+            )
+        K, n = self.frame.curvature, self._numbers()
+        a = n.z @ self.frame.factor
+        shape = n.cos * n.cos * n.form * self.frame.shape - K * n.one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.frame.center
-        center = self.center + displacement * (K * sin * sin * s_cc / denominator)
-        return Ellipsoid(center, shape, sin * s_cc * cos / math.sqrt(denominator))
+        center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
+        return Ellipsoid(center, shape, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> NDArray[np.bool_]:
         """Say which points are in the ball; points outside a hyperbolic domain are not."""
@@ -173,17 +199,26 @@ def ball_from_ellipsoid(
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given = Ellipsoid(np.asarray(center), np.asarray(shape), radius)
+    given, frame = Ellipsoid(center, shape, radius), as_frame(frame)
+    if given.dimension != frame.dimension:
+        raise InvalidInputError(
+            f"The ellipsoid has dimension {given.dimension}, but the frame {frame.dimension}."
+        )
     axis = given.center - frame.center
     if not axis.any():
         axis = np.eye(frame.dimension)[0]
-    half = axis * (given.radius / math.sqrt(axis @ given.shape @ axis))
+    square = float(axis @ given.shape @ axis)
+    if square <= 0:
+        raise NotRepresentableError(
+            "shape is singular: the ellipsoid is a cylinder along its axis through μ, and no ball."
+        )
+    half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
     middle = midpoint(*ends, frame)
-    ball = Ball(np.asarray(middle), float(_distance(*ends, frame, "raise")) / 2, frame)
+    ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
     found = ball.ellipsoid()
     expected, got = given.shape / given.radius**2, found.shape / found.radius**2
-    if np.abs(expected - got).max() > rtol * np.abs(expected).max():
+    if np.abs(expected - got).max() > as_real(rtol, "rtol") * np.abs(expected).max():
         raise NotRepresentableError(
             "The ellipsoid is no ball of this frame: a ball centred where it is has another shape. "
             f"Largest difference of shape/radius²: {np.abs(expected - got).max():.3g}."

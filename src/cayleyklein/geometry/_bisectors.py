@@ -14,11 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points, at_index, broadcast_points, float_dtype
+from cayleyklein._validation import (
+    as_finite_array,
+    as_points,
+    at_index,
+    broadcast_points,
+    float_dtype,
+)
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._lifts import lift_difference
 
-__all__ = ["Hyperplane", "bisector", "lift_difference", "proximity_planes"]
+__all__ = ["Hyperplane", "bisector", "point_difference", "proximity_planes"]
 
 Array = NDArray[np.float64]
 
@@ -43,7 +50,12 @@ class Hyperplane(NamedTuple):
 
     def evaluate(self, x: ArrayLike) -> NDArray[np.floating[Any]]:
         """Return ⟨normal, x⟩ + offset: zero on the hyperplane, signed off it."""
-        return np.asarray(np.einsum("...i,...i", self.normal, np.asarray(x)) + self.offset)
+        normal = as_points(self.normal, "normal")
+        offset = as_finite_array(self.offset, "offset")[..., None]
+        points = as_points(x, "x", normal.shape[-1])
+        normal, offset, points = broadcast_points(normal=normal, offset=offset, x=points)
+        values = np.einsum("...i,...i", normal, points) + offset[..., 0]
+        return np.asarray(values).astype(float_dtype(self.normal, x), copy=False)[()]
 
 
 def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
@@ -56,23 +68,16 @@ def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
     1
     """
-    p = as_points(p, "p", frame.dimension)
-    z, s = frame.inside(p, "p")
-    sigma = np.sqrt(s)
-    height = -np.einsum("...i,...i", z, z) / (sigma * (1 + sigma))
-    return _pull_back(z / sigma[..., None], height, frame)
+    frame, dtype = as_frame(frame), float_dtype(p)
+    z, s = frame.inside(as_points(p, "p", frame.dimension), "p")
+    spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), frame.curvature)
+    return _pull_back(spatial, height, frame, dtype)
 
 
-def lift_difference(p: Array, q: Array, frame: Frame) -> tuple[Array, Array]:
+def point_difference(p: Array, q: Array, frame: Frame) -> tuple[Array, Array]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
-    (z_p, s_p), (z_q, s_q) = frame.inside(p, "p"), frame.inside(q, "q")
     u = (p - q) @ frame.factor.T
-    c = z_p / 2 + z_q / 2
-    sigma_p, sigma_q = np.sqrt(s_p), np.sqrt(s_q)
-    # ‖z_p‖² - ‖z_q‖² = 2⟨u, c⟩, and (σ_p - σ_q)(σ_p + σ_q) = K (‖z_p‖² - ‖z_q‖²)
-    rise = -2 * np.einsum("...i,...i", u, c) / (sigma_p * sigma_q * (sigma_p + sigma_q))
-    mean = (1 / sigma_p + 1 / sigma_q) / 2
-    return u * mean[..., None] + frame.curvature * rise[..., None] * c, rise
+    return lift_difference(u, *frame.inside(p, "p"), *frame.inside(q, "q"), frame.curvature)
 
 
 def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
@@ -86,23 +91,23 @@ def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
     >>> disc = Frame(np.eye(2), curvature=-1.0)
     >>> plane = bisector([0.5, 0.0], [-0.5, 0.0], disc)
     >>> plane.evaluate([0.0, 0.7])
-    array(0.)
+    np.float64(0.0)
     >>> bool(plane.evaluate([0.1, 0.0]) > 0)
     True
     """
-    dtype = float_dtype(p, q)
+    frame, dtype = as_frame(frame), float_dtype(p, q)
     p, q = broadcast_points(
         p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
     )
-    spatial, rise = lift_difference(p, q, frame)
+    spatial, rise = point_difference(p, q, frame)
     same = ~spatial.any(axis=-1)
     if same.any():
         raise InvalidInputError(f"p and q coincide{at_index(same)}: they have no bisector.")
-    plane = _pull_back(spatial, rise, frame)
-    return Hyperplane(plane.normal.astype(dtype), plane.offset.astype(dtype))
+    return _pull_back(spatial, rise, frame, dtype)
 
 
-def _pull_back(spatial: Array, height: Array, frame: Frame) -> Hyperplane:
+def _pull_back(spatial: Array, height: Array, frame: Frame, dtype: np.dtype[Any]) -> Hyperplane:
     """Rewrite ⟨spatial, z⟩ + height as a function of x."""
     normal = spatial @ frame.factor
-    return Hyperplane(normal, height - normal @ frame.center)
+    offset = height - normal @ frame.center
+    return Hyperplane(normal.astype(dtype), offset.astype(dtype))

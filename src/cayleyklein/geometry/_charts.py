@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_choice, as_points, at_index, float_dtype
-from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
+from cayleyklein._validation import as_choice, as_points, as_real, at_index, float_dtype
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry._lifts import lift
 
 __all__ = ["CHARTS", "from_chart", "to_chart"]
 
@@ -35,12 +36,16 @@ def _sqnorm(w: Array) -> Array:
     return np.asarray(np.einsum("...i,...i", w, w))
 
 
-def _sigma(w: Array, sign: int) -> Array:
-    """Return √(1 + sign ‖w‖²); factored for the hyperbolic case, where it cancels."""
+def _form(w: Array, sign: int) -> Array:
+    """Return 1 + sign ‖w‖²; factored for the hyperbolic case, where it cancels."""
     if sign >= 0:
-        return np.asarray(np.sqrt(1 + sign * _sqnorm(w)))
+        return np.asarray(1 + sign * _sqnorm(w))
     r = np.sqrt(_sqnorm(w))
-    return np.asarray(np.sqrt((1 - r) * (1 + r)))
+    return np.asarray((1 - r) * (1 + r))
+
+
+def _sigma(w: Array, sign: int) -> Array:
+    return np.asarray(np.sqrt(_form(w, sign)))
 
 
 def _append(w: Array, last: Array) -> Array:
@@ -48,8 +53,7 @@ def _append(w: Array, last: Array) -> Array:
 
 
 def _embed(w: Array, sign: int) -> Array:
-    sigma = _sigma(w, sign)[..., None]
-    return _append(w / sigma, 1 / sigma[..., 0])
+    return lift(w, _form(w, sign))
 
 
 def _project(X: Array, sign: int) -> Array:
@@ -102,6 +106,8 @@ MEMBERSHIP_TOLERANCE = 1e-6
 
 def _find(chart: str, sign: int) -> tuple[Map, Map]:
     as_choice(chart, "chart", tuple(CHARTS))
+    if as_real(sign, "sign") not in (-1, 0, 1):
+        raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
     forward, backward, signs = CHARTS[chart]
     if sign not in signs:
         kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]

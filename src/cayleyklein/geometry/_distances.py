@@ -1,7 +1,7 @@
 """The distance, one stable formula in the curvature K.
 
-With z = L(x - μ), S(p, q) = 1 + K⟨z_p, z_q⟩, u = L(p - q) and c the midpoint of
-z_p and z_q,
+With z = L(x - μ), S(p, q) = 1 + K⟨z_p, z_q⟩, u = L(p - q) and c any point on the
+line of z_p and z_q,
 
     W = ‖u‖² + K G,   G = ‖u‖²‖c‖² - ⟨u, c⟩²         (Gram determinant, ≥ 0)
     S_pp S_qq - S_pq² = K W
@@ -21,8 +21,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_choice, as_points, broadcast_points, float_dtype
-from cayleyklein.geometry._frames import Frame
+from cayleyklein._validation import as_choice, as_points, at_index, broadcast_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._lifts import inner_point
 from cayleyklein.geometry._measures import half_log
 
 __all__ = ["distance", "wedge"]
@@ -39,7 +41,8 @@ def wedge(u: Array, c: Array, s_c: Array, K: float) -> Array:
     u : ndarray of shape (..., r)
         A difference of coordinates.
     c : ndarray of shape (..., r)
-        Any point on the line along u.
+        Any point on the line along u; for K > 0 not one far from μ where the line passes near
+        it, since there c is almost parallel to u.
     s_c : ndarray
         S(c, c) = 1 + K ‖c‖², used for K < 0.
     K : float
@@ -73,7 +76,8 @@ def distance(
     frame : Frame
     outside : {"raise", "inf", "modulus"}, default="raise"
         What a pair with a point on or outside a hyperbolic domain gives: an error, inf, or
-        the modulus of the complex measure (:func:`cayleyklein.geometry.measure`).
+        the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
+        the boundary is infinitely far from every other in all of them.
 
     Returns
     -------
@@ -92,36 +96,44 @@ def distance(
     inf
     """
     as_choice(outside, "outside", ("raise", "inf", "modulus"))
-    dtype = float_dtype(p, q)
+    frame, dtype = as_frame(frame), float_dtype(p, q)
     p, q = broadcast_points(
         p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
     )
-    return _distance(p, q, frame, outside).astype(dtype, copy=False)
+    return _distance(p, q, frame, outside).astype(dtype, copy=False)[()]
 
 
 def _distance(p: Array, q: Array, frame: Frame, outside: Outside) -> Array:
     K = frame.curvature
-    u = (p - q) @ frame.factor.T
-    scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
-    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = (p - q) @ frame.factor.T
+        scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
+        u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
+        flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
+    if not np.isfinite(flat).all():
+        raise InvalidInputError(
+            f"‖L(p - q)‖ overflows{at_index(~np.isfinite(flat))}; rescale the coordinates."
+        )
     if K == 0:
-        return np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
+        return flat
     k = math.sqrt(abs(K))
     if outside == "raise":
         (z_p, s_pp), (z_q, s_qq) = frame.inside(p, "p"), frame.inside(q, "q")
     else:
-        z_p, z_q = frame.coordinates(p), frame.coordinates(q)
+        z_p, z_q = frame._coordinates(p), frame._coordinates(q)
         s_pp, s_qq = frame.form_values(p, z_p), frame.form_values(q, z_q)
-    c = z_p / 2 + z_q / 2
     if K > 0:
+        c = inner_point(z_p, s_pp, z_q, s_qq, K)
         s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)
         return np.asarray(np.arctan2(k * scale * np.sqrt(wedge(u, c, s_pp, K)), s_pq) / k)
     # For K < 0 the inner product is rebuilt from S_pp and S_qq, which are exact near the boundary.
     chord = (k * scale) ** 2 * np.einsum("...i,...i", u, u)
+    c = z_p / 2 + z_q / 2
     w = wedge(u, c, (s_pp + s_qq) / 2 + chord / 4, K)
     if outside == "modulus":
         s_pq = (s_pp + s_qq + chord) / 2
         modulus = np.abs(half_log(s_pp, s_qq, s_pq, (k * scale) ** 2 * w)) / k
+        modulus = np.where(np.isnan(modulus), np.inf, modulus)  # on the conic, along a tangent
         return np.where(scale > 0, modulus, 0.0)
     both_inside = (s_pp > 0) & (s_qq > 0)
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,24 +1,23 @@
 """Ellipsoids: the domains of hyperbolic geometry, and most balls of all geometries."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points, as_real, as_symmetric
+from cayleyklein._validation import as_count, as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._convex import as_rays
 from cayleyklein.geometry._frames import cholesky
+from cayleyklein.geometry._frozen import Frozen, read_only
 
 __all__ = ["Ellipsoid"]
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
-class Ellipsoid:
+class Ellipsoid(Frozen):
     """The open set (x - center)ᵀ shape (x - center) < radius². Immutable.
 
     Parameters
@@ -41,29 +40,33 @@ class Ellipsoid:
 
     center: Array
     shape: Array
-    radius: float = 1.0
+    radius: float
 
-    def __post_init__(self) -> None:
-        shape = as_symmetric(self.shape, "shape")
-        center = as_points(self.center, "center", len(shape), ndim=1).copy()
+    def __init__(self, center: ArrayLike, shape: ArrayLike, radius: float = 1.0) -> None:
+        shape = as_symmetric(shape, "shape")
+        center = as_points(center, "center", len(shape), ndim=1)
         eigenvalues = np.linalg.eigvalsh(shape)
         if eigenvalues[0] < -len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
             raise InvalidInputError(
                 f"shape must be positive definite, but its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}."
             )
-        radius = as_real(self.radius, "radius")
+        radius = as_real(radius, "radius")
         if radius <= 0:
             raise InvalidInputError(f"Got radius={radius:g}, but expected a positive number.")
-        for name, array in (("center", center), ("shape", shape)):
-            array.setflags(write=False)
-            object.__setattr__(self, name, array)
-        object.__setattr__(self, "radius", radius)
+        self._fill(center=read_only(center), shape=read_only(shape), radius=radius)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Ellipsoid, (self.center, self.shape, self.radius)
+
+    def __repr__(self) -> str:
+        middle = np.array2string(self.center, precision=4, threshold=6)
+        return f"Ellipsoid(center={middle}, d={self.dimension}, radius={self.radius:g})"
 
     @cached_property
     def factor(self) -> Array:
         """Upper triangular L' with shape = L'ᵀL'."""
-        return cholesky(self.shape)
+        return read_only(cholesky(self.shape))
 
     @property
     def semi_axes(self) -> Array:
@@ -120,5 +123,5 @@ class Ellipsoid:
                 f"boundary() draws an ellipse in the plane; this ellipsoid has "
                 f"{len(self.center)} dimensions."
             )
-        angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
+        angle = np.linspace(0.0, 2 * math.pi, as_count(n, "n"), endpoint=False)
         return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))

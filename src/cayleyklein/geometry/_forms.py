@@ -13,7 +13,7 @@ from scipy import linalg
 
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._frames import Frame, as_frame
 
 __all__ = [
     "blocks_from_form",
@@ -79,6 +79,7 @@ def form_from_frame(frame: Frame) -> Array:
     A flat frame has none: 1/K is infinite. Its absolute is the pair
     (diag(0, …, 0, 1), diag(Σ⁻¹, 0)), see :attr:`cayleyklein.metrics.CurvedMetric.absolute`.
     """
+    frame = as_frame(frame)
     K = frame.curvature
     if K == 0 or not math.isfinite(1 / K):
         raise NotRepresentableError(
@@ -151,9 +152,8 @@ def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
     array([ 1., -1.])
     """
     frame = frame_from_form(S)
-    last = frame.factor @ (0.0 - frame.center)[:, None]
-    corner = np.array([[1 / math.sqrt(abs(frame.curvature))]])
-    M = np.block([[frame.factor, last], [np.zeros((1, frame.dimension)), corner]])
+    M = frame.matrix.copy()
+    M[-1, -1] = 1 / math.sqrt(abs(frame.curvature))
     return M, _signs(frame)
 
 

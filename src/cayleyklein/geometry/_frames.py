@@ -11,6 +11,7 @@ domain of every geometry is S(x, x) > 0.
 """
 
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,16 +26,18 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._compensated import one_plus_quadratic_form
+from cayleyklein.geometry._frozen import Frozen, read_only
 
-__all__ = ["Frame"]
+__all__ = ["Frame", "Geometry", "as_frame"]
 
 Array = NDArray[np.float64]
+Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
 REFINE_BELOW = 1e-2
 """|S(x, x)| under which it is evaluated in twice the precision: plain sums lose two digits here."""
 
 
-class Frame:
+class Frame(Frozen):
     """Factor L, centre μ and curvature K of one geometry. Immutable.
 
     Parameters
@@ -81,28 +84,45 @@ class Frame:
             if center is None
             else as_points(center, "center", matrix.shape[1], ndim=1)
         )
-        for name, value in (("factor", matrix), ("center", middle), ("given_shape", given_shape)):
-            if value is not None:
-                value = value.copy()
-                value.setflags(write=False)
-            object.__setattr__(self, name, value)
-        object.__setattr__(self, "curvature", as_real(curvature, "curvature"))
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"Frame is immutable; make a new one to change {name!r}.")
+        self._fill(
+            factor=read_only(matrix),
+            center=read_only(middle),
+            given_shape=None if given_shape is None else read_only(given_shape),
+            curvature=as_real(curvature, "curvature"),
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return _rebuild, (self.factor, self.given_shape, self.center, self.curvature)
+
+    def __repr__(self) -> str:
+        rows, d = self.factor.shape
+        low = "" if rows == d else f", {rows}×{d} factor"
+        return f"Frame({self.geometry}, d={d}{low}, K={self.curvature:g})"
 
     @property
     def dimension(self) -> int:
         """Number of coordinates d of a point."""
         return int(self.factor.shape[1])
 
+    @property
+    def geometry(self) -> Geometry:
+        """``"elliptic"``, ``"flat"`` or ``"hyperbolic"``, by the sign of K."""
+        if self.curvature == 0:
+            return "flat"
+        return "elliptic" if self.curvature > 0 else "hyperbolic"
+
     @cached_property
     def shape(self) -> Array:
         """Σ = LᵀL."""
-        return self.factor.T @ self.factor if self.given_shape is None else self.given_shape
+        given = self.given_shape
+        return read_only(self.factor.T @ self.factor) if given is None else given
+
+    @cached_property
+    def matrix(self) -> Array:
+        """[[L, -Lμ], [0, 1]], which takes x̃ = (x, 1) to (z, 1)."""
+        last = self.factor @ (0.0 - self.center)
+        bottom = np.append(np.zeros(self.dimension), 1.0)
+        return read_only(np.vstack([np.column_stack([self.factor, last]), bottom]))
 
     @cached_property
     def inverse_factor(self) -> Array:
@@ -114,18 +134,24 @@ class Frame:
                 f"The factor has shape {self.factor.shape} and rank {rank}, and so no inverse; "
                 f"this needs a square factor of rank {d}."
             )
-        return np.asarray(linalg.inv(self.factor))
+        return read_only(linalg.inv(self.factor))
 
     def coordinates(self, x: ArrayLike) -> Array:
         """Return z = L(x - μ)."""
-        return np.asarray((np.asarray(x, dtype=np.float64) - self.center) @ self.factor.T)
+        return self._coordinates(as_points(x, "x", self.dimension))
+
+    def _coordinates(self, x: Array) -> Array:
+        return np.asarray((x - self.center) @ self.factor.T)
 
     def points(self, z: ArrayLike) -> Array:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
-        return np.asarray(z, dtype=np.float64) @ self.inverse_factor.T + self.center
+        inverse = self.inverse_factor
+        return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
     def form_values(self, x: Array, z: Array) -> Array:
         """Return S(x, x) = 1 + K ‖z‖² for z = L(x - μ); positive exactly inside the domain."""
+        if self.curvature == 0:
+            return np.ones(z.shape[:-1])
         with np.errstate(over="ignore"):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
         if not np.isfinite(values).all():
@@ -148,7 +174,7 @@ class Frame:
         OutsideDomainError
             Naming the points, when some do not.
         """
-        z = self.coordinates(x)
+        z = self._coordinates(x)
         s = self.form_values(x, z)
         if not (s > 0).all():
             raise OutsideDomainError(
@@ -157,6 +183,16 @@ class Frame:
                 f'points, shrink the factor, or ask distances for outside="inf" or "modulus".'
             )
         return z, s
+
+
+def as_frame(value: Any) -> Frame:
+    """Check that a value is a frame, or has one as its ``frame``, like a metric."""
+    frame = getattr(value, "frame", value)
+    if not isinstance(frame, Frame):
+        raise InvalidInputError(
+            f"frame must be a Frame or a CurvedMetric; got {type(value).__name__}."
+        )
+    return frame
 
 
 def cholesky(shape: Array) -> Array:

@@ -4,6 +4,7 @@ With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance 
 sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._distances import _distance, wedge
-from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
@@ -59,10 +60,11 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
     >>> geodesic([0.3, 0.1], [0.3, 0.1], disc, 0.5)  # a point
     array([0.3, 0.1])
     """
-    dtype = float_dtype(p, q)
+    frame, dtype = as_frame(frame), float_dtype(p, q)
     p, q = _pair(p, q, frame, ("p", "q"))
     t = as_finite_array(t, "t")
-    K = frame.curvature
+    if t.ndim > 1:
+        raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     _, s_p = frame.inside(p, "p")
     _, s_q = frame.inside(q, "q")
     many = t.ndim > 0
@@ -76,11 +78,23 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
             s_q[..., None],
         )
     whole = np.where(d > 0, d, 1.0)  # equal points: any positive length gives the same point
-    from_p = sine((1 - t) * whole, K) * np.sqrt(s_q)
-    from_q = sine(t * whole, K) * np.sqrt(s_p)
+    from_p, from_q = _sine_ratio((1 - t) * whole, t * whole, frame.curvature)
+    from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
-    _refuse_beyond_chart(weight <= 0)
+    _refuse_beyond_chart(~(weight > 0))
     return np.asarray(p + (q - p) * (from_q / weight)[..., None]).astype(dtype, copy=False)
+
+
+def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
+    """Return sin_K(a) and sin_K(b) up to a common factor, with which sinh does not overflow."""
+    if K >= 0:
+        return sine(a, K), sine(b, K)
+    a, b = (2 * math.sqrt(-K) * r for r in (a, b))
+    top = np.maximum(np.abs(a), np.abs(b))
+    first, second = (
+        np.sign(r) * -np.expm1(-np.abs(r)) * np.exp((np.abs(r) - top) / 2) for r in (a, b)
+    )
+    return np.asarray(first), np.asarray(second)
 
 
 def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
@@ -105,6 +119,7 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
     array([[1., 0.],
            [0., 1.]])
     """
+    frame = as_frame(frame)
     z, s = frame.inside(as_points(x, "x", frame.dimension), "x")
     a = z @ frame.factor
     s = s[..., None, None]
@@ -138,7 +153,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
     >>> exp_map([0.0, 0.0], log_map([0.0, 0.0], [0.6, 0.3], disc), disc)
     array([0.6, 0.3])
     """
-    dtype = float_dtype(x, v)
+    frame, dtype = as_frame(frame), float_dtype(x, v)
     x, v = _pair(x, v, frame, ("x", "v"))
     K = frame.curvature
     speed, slope, s = _speed(x, v, frame)
@@ -160,7 +175,7 @@ def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
     >>> log_map([1.0], [3.0], Frame([[2.0]]))
     array([2.])
     """
-    dtype = float_dtype(x, y)
+    frame, dtype = as_frame(frame), float_dtype(x, y)
     x, y = _pair(x, y, frame, ("x", "y"))
     d = _distance(x, y, frame, "raise")
     speed, _, _ = _speed(x, y - x, frame)
@@ -178,9 +193,12 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     >>> float(vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.2], disc)) / np.pi
     0.5
     """
-    dtype = float_dtype(x, p, q)
-    x, p = _pair(x, p, frame, ("x", "p"))
-    x, q = _pair(x, q, frame, ("x", "q"))
+    frame, dtype = as_frame(frame), float_dtype(x, p, q)
+    x, p, q = broadcast_points(
+        **{name: as_points(y, name, frame.dimension) for name, y in (("x", x), ("p", p), ("q", q))}
+    )
+    frame.inside(p, "p")
+    frame.inside(q, "q")
     z, s = frame.inside(x, "x")
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
@@ -196,7 +214,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
 
     a, b = unit_vector(p, "p"), unit_vector(q, "q")
     half = np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
-    return np.asarray(2 * half).astype(dtype, copy=False)
+    return np.asarray(2 * half).astype(dtype, copy=False)[()]
 
 
 def _refuse_beyond_chart(beyond: NDArray[np.bool_]) -> None:

@@ -9,7 +9,6 @@ onwards and t₋ from p backwards, in units of the step q - p,
 which keeps its digits for close points (t large) and near the boundary (t small).
 """
 
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -26,6 +25,7 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._convex import ConvexBody, as_rays, check_inside
+from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._measures import binary_scale
 
 __all__ = ["Polytope", "hilbert_distance"]
@@ -35,8 +35,7 @@ FloatArray = NDArray[np.floating[Any]]
 
 
 @final
-@dataclass(frozen=True, eq=False, init=False)
-class Polytope(ConvexBody):
+class Polytope(Frozen, ConvexBody):
     """The bounded intersection of half-spaces a·x ≤ b. Immutable.
 
     Parameters
@@ -78,8 +77,13 @@ class Polytope(ConvexBody):
         if zero.any():
             raise InvalidInputError(f"normals has a zero vector{at_index(zero)}.")
         _check_bounded(normals, offsets)
-        object.__setattr__(self, "normals", _read_only(normals))
-        object.__setattr__(self, "offsets", _read_only(offsets))
+        self._fill(normals=read_only(normals), offsets=read_only(offsets))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Polytope, (self.normals, self.offsets)
+
+    def __repr__(self) -> str:
+        return f"Polytope({len(self.normals)} half-spaces, d={self.dimension})"
 
     @property
     def dimension(self) -> int:
@@ -210,9 +214,3 @@ def _check_bounded(normals: Array, offsets: Array) -> None:
         raise InvalidInputError(
             "The half-spaces have no common inside: their intersection is empty or flat."
         )
-
-
-def _read_only(array: Array) -> Array:
-    copy = array.copy()
-    copy.flags.writeable = False
-    return copy

@@ -13,26 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._bisectors import lift_difference
-from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._bisectors import point_difference
+from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._lifts import lift
 
 __all__ = ["reflection", "transvection"]
 
 Array = NDArray[np.float64]
 
 
-def _lift(x: ArrayLike, name: str, frame: Frame) -> Array:
-    z, s = frame.inside(as_points(x, name, frame.dimension, ndim=1), name)
-    return np.append(z, 1.0) / np.sqrt(s)
-
-
 def _to_chart(T: Array, frame: Frame) -> Array:
     """Conjugate a map of (z, 1) into one of (x, 1)."""
-    d, center = frame.dimension, frame.center[:, None]
-    corner = np.ones((1, 1))
-    to_z = np.block([[frame.factor, -frame.factor @ center], [np.zeros((1, d)), corner]])
-    to_x = np.block([[frame.inverse_factor, center], [np.zeros((1, d)), corner]])
-    return np.asarray(to_x @ T @ to_z)
+    bottom = frame.matrix[-1:]
+    to_x = np.vstack([np.column_stack([frame.inverse_factor, frame.center]), bottom])
+    return np.asarray(to_x @ T @ frame.matrix)
 
 
 def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
@@ -52,7 +46,11 @@ def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
     array([[1., 2.],
            [0., 1.]])
     """
-    P, Q = _lift(p, "p", frame), _lift(q, "q", frame)
+    frame = as_frame(frame)
+    P, Q = (
+        lift(*frame.inside(as_points(x, name, frame.dimension, ndim=1), name))
+        for x, name in ((p, "p"), (q, "q"))
+    )
     B = np.append(np.full(len(P) - 1, frame.curvature), 1.0)
     middle = P + Q
     T = np.eye(len(P)) - np.outer(middle, middle * B) / (1 + P @ (B * Q)) + 2 * np.outer(Q, P * B)
@@ -73,7 +71,8 @@ def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
     array([[0.5, 0. ],
            [0.1, 0.2]])
     """
-    spatial, rise = lift_difference(
+    frame = as_frame(frame)
+    spatial, rise = point_difference(
         as_points(p, "p", frame.dimension, ndim=1),
         as_points(q, "q", frame.dimension, ndim=1),
         frame,

@@ -46,6 +46,7 @@ class Pencil(NamedTuple):
     s_qq: Array
     s_pq: Array
     discriminant: Array
+    noise: Array  # the rounding of the discriminant, which is 0 under it
     coincident: NDArray[np.bool_]
 
 
@@ -207,7 +208,7 @@ def complex_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
 
 def as_unit(unit: complex) -> complex:
     """Check a unit of measurement: one finite number, not zero."""
-    if np.ndim(unit) or not isinstance(unit, int | float | complex | np.number):
+    if not isinstance(unit, int | float | complex | np.number):
         raise InvalidInputError(f"unit must be a single number; got {unit!r}.")
     factor = complex(unit)
     if not np.isfinite(factor) or factor == 0:
@@ -276,8 +277,8 @@ def binary_scale(values: NDArray[Any]) -> Array:
     return np.asarray(np.ldexp(1.0, np.minimum(exponent, 1023)))
 
 
-def discriminant(form: Array, x: Array, u: Array) -> Array:
-    """Return D = S_xu² - S_xx S_uu, and 0 where it is nothing but rounding.
+def discriminant(form: Array, x: Array, u: Array) -> tuple[Array, Array]:
+    """Return D = S_xu² - S_xx S_uu, 0 where it is nothing but rounding, and that rounding.
 
     u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
     Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
@@ -298,7 +299,8 @@ def discriminant(form: Array, x: Array, u: Array) -> Array:
     terms = (np.abs(u) + np.abs(share * x)) * image  # the rounding of r counts as well
     noise = 2 * np.abs(s_xr) * (np.abs(x) * image).sum(axis=-1)
     noise += 2 * np.abs(s_xx) * terms.sum(axis=-1) + cap * np.abs(s_rr)
-    return np.where(np.abs(value) <= 2 * len(form) * EPS * noise, 0.0, value)
+    noise *= 2 * len(form) * EPS
+    return np.where(np.abs(value) <= noise, 0.0, value), noise
 
 
 def line_pencil(form: Array, p: Array, q: Array) -> Pencil:
@@ -307,11 +309,13 @@ def line_pencil(form: Array, p: Array, q: Array) -> Pencil:
     near, far, u = line_frame(p, q)
     s_near, s_far = bilinear(form, near, near), bilinear(form, far, far)
     swapped = _is_nearer(p, q)
+    value, noise = discriminant(form, near, u)
     return Pencil(
         s_pp=np.where(swapped, s_near, s_far),
         s_qq=np.where(swapped, s_far, s_near),
         s_pq=bilinear(form, near, far),
-        discriminant=discriminant(form, near, u),
+        discriminant=value,
+        noise=noise,
         coincident=(p == q).all(axis=-1),
     )
 
@@ -356,11 +360,13 @@ def vector_pencil(form: Array, x: Array, y: Array) -> Pencil:
     u = y - np.where(np.abs(share) < 0.25, 0.0, np.sign(share) * np.exp2(np.rint(_log2(share)))) * x
     rest = u - (x * u).sum(axis=-1, keepdims=True) / xx * x
     same = np.abs(rest).max(axis=-1) <= 4 * EPS
+    value, noise = discriminant(form, x, u)
     return Pencil(
         s_pp=bilinear(form, x, x),
         s_qq=bilinear(form, y, y),
         s_pq=bilinear(form, x, y),
-        discriminant=np.where(same, 0.0, discriminant(form, x, u)),
+        discriminant=np.where(same, 0.0, value),
+        noise=noise,
         coincident=same,
     )
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_points, at_index, broadcast_points
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._absolute import (
     ON_ABSOLUTE,
     Absolute,
@@ -164,6 +164,8 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     >>> classify(Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 0, 0]))).name
     'Galilean'
     """
+    if not isinstance(absolute, Absolute):
+        raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
     if absolute.dimension != 2:
         raise NotRepresentableError(
             f"The taxonomy is of planar geometries, but this absolute has dimension "

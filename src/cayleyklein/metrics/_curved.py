@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein import geometry
-from cayleyklein._validation import as_choice, as_points, float_dtype
+from cayleyklein._validation import as_choice, as_count, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
+from cayleyklein.geometry._angles import frame_angle
 from cayleyklein.geometry._distances import Outside
+from cayleyklein.geometry._frames import Geometry, as_frame
+from cayleyklein.geometry._frozen import Frozen
 from cayleyklein.metrics._pairwise import pairwise
 
 __all__ = ["CurvedMetric"]
 
 Floats = NDArray[np.floating[Any]]
-Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
 
-class CurvedMetric:
+class CurvedMetric(Frozen):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -69,14 +71,13 @@ class CurvedMetric:
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
-        frame = Frame(factor, shape=shape, center=center, curvature=curvature)
-        object.__setattr__(self, "frame", frame)
+        self._fill(frame=Frame(factor, shape=shape, center=center, curvature=curvature))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> CurvedMetric:
         """Wrap a :class:`cayleyklein.geometry.Frame`."""
         metric = cls.__new__(cls)
-        object.__setattr__(metric, "frame", frame)
+        metric._fill(frame=as_frame(frame))
         return metric
 
     @classmethod
@@ -103,14 +104,19 @@ class CurvedMetric:
         """
         X = as_points(X, "X", ndim=2)
         mean = X.mean(axis=0)
-        covariance = (X - mean).T @ (X - mean) / len(X)
-        rank = np.linalg.matrix_rank(covariance, hermitian=True)
+        rows = X - mean
+        spread = np.sqrt((rows * rows).mean(axis=0))
+        constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
+        rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
+        correlation = rows.T @ rows / len(X)  # the rank must not depend on the units of columns
+        rank = np.linalg.matrix_rank(correlation, hermitian=True)
         if rank < X.shape[1]:
             raise NotRepresentableError(
                 f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
                 f"and so no inverse; drop constant or dependent columns, or take more rows."
             )
-        return cls(shape=np.linalg.inv(covariance), center=mean, curvature=curvature)
+        precision = np.linalg.inv(correlation) / spread / spread[:, None]
+        return cls(shape=precision, center=mean, curvature=curvature)
 
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
@@ -121,12 +127,7 @@ class CurvedMetric:
         >>> CurvedMetric.euclidean(2)([0.0, 0.0], [3.0, 4.0])
         5.0
         """
-        if d < 1:
-            raise InvalidInputError(f"d must be at least 1; got {d}.")
-        return cls(factor=np.eye(d), curvature=curvature)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"CurvedMetric is immutable; make a new one to change {name!r}.")
+        return cls(factor=np.eye(as_count(d, "d")), curvature=curvature)
 
     # -- what it is -----------------------------------------------------------------
 
@@ -158,9 +159,7 @@ class CurvedMetric:
     @property
     def geometry(self) -> Geometry:
         """``"elliptic"``, ``"flat"`` or ``"hyperbolic"``, by the sign of K."""
-        if self.curvature == 0:
-            return "flat"
-        return "elliptic" if self.curvature > 0 else "hyperbolic"
+        return self.frame.geometry
 
     @property
     def form(self) -> NDArray[np.float64]:
@@ -203,7 +202,7 @@ class CurvedMetric:
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
-        return float(self.distance(p, q))
+        return as_float(self.distance(p, q))
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
@@ -235,7 +234,7 @@ class CurvedMetric:
         array([ True, False])
         """
         X = as_points(X, "X", self.dimension)
-        return np.asarray(self.frame.form_values(X, self.frame.coordinates(X)) > 0)
+        return np.asarray(self.frame.form_values(X, self.frame.coordinates(X)) > 0)[()]
 
     # -- geometry -------------------------------------------------------------------
 
@@ -245,7 +244,7 @@ class CurvedMetric:
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
         """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
-        return Ball(np.asarray(center), radius, self.frame)
+        return Ball(center, radius, self.frame)
 
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
         """Return points of the geodesic from p to q at fractions t of its length.
@@ -277,8 +276,8 @@ class CurvedMetric:
         >>> round(float(metric.angle([1.0, 0.0, 0.0], [1.0, 2.0, 0.0])) * 4 / np.pi, 12)
         1.0
         """
-        planes = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        return geometry.hyperplane_angle(self.absolute.dual, *planes, signed=signed)
+        first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
+        return frame_angle(first, second, self.frame, signed=signed)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the angle at x of the triangle x, p, q."""
@@ -296,13 +295,15 @@ class CurvedMetric:
         >>> CurvedMetric.euclidean(2, curvature=-1.0).to_chart([0.8, 0.0], "conformal")
         array([0.5, 0. ])
         """
-        X = as_points(X, "X", self.dimension)
-        self.frame.inside(X, "X")
-        return geometry.to_chart(self._unit * self.frame.coordinates(X), chart, self._sign)
+        dtype = float_dtype(X)
+        z, _ = self.frame.inside(as_points(X, "X", self.dimension), "X")
+        return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
         """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
-        return self.frame.points(geometry.from_chart(Y, chart, self._sign) / self._unit)
+        dtype = float_dtype(Y)
+        w = geometry.from_chart(np.asarray(as_points(Y, "Y")), chart, self._sign)
+        return self.frame.points(w / self._unit).astype(dtype, copy=False)
 
     @property
     def _sign(self) -> int:
@@ -334,8 +335,17 @@ class CurvedMetric:
         return CurvedMetric.from_frame, (self.frame,)
 
     def __repr__(self) -> str:
-        rank = "" if len(self.factor) == self.dimension else f", rank={len(self.factor)}"
-        return f"CurvedMetric({self.geometry}, d={self.dimension}{rank}, K={self.curvature:g})"
+        return repr(self.frame).replace("Frame", "CurvedMetric", 1)
+
+
+def as_float(value: Floats) -> float:
+    """Return one distance as a float; a metric that is called as a function takes two points."""
+    if np.ndim(value):
+        raise InvalidInputError(
+            f"A metric called as a function takes two points, but the shapes given make "
+            f"{np.shape(value)} pairs; use distance() or pairwise()."
+        )
+    return float(value)
 
 
 def _pairwise(

@@ -12,14 +12,15 @@ from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.geometry._distances import Outside
-from cayleyklein.metrics._curved import CurvedMetric, _pairwise
+from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.metrics._curved import CurvedMetric, _pairwise, as_float
 
 __all__ = ["MixedMetric"]
 
 Floats = NDArray[np.floating[Any]]
 
 
-class MixedMetric:
+class MixedMetric(Frozen):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -52,6 +53,10 @@ class MixedMetric:
     weights: NDArray[np.float64]
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
+        if not isinstance(metrics, Iterable):
+            raise InvalidInputError(
+                f"metrics must be a sequence of CurvedMetric; got {type(metrics).__name__}."
+            )
         metrics = tuple(metrics)
         if not metrics:
             raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
@@ -66,18 +71,13 @@ class MixedMetric:
         if weights is None:
             values = np.full(len(metrics), 1 / len(metrics))
         else:
-            values = as_points(weights, "weights", len(metrics), ndim=1).copy()
+            values = as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
             raise InvalidInputError(
                 f"weights must be ≥ 0 and not all 0, or the sum is no metric; "
                 f"got {values.tolist()}."
             )
-        values.setflags(write=False)
-        object.__setattr__(self, "metrics", metrics)
-        object.__setattr__(self, "weights", values)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"MixedMetric is immutable; make a new one to change {name!r}.")
+        self._fill(metrics=metrics, weights=read_only(values))
 
     @property
     def dimension(self) -> int:
@@ -105,11 +105,11 @@ class MixedMetric:
             for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
             if weight
         ]
-        return np.asarray(sum(terms[1:], start=terms[0]))
+        return np.asarray(sum(terms[1:], start=terms[0]))[()]
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
-        return float(self.distance(p, q))
+        return as_float(self.distance(p, q))
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
@@ -124,7 +124,7 @@ class MixedMetric:
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Say which points lie inside the domains of all the metrics."""
-        return np.asarray(np.all([metric.contains(X) for metric in self._active()], axis=0))
+        return np.asarray(np.all([metric.contains(X) for metric in self._active()], axis=0))[()]
 
     def __eq__(self, other: object) -> bool:
         return (

@@ -7,22 +7,26 @@ for every sign of K: with σ = √(1 + K‖z‖²) and chord = 2 sin_K(d/2),
     chord² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, -√-K ‖z‖²/(1+σ)),         K < 0.
 
 v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, which
-leaves z itself at K = 0. The square distances come from a matrix product, which
-loses digits for close pairs; those few are computed again by the exact kernel.
+leaves z itself at K = 0. It is taken from the v of a row in the middle, as an exact
+difference, so that neither a centre nor an origin far from the rows costs digits.
+The square distances come from a matrix product, which loses digits for close
+pairs; those few are computed again by the exact kernel.
 """
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._validation import at_index
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.geometry._distances import Outside, _distance
+from cayleyklein.geometry._lifts import lift_difference
 
-__all__ = ["BlockKernel", "chord_lift", "pairwise"]
+__all__ = ["BlockKernel", "chord_lift", "left_operand", "pairwise", "right_operand"]
 
 Array = NDArray[np.float64]
 
@@ -36,10 +40,13 @@ PADDING = 8
 """Keeps a column of a block from falling into one cache set, which slows its transpose fourfold."""
 
 CANCELLATION = 1e-3
-"""‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² (from their mean) under which a pair is recomputed."""
+"""‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² under which a pair is recomputed."""
 
 ROUNDING = 1e-5
-"""The same, relative to the squares before the mean was taken off: their rounding stays."""
+"""The same, relative to the squares of the terms whose rounding is left in v."""
+
+UNDERFLOW = 1e-280
+"""|K| chord²/4 under which a pair is recomputed: its terms may be denormal."""
 
 NEAR_ANTIPODAL = 1e-3
 """cos²(√K d/2) under which an elliptic pair is recomputed."""
@@ -50,44 +57,101 @@ REFINE_ENTRIES = 2**18
 
 def chord_lift(z: Array, s: Array, K: float) -> tuple[Array, Array]:
     """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
-    sigma = np.sqrt(s)[:, None]
-    height = -math.sqrt(abs(K)) * np.einsum("ij,ij->i", z, z)[:, None] / (1 + sigma)
-    v = np.concatenate([z, height], axis=1)
-    return (v / sigma, np.ones(len(v))) if K >= 0 else (v, 1 / sigma[:, 0])
+    v, _ = _lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
+    return v, _row_scale(s, K)
 
 
-@dataclass(frozen=True)
-class Rows:
-    """One side of a block computation: rows lifted to v, taken from a common origin."""
+def _row_scale(s: Array, K: float) -> Array:
+    return np.ones(len(s)) if K >= 0 else 1 / np.sqrt(s)
+
+
+def _lift_from(
+    u: Array, z: Array, s: Array, z_0: Array, s_0: Array, K: float
+) -> tuple[Array, Array]:
+    """Return v - v_0 for u = L(x - x_0), and the size of the terms whose rounding is in it."""
+    if K == 0:
+        return np.column_stack([u, np.zeros(len(u))]), np.zeros(len(u))
+    k, sigma, sigma_0 = math.sqrt(abs(K)), np.sqrt(s), np.sqrt(s_0)
+    spatial, rise = lift_difference(u, z, s, z_0, s_0, K)
+    length = np.sqrt(np.einsum("ij,ij->i", u, u))
+    if K > 0:
+        return np.column_stack([spatial, k * rise]), length / np.maximum(sigma, sigma_0)
+    # k (σ σ_0) rise = (σ - σ_0)/k: the former for close rows, the latter next to the boundary
+    steps, both = length / (sigma + sigma_0), (sigma + sigma_0) / k
+    height = np.where(steps < both, k * sigma * sigma_0 * rise, (sigma - sigma_0) / k)
+    return np.column_stack([u, height]), np.minimum(steps, both)
+
+
+def left_operand(v: Array, sqnorm: Array, scale: Array) -> Array:
+    """Return (v, ‖v‖², 1) scale, whose product with `right_operand` is a scaled ‖v - w‖²."""
+    return np.column_stack([v, sqnorm, np.ones(len(v))]) * scale[:, None]
+
+
+def right_operand(w: Array, sqnorm: Array, scale: Array) -> Array:
+    """Return (-2w, 1, ‖w‖²) scale."""
+    return np.column_stack([-2 * w, np.ones(len(w)), sqnorm]) * scale[:, None]
+
+
+class Placed(NamedTuple):
+    """Rows and their coordinates; those outside the domain stand at the centre."""
 
     x: Array
     inside: NDArray[np.bool_]
-    origin: Array
+    z: Array
+    s: Array
+
+    @classmethod
+    def of(cls, x: Array, frame: Frame, outside: Outside, name: str) -> "Placed":
+        """Place rows in a frame, or refuse those outside."""
+        if outside == "raise":
+            z, s = frame.inside(x, name)
+            return cls(x, s > 0, z, s)
+        z = frame._coordinates(x)
+        s = frame.form_values(x, z)
+        inside = s > 0
+        return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
+
+    def middle(self) -> int:
+        """Return the row nearest to the mean of those inside."""
+        if not self.inside.any():
+            return 0
+        with np.errstate(over="ignore", invalid="ignore"):  # any row will do
+            away = self.z - self.z[self.inside].mean(axis=0)
+            sqdist = np.einsum("ij,ij->i", away, away)
+        return int(np.argmin(np.where(self.inside, sqdist, np.inf)))
+
+    def steps(self, frame: Frame, x_0: Array, z_0: Array) -> Array:
+        """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = (self.x - x_0) @ frame.factor.T
+        if not self.inside.all():
+            u = np.where(self.inside[:, None], u, self.z - z_0)
+        fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
+        if not fits.all():
+            raise InvalidInputError(
+                f"Distances overflow for rows{at_index(~fits)}; rescale the coordinates."
+            )
+        return u
+
+
+class Rows(NamedTuple):
+    """One side of a block computation: rows lifted to v, from that of the origin."""
+
+    x: Array
+    inside: NDArray[np.bool_]
     v: Array
     sqnorm: Array
     threshold: Array  # square distances under the sum of two of these are recomputed
     scale: Array
 
     @classmethod
-    def lift(
-        cls, x: Array, frame: Frame, outside: Outside, name: str, origin: Array | None = None
-    ) -> "Rows":
-        """Lift rows; those outside the domain get a harmless lift at the centre."""
-        if outside == "raise":
-            z, s = frame.inside(x, name)
-        else:
-            z = frame.coordinates(x)
-            s = frame.form_values(x, z)
-        inside = s > 0
-        if not inside.all():
-            z, s = np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)
-        v, scale = chord_lift(z, s, frame.curvature)
-        rounding = ROUNDING * np.einsum("ij,ij->i", v, v)
-        origin = v.mean(axis=0) if origin is None else origin
-        v -= origin  # changes no distance, and saves digits
+    def lift(cls, rows: Placed, u: Array, z_0: Array, s_0: Array, K: float, unit: float) -> "Rows":
+        """Lift rows, and measure v in a unit."""
+        v, rounding = _lift_from(u, rows.z, rows.s, z_0, s_0, K)
+        v /= unit
         sqnorm = np.einsum("ij,ij->i", v, v)
-        threshold = np.maximum(CANCELLATION * sqnorm, rounding)
-        return cls(x, inside, origin, v, sqnorm, threshold, scale)
+        threshold = np.maximum(CANCELLATION * sqnorm, ROUNDING * (rounding / unit) ** 2)
+        return cls(rows.x, rows.inside, v, sqnorm, threshold, _row_scale(rows.s, K))
 
 
 class BlockKernel:
@@ -95,14 +159,21 @@ class BlockKernel:
 
     def __init__(self, X: Array, Y: Array | None, frame: Frame, outside: Outside) -> None:
         self.frame, self.outside = frame, outside
-        self.rows = p = Rows.lift(X, frame, outside, "X")
-        self.columns = q = p if Y is None else Rows.lift(Y, frame, outside, "Y", p.origin)
-        # ‖v - w‖² as one product, (v, ‖v‖², 1) · (-2w, 1, ‖w‖²), times |K|/4 and the row scales
-        self.unit = abs(frame.curvature) / 4 or 1.0
-        left = np.column_stack([p.v, p.sqnorm, np.ones(len(p.v))])
-        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), q.sqnorm])
-        self.left = left * (self.unit * p.scale)[:, None]
-        self.right = right * q.scale[:, None]
+        x = Placed.of(X, frame, outside, "X")
+        y = x if Y is None else Placed.of(Y, frame, outside, "Y")
+        at = x.middle()
+        x_0, z_0, s_0 = x.x[at], x.z[at], x.s[at]
+        u = x.steps(frame, x_0, z_0)
+        w = u if Y is None else y.steps(frame, x_0, z_0)
+        # Rows so close to the centre that S rounds to 1 see no curvature.
+        self.K = K = 0.0 if (x.s == 1).all() and (y.s == 1).all() else frame.curvature
+        # v is measured in 2/√|K|, and at K = 0 in its own size: no square overflows
+        size = float(max(np.abs(u).max(), np.abs(w).max()))
+        self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
+        self.rows = p = Rows.lift(x, u, z_0, s_0, K, self.unit)
+        self.columns = q = p if Y is None else Rows.lift(y, w, z_0, s_0, K, self.unit)
+        self.left = left_operand(p.v, p.sqnorm, p.scale)
+        self.right = right_operand(q.v, q.sqnorm, q.scale)
 
     def fill(self, i: slice, j: slice, out: Array) -> Array:
         """Write the distances of block (i, j) into out."""
@@ -114,18 +185,19 @@ class BlockKernel:
 
     def _finish(self, i: slice, j: slice, out: Array) -> None:
         """Turn square distances of lifted points into distances, in place."""
-        K, inexact = self.frame.curvature, None
+        K, inexact = self.K, None
         p_threshold, q_threshold = self.rows.threshold[i], self.columns.threshold[j]
-        p_scale, q_scale = self.unit * self.rows.scale[i], self.columns.scale[j]
+        p_scale, q_scale = self.rows.scale[i], self.columns.scale[j]
         highest = (p_threshold.max() + q_threshold.max()) * p_scale.max() * q_scale.max()
-        if out.min() < highest:
-            inexact = out < (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
+        if out.min() < max(highest, UNDERFLOW):
+            close = (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
+            inexact = out < np.maximum(close, UNDERFLOW, out=close)
             np.maximum(out, 0, out=out)  # negative by rounding, and so recomputed below
         if K > 0 and out.max() > 1 - NEAR_ANTIPODAL:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
             np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
-        _distance_from_half_square(out, K)
+        _distance_from_half_square(out, K, self.unit)
         inexact = self._mark_outside(i, j, out, inexact)
         if inexact is not None:
             self._refine(i, j, out, inexact)
@@ -151,24 +223,23 @@ class BlockKernel:
             out[row, column] = _distance(x[row], y[column], self.frame, self.outside)
 
 
-def _distance_from_half_square(h: Array, K: float) -> None:
-    """Turn h = |K| chord²/4, the sin² or sinh² of √|K| d/2, into d, in place (K = 0: chord²)."""
-    if K == 0:
-        np.sqrt(h, out=h)
-        return
-    if K > 0:
-        np.divide(h, 1 - h, out=h)
-        np.sqrt(h, out=h)
-        np.arctan(h, out=h)
-        h *= 2 / math.sqrt(K)
-    else:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
+def _distance_from_half_square(h: Array, K: float, unit: float) -> None:
+    """Turn h = |K| chord²/4, the sin² or sinh² of d/unit, into d, in place (K = 0: (d/unit)²)."""
+    if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
         root = h * h
         root += h
         np.sqrt(root, out=root)
         h += root
         h *= 2
         np.log1p(h, out=h)
-        h *= 1 / math.sqrt(-K)
+        h *= unit / 2
+        return
+    if K > 0:
+        np.divide(h, 1 - h, out=h)
+    np.sqrt(h, out=h)
+    if K > 0:
+        np.arctan(h, out=h)
+    h *= unit
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:

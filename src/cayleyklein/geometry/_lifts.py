@@ -1,0 +1,52 @@
+"""Points lifted to the vectors (z, 1)/σ, σ = √S(x, x), and their differences.
+
+The differences come from u = L(p - q), and keep their digits however close the points are
+and however far the centre is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["inner_point", "lift", "lift_difference"]
+
+Array = NDArray[np.float64]
+
+
+def lift(z: Array, s: Array) -> Array:
+    """Return (z, 1)/√s, for s = S(x, x)."""
+    return np.concatenate([z, np.ones_like(z[..., :1])], axis=-1) / np.sqrt(s)[..., None]
+
+
+def inner_point(z_p: Array, s_p: Array, z_q: Array, s_q: Array, K: float) -> Array:
+    """Return the one of two points nearer to μ, or their midpoint when they are as far.
+
+    Being symmetric in p and q, it leaves what is computed from it symmetric.
+    """
+    p_inner, q_inner = (s_p < s_q, s_q < s_p) if K > 0 else (s_q < s_p, s_p < s_q)
+    other = np.where(q_inner[..., None], z_q, z_p / 2 + z_q / 2)
+    return np.where(p_inner[..., None], z_p, other)
+
+
+def lift_difference(
+    u: Array, z_p: Array, s_p: Array, z_q: Array, s_q: Array, K: float
+) -> tuple[Array, Array]:
+    """Return z_p/σ_p - z_q/σ_q and h_p - h_q, with h = (1/σ - 1)/K = -‖z‖²/(σ(1 + σ)).
+
+    Parameters
+    ----------
+    u : ndarray of shape (..., r)
+        L(p - q).
+    z_p, z_q : ndarray of shape (..., r)
+    s_p, s_q : ndarray of shape (...)
+        S(p, p) and S(q, q), positive. With z_q = 0 and s_q = 1 the values are p's own.
+    K : float
+    """
+    sigma_p, sigma_q = np.sqrt(s_p), np.sqrt(s_q)
+    # ‖z_p‖² - ‖z_q‖² = ⟨u, z_p + z_q⟩, and (σ_p - σ_q)(σ_p + σ_q) = K (‖z_p‖² - ‖z_q‖²)
+    rise = -np.einsum("...i,...i", u, z_p + z_q) / (sigma_p * sigma_q * (sigma_p + sigma_q))
+    if K == 0:
+        return u, rise
+    # u/σ_outer + z_inner (1/σ_p - 1/σ_q): with the ends exchanged, large terms would cancel
+    outer = np.maximum(sigma_p, sigma_q) if K > 0 else np.minimum(sigma_p, sigma_q)
+    inner = inner_point(z_p, s_p, z_q, s_q, K)
+    return u / outer[..., None] + K * rise[..., None] * inner, rise
