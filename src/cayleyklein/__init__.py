@@ -9,12 +9,28 @@ from typing import TYPE_CHECKING, Any
 from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
-    from cayleyklein import exceptions, geometry, metrics
+    from cayleyklein import exceptions, geometry, learning, metrics
+    from cayleyklein.learning import MMC, CurvedLMNN
     from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-__all__ = ["CurvedMetric", "MixedMetric", "__version__", "exceptions", "geometry", "metrics"]
+__all__ = [
+    "MMC",
+    "CurvedLMNN",
+    "CurvedMetric",
+    "MixedMetric",
+    "__version__",
+    "exceptions",
+    "geometry",
+    "learning",
+    "metrics",
+]
 
-_HOME = {"CurvedMetric": "metrics", "MixedMetric": "metrics"}
+_HOME = {
+    "CurvedLMNN": "learning",
+    "CurvedMetric": "metrics",
+    "MMC": "learning",
+    "MixedMetric": "metrics",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,115 @@
+"""The five data sets of the paper, shipped with the package."""
+
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from cayleyklein._validation import require
+
+__all__ = ["load_balance", "load_pima", "load_sonar", "load_vowel", "load_wine"]
+
+UCI = "UCI Machine Learning Repository, CC BY 4.0, {}"
+SOURCES = {
+    "wine": UCI.format("Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J"),
+    "sonar": UCI.format(
+        "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, doi:10.24432/C5T01Q"
+    ),
+    "vowel": UCI.format(
+        "Connectionist Bench (Vowel Recognition), Deterding and Robinson, doi:10.24432/C58P4S"
+    ),
+    "balance": UCI.format("Balance Scale, Siegler (1994), doi:10.24432/C5488X"),
+    "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
+    "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
+}
+
+
+def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
+    path = files("cayleyklein.datasets") / "data" / f"{file}.csv"
+    header, *lines = path.read_text("utf-8").splitlines()
+    columns = [column.strip('"') for column in header.split(",")]
+    cells = [line.split(",") for line in lines if line]
+    data = np.array([row[:-1] for row in cells], dtype=np.float64)
+    labels = np.array([row[-1].strip('"') for row in cells])
+    names, target = np.unique(labels, return_inverse=True)
+    frame = None
+    if as_frame:
+        pandas = require("pandas", "cli")
+        frame = pandas.DataFrame(data, columns=columns[:-1])
+        frame["class"] = target
+        data, target = frame[columns[:-1]], frame["class"]
+    if return_X_y:
+        return data, target
+    return Bunch(
+        data=data,
+        target=target,
+        frame=frame,
+        feature_names=columns[:-1],
+        target_names=names,
+        DESCR=f"{name}: {len(labels)} rows, {len(columns) - 1} columns, {len(names)} classes. "
+        f"Source: {SOURCES[name]}.",
+    )
+
+
+def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Return Wine: 178 rows, 13 columns, 3 cultivars.
+
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return (data, target) rather than a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
+
+    Examples
+    --------
+    >>> load_wine().data.shape
+    (178, 13)
+    """
+    return _load("wine", "wine", return_X_y, as_frame)
+
+
+def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Return Sonar: 208 rows, 60 columns, mines and rocks; see :func:`load_wine`.
+
+    >>> load_sonar().target_names
+    array(['M', 'R'], dtype='<U1')
+    """
+    return _load("sonar", "sonar", return_X_y, as_frame)
+
+
+def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: str = "train") -> Any:
+    """Return Vowel: 10 columns, 11 vowels; see :func:`load_wine`.
+
+    Parameters
+    ----------
+    return_X_y, as_frame : bool
+    speakers : {"train", "all"}, default="train"
+        528 rows of the training speakers, as in the paper, or all 990.
+
+    Examples
+    --------
+    >>> load_vowel().data.shape, load_vowel(speakers="all").data.shape
+    ((528, 10), (990, 10))
+    """
+    file = {"train": "vowel", "all": "vowel990"}[speakers]
+    return _load("vowel", file, return_X_y, as_frame)
+
+
+def load_balance(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Return Balance Scale: 625 rows, 4 columns, 3 classes; see :func:`load_wine`.
+
+    >>> load_balance().data.shape
+    (625, 4)
+    """
+    return _load("balance", "balance", return_X_y, as_frame)
+
+
+def load_pima(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
+    """Return Pima Indians Diabetes: 768 rows, 8 columns, 2 classes; see :func:`load_wine`.
+
+    >>> load_pima().data.shape
+    (768, 8)
+    """
+    return _load("pima", "pima", return_X_y, as_frame)

@@ -1,0 +1,110 @@
+"""What every learner does with the metric it learned."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cayleyklein._validation import as_finite_array
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+__all__ = ["MetricLearner"]
+
+Floats = NDArray[np.floating[Any]]
+
+
+def _has_transform(learner: Any) -> bool:
+    """Say whether a map to Euclidean space exists, as far as that is known."""
+    metric = getattr(learner, "metric_", None)
+    if isinstance(metric, MixedMetric) or getattr(learner, "geometry", None) == "mixed":
+        raise AttributeError(
+            "A mixed metric is a sum of distances: no map to Euclidean space keeps their order. "
+            "Use metric_.pairwise, or a single geometry."
+        )
+    return True
+
+
+class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Base of the learners: maps rows by the metric, and answers for pairs."""
+
+    metric_: CurvedMetric | MixedMetric
+
+    @available_if(_has_transform)
+    def transform(self, X: ArrayLike) -> Floats:
+        """Map rows to a space where plain Euclidean distance has the order of the metric's.
+
+        Flat: Lx, where it is the metric itself. Elliptic: unit vectors. Hyperbolic: points of the
+        hyperboloid, where no finite Euclidean map keeps the order; ⟨X, Y⟩ of Minkowski does.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+
+        Returns
+        -------
+        ndarray of shape (n, r) or (n, r + 1)
+        """
+        check_is_fitted(self, "metric_")
+        given: Floats = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        rows = given.astype(np.float64, copy=False)
+        metric = self.metric_
+        assert isinstance(metric, CurvedMetric)
+        if metric.geometry == "flat":
+            return (rows @ metric.factor.T).astype(given.dtype, copy=False)
+        chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
+        return metric.to_chart(rows, chart).astype(given.dtype, copy=False)
+
+    @available_if(_has_transform)
+    def fit_transform(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Floats:
+        """Learn the metric, then map the rows: ``fit(X, y).transform(X)``."""
+        return super().fit_transform(X, y, **fit_params)  # type: ignore[no-any-return]
+
+    @property
+    def _n_features_out(self) -> int:
+        metric = self.metric_
+        assert isinstance(metric, CurvedMetric)
+        return len(metric.factor) + (metric.geometry != "flat")
+
+    def pair_distance(self, pairs: ArrayLike) -> Floats:
+        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2, d)
+        """
+        check_is_fitted(self, "metric_")
+        pairs = as_finite_array(pairs, "pairs")
+        if pairs.ndim != 3 or pairs.shape[1] != 2:
+            raise InvalidInputError(f"pairs must have shape (n, 2, d); got {pairs.shape}.")
+        return self.metric_.distance(pairs[:, 0], pairs[:, 1], outside="inf")
+
+    def pair_score(self, pairs: ArrayLike) -> Floats:
+        """Return minus the distances of pairs: the larger, the more alike."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> CurvedMetric | MixedMetric:
+        """Return the metric, a callable of two points."""
+        check_is_fitted(self, "metric_")
+        return self.metric_
+
+    def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
+        """Return Σ of a flat metric."""
+        check_is_fitted(self, "metric_")
+        if self.metric_.geometry != "flat" or not isinstance(self.metric_, CurvedMetric):
+            raise NotRepresentableError(
+                f"A {self.metric_.geometry} metric is no Mahalanobis distance; metric_.form is the "
+                f'matrix of a curved one, and geometry="flat" learns a flat one.'
+            )
+        return self.metric_.shape
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags

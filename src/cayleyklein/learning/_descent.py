@@ -1,0 +1,247 @@
+"""One metric from one start: L-BFGS over (L, μ, K), impostors found anew every few iterations."""
+
+from collections.abc import Callable
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._lbfgs import LBFGS
+from cayleyklein.learning._loss import Pairs, Problem, loss_and_gradient
+from cayleyklein.learning._search import find_impostors, find_targets, radii
+
+__all__ = ["Descent", "Progress", "Recipe", "Variables"]
+
+Array = NDArray[np.float64]
+
+SLACK = 1.25
+"""Impostors are looked for out to this much more than the square chord that matters now."""
+
+PAIR_BYTES = 64
+"""Memory a pair takes while it is found and used."""
+
+HYPERBOLIC_REACH = 0.95
+"""Largest √-K‖z‖ of a row at a hyperbolic start."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a fit minimises, and from where.
+
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}
+    margin : float
+        In units of φ(d), at |K| = 1.
+    squared : bool
+        φ(d) = d², not d.
+    init : str
+    radius : float or None
+        Root mean square of ‖z‖ at the start; None leaves the start's own scale.
+    max_iter : int
+        Iterations of the first pass, twice those of a later one. Few of them regularise.
+    n_passes : int
+    n_targets : int
+    push : float, default=0.5
+    """
+
+    geometry: str
+    margin: float
+    squared: bool
+    init: str
+    radius: float | None
+    max_iter: int
+    n_passes: int
+    n_targets: int
+    push: float = 0.5
+
+    @property
+    def curvature(self) -> float:
+        """K at the start."""
+        return {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 0.1}[self.geometry]
+
+
+class Progress(NamedTuple):
+    """What a callback is told each iteration."""
+
+    iteration: int
+    loss: float
+    n_active: int
+    curvature: float
+    frame: Frame
+
+
+class Point(NamedTuple):
+    """The loss at one vector of variables, and its gradient in them."""
+
+    loss: float
+    vector: Array
+    n_active: int
+
+
+class Variables:
+    """The parameters of a geometry as one vector, and back."""
+
+    def __init__(self, geometry: str, factor: Array, center: Array, curvature: float) -> None:
+        self.curved, self.learned = geometry != "flat", geometry == "learned"
+        self.shape, self.center, self.curvature = factor.shape, center, curvature
+
+    def pack(self, factor: Array, center: Array, curvature: float) -> Array:
+        """Return the vector of what is free: L, μ (not flat), K (learned)."""
+        parts = [factor.ravel()]
+        if self.curved:
+            parts.append(center)
+        if self.learned:
+            parts.append(np.array([curvature]))
+        return np.concatenate(parts)
+
+    def unpack(self, x: Array) -> tuple[Array, Array, float]:
+        """Return L, μ and K."""
+        r, d = self.shape
+        center = x[r * d : r * d + d] if self.curved else self.center
+        return x[: r * d].reshape(r, d), center, float(x[-1]) if self.learned else self.curvature
+
+    def frame(self, x: Array) -> Frame:
+        """Return the frame of a vector."""
+        factor, center, curvature = self.unpack(x)
+        return Frame(factor, center=center, curvature=curvature)
+
+
+@dataclass
+class Descent:
+    """A fit that can be advanced pass by pass, so that losing candidates can be stopped early.
+
+    Parameters
+    ----------
+    data : TrainingRows
+    recipe : Recipe
+    factor : ndarray of shape (r, d)
+        Start of L; the centre starts at the weighted mean, or at ``center``.
+    """
+
+    data: TrainingRows
+    recipe: Recipe
+    factor: Array
+    center: Array | None = None
+    curvature: float | None = None
+    target_frame: Frame | None = None
+    tol: float = 1e-5
+    impostor_interval: int = 10
+    max_impostors: int | None = 50
+    memory_budget: float = 1e9
+    executor: Executor | None = None
+    callback: Callable[[Progress], bool | None] | None = None
+
+    loss_history: list[float] = field(default_factory=list, init=False)
+    n_iter: int = field(default=0, init=False)
+    converged: bool = field(default=False, init=False)
+    stopped: bool = field(default=False, init=False)
+    budget_bitten: bool = field(default=False, init=False)
+    _passes_made: int = field(default=0, init=False)
+
+    def __post_init__(self) -> None:
+        data, recipe = self.data, self.recipe
+        curvature = recipe.curvature if self.curvature is None else self.curvature
+        center = (
+            np.average(data.X, axis=0, weights=data.weights) if self.center is None else self.center
+        )
+        factor = self.factor
+        if curvature < 0:
+            z = (data.X - center) @ factor.T
+            reach = np.sqrt(-curvature * (z * z).sum(axis=1).max())
+            factor = factor * min(1.0, HYPERBOLIC_REACH / max(reach, np.finfo(float).tiny))
+        self._variables = Variables(recipe.geometry, factor, center, curvature)
+        self._solver = LBFGS(self._variables.pack(factor, center, curvature))
+        if self.target_frame is None:
+            self.target_frame = Frame(np.eye(data.X.shape[1]))
+
+    @property
+    def frame(self) -> Frame:
+        """The metric so far, for standardised rows."""
+        return self._variables.frame(self._solver.x)
+
+    def run(self) -> "Descent":
+        """Run all the passes."""
+        for _ in range(self.recipe.n_passes):
+            if not self.stopped:
+                self.advance()
+        return self
+
+    def advance(self) -> Frame:
+        """Choose targets, minimise, and return the metric: one pass.
+
+        Targets are chosen under `target_frame` first, under the metric itself later.
+        """
+        data, recipe = self.data, self.recipe
+        assert self.target_frame is not None
+        problem = Problem(
+            data.X,
+            find_targets(data.X, data.labels, recipe.n_targets, self.target_frame),
+            data.weights,
+            recipe.margin,
+            recipe.push,
+            recipe.squared,
+        )
+        solver = self._solver
+        solver.pairs.clear()
+        state: Point | None = None
+        self.converged = False
+        first = self._passes_made == 0
+        self._passes_made += 1
+        for iteration in range(recipe.max_iter if first else max(1, recipe.max_iter // 2)):
+            fresh = iteration % self.impostor_interval == 0 or self.converged
+            if fresh:
+                evaluate = self._evaluator(problem)
+                state = evaluate(solver.x)
+            assert state is not None
+            before = state.loss
+            moved = solver.step(evaluate, state)
+            if moved is None:
+                self.converged = True
+                break
+            state = moved
+            self.n_iter += 1
+            self.loss_history.append(state.loss)
+            if self._report(state):
+                self.stopped = True
+                break
+            if before - state.loss <= self.tol * max(abs(before), np.finfo(float).tiny):
+                if fresh:
+                    self.converged = True
+                    break
+                self.converged = True  # look for impostors once more before believing it
+            else:
+                self.converged = False
+        self.target_frame = self.frame
+        return self.frame
+
+    def _evaluator(self, problem: Problem) -> Callable[[Array], Point]:
+        """Look for impostors under the current metric and return the loss over them."""
+        pairs = self._pairs(problem)
+
+        def evaluate(x: Array) -> Point:
+            found = loss_and_gradient(problem, pairs, *self._variables.unpack(x), self.executor)
+            free = self._variables.pack(found.factor, found.center, found.curvature)
+            return Point(found.loss, free, found.n_active)
+
+        return evaluate
+
+    def _pairs(self, problem: Problem) -> Pairs:
+        n, frame = len(problem.X), self.frame
+        reach = SLACK * radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
+        affordable = max(1, int(self.memory_budget / PAIR_BYTES / n))
+        wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
+        pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, wanted)
+        self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
+        return pairs
+
+    def _report(self, state: Point) -> bool:
+        if self.callback is None:
+            return False
+        frame = self.frame
+        told = Progress(self.n_iter, state.loss, state.n_active, frame.curvature, frame)
+        return bool(self.callback(told))

@@ -1,0 +1,162 @@
+"""The inner loops of the loss, compiled; see `_loss` for the formulas.
+
+They release the interpreter's lock and start no threads of their own, so that they may run in
+any thread pool and survive a fork.
+"""
+
+import numpy as np
+from numba import njit
+
+__all__ = ["accumulate", "square_chord_of"]
+
+SERIES_BELOW = 1e-3
+"""|K c²| under which d(c²) is a series in K c²: five terms are exact to rounding."""
+
+TINY = 1e-12
+"""Relative to the scale of a start, 1: smooths φ(d) = d where two rows coincide."""
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def length(K, c2):
+    """Return d, ∂d/∂c² and ∂d/∂K at a square chord c² > 0."""
+    c = np.sqrt(c2)
+    x = K * c2
+    if abs(x) < SERIES_BELOW:
+        d = c * (1 + x * (1 / 24 + x * (3 / 640 + x * (5 / 7168 + x * (35 / 294912)))))
+        by_K = c * c2 * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * (35 / 73728))))
+        return d, 0.5 / (c * np.sqrt(1 - x / 4)), by_K
+    if K > 0:
+        k = np.sqrt(K)
+        half_cosine = np.sqrt(max(1 - x / 4, TINY))  # antipodal rows: a kink like that at d = 0
+        d = 2 * np.arctan2(k * c / 2, half_cosine) / k
+    else:
+        k = np.sqrt(-K)
+        half_cosine = np.sqrt(1 - x / 4)
+        d = 2 * np.arcsinh(k * c / 2) / k
+    return d, 0.5 / (c * half_cosine), (c / half_cosine - d) / (2 * K)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def phi(K, c2, squared):
+    """Return φ, ∂φ/∂c² and ∂φ/∂K at fixed c²."""
+    if K == 0 and squared:
+        return c2, 1.0, c2 * c2 / 12
+    if not squared:
+        return length(K, c2 + TINY)
+    if c2 < TINY * TINY:
+        return c2, 1.0, 0.0
+    d, by_c2, by_K = length(K, c2)
+    return d * d, 2 * d * by_c2, 2 * d * by_K
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def square_chord_of(K, value, squared):
+    """Return the c² at which φ is `value`; inf past the antipode."""
+    d = np.sqrt(value) if squared else value
+    half = 0.5 * np.sqrt(abs(K)) * d
+    if half < 1e-6:
+        c2 = d * d
+    elif K > 0:
+        c2 = np.inf if half >= 0.5 * np.pi else 4 / K * np.sin(half) ** 2
+    else:
+        c2 = -4 / K * np.sinh(half) ** 2
+    return c2 if squared else c2 - TINY
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def square_distance(z, i, j):
+    """Return ‖z_i - z_j‖², the inner loop of everything."""
+    total = 0.0
+    for t in range(z.shape[1]):
+        e = z[i, t] - z[j, t]
+        total += e * e
+    return total
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def square_chord(z, a, sigma, K, i, j):
+    """Return c² of rows i and j, a = ‖z‖²."""
+    rise = (a[i] - a[j]) / (sigma[i] + sigma[j])
+    return max((square_distance(z, i, j) - K * rise * rise) / (sigma[i] * sigma[j]), 0.0)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def square_chord_by_K(a, sigma, K, c2, i, j):
+    """Return ∂c²/∂K at fixed z."""
+    by_i, by_j = a[i] / (2 * sigma[i]), a[j] / (2 * sigma[j])  # ∂σ/∂K
+    rise = (a[i] - a[j]) / (sigma[i] + sigma[j])
+    rise_by_K = -rise * (by_i + by_j) / (sigma[i] + sigma[j])
+    product = sigma[i] * sigma[j]
+    change = (rise * rise + 2 * K * rise * rise_by_K) / product
+    return -change - c2 * (by_i / sigma[i] + by_j / sigma[j])
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def add_scaled(out, slope, vector):
+    """Subtract slope · vector from out."""
+    for t in range(vector.shape[0]):
+        out[t] -= slope * vector[t]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def accumulate(
+    z, u, a, sigma, K, targets, start, index, weights, margin, push, squared, rows, gradient, along
+):
+    """Add up the terms of a range of rows; return their loss, ∂/∂K and active triplets."""
+    k = targets.shape[1]
+    near, slope, by_K, c2 = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
+    reach, violated, own = np.empty(k), np.empty(k), np.empty(z.shape[1])
+    total, total_by_K, n_active = 0.0, 0.0, 0
+    for i in range(rows[0], rows[1]):
+        farthest = -1.0
+        for t in range(k):
+            violated[t] = 0.0
+            reach[t] = -1.0
+            j = targets[i, t]
+            if j >= 0:
+                c2[t] = square_chord(z, a, sigma, K, i, j)
+                near[t], slope[t], by_K[t] = phi(K, c2[t], squared)
+                reach[t] = square_chord_of(K, margin + near[t], squared)
+                farthest = max(farthest, reach[t])
+        if farthest < 0:
+            continue
+        own[:] = 0.0
+        own_along = 0.0
+        for p in range(start[i], start[i + 1]):
+            j = index[p]
+            chord = square_chord(z, a, sigma, K, i, j)
+            if chord >= farthest:
+                continue
+            far, far_slope, far_by_K = phi(K, chord, squared)
+            count = 0
+            for t in range(k):
+                if reach[t] > chord:
+                    count += 1
+                    violated[t] += 1.0
+                    total += weights[i] * push * (margin + near[t] - far)
+            n_active += count
+            weight = -weights[i] * push * count
+            total_by_K += weight * (
+                far_slope * square_chord_by_K(a, sigma, K, chord, i, j) + far_by_K
+            )
+            force = weight * far_slope
+            own_along += force * (1 - 0.5 * K * chord)
+            along[j] += force * (1 - 0.5 * K * chord)
+            add_scaled(own, force, u[j])
+            add_scaled(gradient[j], force, u[i])
+        for t in range(k):
+            j = targets[i, t]
+            if j >= 0:
+                weight = weights[i] * ((1 - push) + push * violated[t])
+                total += weights[i] * (1 - push) * near[t]
+                total_by_K += weight * (
+                    slope[t] * square_chord_by_K(a, sigma, K, c2[t], i, j) + by_K[t]
+                )
+                force = weight * slope[t]
+                own_along += force * (1 - 0.5 * K * c2[t])
+                along[j] += force * (1 - 0.5 * K * c2[t])
+                add_scaled(own, force, u[j])
+                add_scaled(gradient[j], force, u[i])
+        along[i] += own_along
+        add_scaled(gradient[i], -1.0, own)
+    return total, total_by_K, n_active

@@ -1,0 +1,390 @@
+"""Large margin nearest neighbours in flat and curved space: the estimator."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import nullcontext
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from cayleyklein._validation import as_choice
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._base import MetricLearner
+from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._descent import Progress, Recipe
+from cayleyklein.learning._mixture import sum_of
+from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_recipe
+from cayleyklein.learning._starts import STARTS
+from cayleyklein.learning._train import (
+    Options,
+    Result,
+    check_start,
+    train_auto,
+    train_mixed,
+    train_one,
+)
+from cayleyklein.metrics import CurvedMetric
+
+__all__ = ["CurvedLMNN"]
+
+GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed")
+PAIR = ("elliptic", "hyperbolic")
+PAPER_ITERATIONS = 200
+
+
+class CurvedLMNN(MetricLearner):
+    """Learn a flat, elliptic, hyperbolic or mixed metric for nearest neighbours.
+
+    Each row is drawn to its target neighbours, rows of its class, and rows of other classes that
+    come within a margin of them, its impostors, are pushed away (Weinberger and Saul 2009; Nielsen,
+    Muzellec and Nock 2016, §4). The loss is not convex in curved space, and stopping early
+    regularises: the defaults were chosen by accuracy, not by the value of the loss.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=3
+        The k of the nearest-neighbour vote that the metric is for.
+    geometry : {"auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, default="auto"
+        "flat" is classic LMNN on squared Mahalanobis distances. "learned" makes the curvature a
+        parameter, which may cross zero. "mixed" is the paper's α d_E + (1-α) d_H. "auto" adds an
+        elliptic and a hyperbolic metric, unless held-out rows clearly support one of them alone,
+        more passes, or plain k-NN; below 100 distinct rows it is elliptic.
+    push : float, default=0.5
+        Share of the push term in the loss, in (0, 1).
+    margin : float or "auto", default="auto"
+        In units of the squared distance (flat) or of the distance at K = ±1 (curved).
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "precision", "identity" (columns as they are), "std" (standardised), "flat" (flat
+        LMNN), "shrunk" (precision, drawn to the centre), "pca", "lda", or with solver="gradient"
+        "diagonal".
+    n_init : int or "auto", default="auto"
+        1 takes the default margin and start; otherwise others are tried on held-out rows, and taken
+        only on clear evidence. See `selection_`.
+    n_targets : int or "auto", default="auto"
+        Target neighbours of a row; by default more than `n_neighbors` where classes are large.
+    solver : {"lbfgs", "gradient"}, default="lbfgs"
+        "gradient" is the paper's own method.
+    max_iter : int or "auto", default="auto"
+        Iterations of the first pass; later ones have half as many.
+    tol : float, default=1e-5
+        Relative decrease of the loss at which a pass ends.
+    learning_rate : float or None, default=None
+        First step of solver="gradient"; None takes one hundredth of the factor's length.
+    impostor_interval : int, default=10
+        Iterations after which impostors are found anew.
+    max_impostors : int or None, default=50
+        The nearest impostors of a row that are kept; None keeps all, as the paper does.
+    n_passes : int or "auto", default="auto"
+        How often target neighbours are chosen anew under the learned metric and the fit goes on.
+        1 is the paper's behaviour. "auto" tries more from 500 rows on.
+    n_components : int or None, default=None
+        Rows of the factor: fewer than columns reduce the dimension.
+    alpha : float or None, default=None
+        Share of the elliptic metric in "mixed"; None tunes it on held-out rows.
+    memory_budget : float, default=1e9
+        Bytes that impostor pairs may take; a warning says when that binds.
+    random_state : int, RandomState or None, default=None
+        Draws the held-out rows.
+    n_jobs : int or None, default=None
+        Threads. The result does not depend on it.
+    warm_start : bool, default=False
+        Start from the metric of the last fit (a single geometry).
+    callback : callable or None, default=None
+        Told a :class:`Progress` each iteration; a true answer stops the fit.
+    verbose : bool, default=False
+        Show progress on standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric or MixedMetric
+    geometry_ : str
+        "flat", "elliptic", "hyperbolic" or "mixed".
+    curvature_ : float or ndarray
+        K, or those of the parts of a mixture.
+    alpha_ : float or None
+        Share of the elliptic metric in a mixture, where each metric is in its own unit: the median
+        distance of a row to its nearest few.
+    components_ : ndarray of shape (r, d) or list of them
+        The factor L, or those of the parts.
+    n_iter_ : int
+    loss_history_ : list of float, or list of such lists
+    selection_ : Selection or None
+        What was tried on held-out rows, what was chosen and why.
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> learner.metric_
+    CurvedMetric(elliptic, d=4, K=1)
+    >>> learner.transform(X).shape
+    (150, 5)
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        *,
+        geometry: str = "auto",
+        push: float = 0.5,
+        margin: float | str = "auto",
+        init: Any = "auto",
+        n_init: int | str = "auto",
+        n_targets: int | str = "auto",
+        solver: str = "lbfgs",
+        max_iter: int | str = "auto",
+        tol: float = 1e-5,
+        learning_rate: float | None = None,
+        impostor_interval: int = 10,
+        max_impostors: int | None = 50,
+        n_passes: int | str = "auto",
+        n_components: int | None = None,
+        alpha: float | None = None,
+        memory_budget: float = 1e9,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        warm_start: bool = False,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.geometry = geometry
+        self.push = push
+        self.margin = margin
+        self.init = init
+        self.n_init = n_init
+        self.n_targets = n_targets
+        self.solver = solver
+        self.max_iter = max_iter
+        self.tol = tol
+        self.learning_rate = learning_rate
+        self.impostor_interval = impostor_interval
+        self.max_impostors = max_impostors
+        self.n_passes = n_passes
+        self.n_components = n_components
+        self.alpha = alpha
+        self.memory_budget = memory_budget
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.warm_start = warm_start
+        self.callback = callback
+        self.verbose = verbose
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CurvedLMNN:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(target)
+        weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+        classes, labels = np.unique(target, return_inverse=True)
+        if len(np.unique(labels[weights > 0])) < 2:
+            raise InvalidInputError(
+                f"y has 1 class ({classes[0]!r}); learning a metric needs two classes or more."
+            )
+        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
+        if self.n_components is not None and self.n_components > rows.shape[1]:
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
+            )
+        jobs = effective_n_jobs(self.n_jobs)
+        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
+            result = self._learn(data, self._options(data, executor))
+        self._warn(data, result, classes)
+        self._keep(data, result, classes)
+        return self
+
+    # -- from parameters to recipes -------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        as_choice(self.geometry, "geometry", GEOMETRIES)
+        as_choice(self.solver, "solver", ("lbfgs", "gradient"))
+        if self.solver == "gradient" and self.geometry in ("learned", "auto", "mixed"):
+            raise InvalidInputError(
+                f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
+                f"got geometry={self.geometry!r}."
+            )
+        for name, low in (("n_neighbors", 1), ("impostor_interval", 1)):
+            _check_number(name, getattr(self, name), Integral, low)
+        for name in ("n_init", "n_targets", "max_iter", "n_passes"):
+            if getattr(self, name) != "auto":
+                _check_number(name, getattr(self, name), Integral, 1)
+        for name in ("max_impostors", "n_components"):
+            if getattr(self, name) is not None:
+                _check_number(name, getattr(self, name), Integral, 1)
+        _check_number("tol", self.tol, Real, 0)
+        _check_number("memory_budget", self.memory_budget, Real, 1)
+        _check_number("push", self.push, Real, 0, 1)
+        if self.margin != "auto":
+            _check_number("margin", self.margin, Real, np.finfo(float).tiny)
+        if self.alpha is not None:
+            _check_number("alpha", self.alpha, Real, 0, 1)
+        if isinstance(self.init, str):
+            as_choice(self.init, "init", ("auto", "flat", "diagonal", *STARTS))
+
+    def _recipe(self, geometry: str, data: TrainingRows) -> Recipe:
+        recipe = default_recipe(geometry, data, self.n_neighbors)
+        changes: dict[str, Any] = {"push": float(self.push)}
+        if self.solver == "gradient":  # as the paper has it
+            changes |= {"margin": 1.0, "init": "precision", "radius": None, "n_passes": 1}
+            changes |= {"n_targets": self.n_neighbors, "max_iter": PAPER_ITERATIONS}
+        for name in ("margin", "n_targets", "max_iter", "n_passes"):
+            if getattr(self, name) != "auto":
+                changes[name] = getattr(self, name)
+        if isinstance(self.init, str) and self.init not in ("auto", "flat"):
+            changes |= {
+                "init": self.init,
+                "radius": SHRUNK_RADIUS if self.init == "shrunk" else None,
+            }
+        return replace(recipe, **changes)
+
+    def _options(self, data: TrainingRows, executor: ThreadPoolExecutor | None) -> Options:
+        free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
+        single = self.geometry not in ("auto", "mixed")
+        enough = len(data.X) >= 100 and self.n_init != 1 and self.solver == "lbfgs"
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        return Options(
+            n_neighbors=self.n_neighbors,
+            n_components=self.n_components,
+            solver=self.solver,
+            tol=float(self.tol),
+            learning_rate=self.learning_rate,
+            impostor_interval=self.impostor_interval,
+            max_impostors=self.max_impostors,
+            memory_budget=float(self.memory_budget),
+            executor=executor,
+            callback=self._watch(),
+            tune=enough and (free or not single) and not self._warm(),
+            tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and not self._warm(),
+            rng=np.random.default_rng(seed),
+            start=self._start(data),
+        )
+
+    def _warm(self) -> bool:
+        return bool(self.warm_start) and isinstance(getattr(self, "metric_", None), CurvedMetric)
+
+    def _start(self, data: TrainingRows) -> Frame | None:
+        """Return a start that was given, in standardised coordinates."""
+        init = self.init
+        d = data.X.shape[1]
+        if self._warm():
+            init = self.metric_
+        if isinstance(init, str):
+            return None
+        frame = init.frame if isinstance(init, CurvedMetric) else Frame(init)
+        if not isinstance(init, CurvedMetric):
+            frame = Frame(frame.factor, center=data.mean) if frame.dimension == d else frame
+        return data.from_raw_frame(check_start(frame, d))
+
+    def _learn(self, data: TrainingRows, options: Options) -> Result:
+        if isinstance(self.init, str) and self.init == "flat":
+            flat = replace(options, tune=False, tune_passes=False, callback=None)
+            start = train_one(data, default_recipe("flat", data, self.n_neighbors), flat)
+            options = replace(options, start=start.frames[0])
+        if self.geometry in ("auto", "mixed"):
+            recipes = [self._recipe(geometry, data) for geometry in PAIR]
+            if self.geometry == "auto":
+                return train_auto(data, recipes, options)
+            return train_mixed(data, recipes, self.alpha, options)
+        return train_one(data, self._recipe(self.geometry, data), options)
+
+    # -- what the caller sees -------------------------------------------------------
+
+    def _watch(self) -> Callable[[Progress], bool | None] | None:
+        if not self.verbose:
+            return self.callback
+
+        def show(progress: Progress) -> bool | None:
+            line = (
+                f"\r[CurvedLMNN] iteration {progress.iteration}: loss {progress.loss:.6g}, "
+                f"{progress.n_active} active, K = {progress.curvature:.4g}   "
+            )
+            sys.stderr.write(line)
+            sys.stderr.flush()
+            return self.callback(progress) if self.callback else None
+
+        return show
+
+    def _warn(self, data: TrainingRows, result: Result, classes: NDArray[Any]) -> None:
+        if self.verbose:
+            sys.stderr.write("\n")
+        wanted = self.n_neighbors if self.n_targets == "auto" else int(self.n_targets)
+        counts = np.bincount(data.labels, minlength=len(classes))
+        small = [c for c, n in zip(classes.tolist(), counts, strict=True) if 0 < n <= wanted]
+        if small:
+            warnings.warn(
+                f"Classes {small} have fewer than {wanted + 1} distinct rows: they use the target "
+                f"neighbours there are.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if any(fit.budget_bitten for fit in result.fits):
+            warnings.warn(
+                f"memory_budget={self.memory_budget:g} binds: rows keep only their nearest "
+                f"impostors. Raise it, or lower margin or max_impostors.",
+                UserWarning,
+                stacklevel=3,
+            )
+        if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in result.fits):
+            warnings.warn(
+                f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
+                f'or tol, or leave max_iter="auto", which stops early on purpose.',
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        if result.selection is not None and result.selection.chosen.endswith("k-NN"):
+            warnings.warn(
+                f"No learned metric beat plain {result.selection.chosen} on held-out rows; the "
+                f"metric is that one. See selection_.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _keep(self, data: TrainingRows, result: Result, classes: NDArray[Any]) -> None:
+        frames = [data.to_raw(frame) for frame in result.frames]
+        self.metric_ = sum_of(frames, result.units, result.shares)
+        self.geometry_ = self.metric_.geometry
+        single = len(frames) == 1
+        self.curvature_ = frames[0].curvature if single else np.array([f.curvature for f in frames])
+        self.alpha_ = None if single else result.shares[0]
+        self.components_ = frames[0].factor if single else [frame.factor for frame in frames]
+        self.n_iter_ = max([fit.n_iter for fit in result.fits], default=0)
+        histories = [fit.loss_history for fit in result.fits]
+        self.loss_history_ = histories[0] if len(histories) == 1 else histories
+        self.selection_ = result.selection
+        self.classes_ = classes
+
+
+def _check_number(name: str, value: Any, kind: type, low: float, high: float = np.inf) -> None:
+    if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:  # type: ignore[operator]
+        what = "an integer" if kind is Integral else "a number"
+        span = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise InvalidInputError(f"Got {name}={value!r}, but expected {what} {span}.")

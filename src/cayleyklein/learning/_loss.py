@@ -1,0 +1,139 @@
+"""The large-margin loss and its gradient, one formula for every curvature (paper §4).
+
+With targets j of row i, impostors l (rows of another class), margin m and weights w,
+
+    ε = Σ_i w_i { (1-π) Σ_j φ(d_ij) + π Σ_j Σ_l [m + φ(d_ij) - φ(d_il)]₊ },
+
+φ(d) = d² for the classic flat loss and φ(d) = d for the paper's curved ones. For row i the
+hinges over (i, j, l) are a sum over impostors l, each with the integer number of targets j that
+it violates, so that nothing of the size of the triplets is ever formed.
+
+Distances enter through the square chord c² = (4/K) sin²(√K d/2), which is smooth in K, monotone in
+d, and has the gradient
+
+    ∂c²/∂z_p = (2/σ_p) (C u_p - u_q),    u = z/σ,    C = 1 - K c²/2.
+"""
+
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.learning._kernels import accumulate
+
+__all__ = ["Gradient", "Pairs", "Problem", "loss_and_gradient"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+DOMAIN_EDGE = 1e-10
+"""S(x, x) a row must keep: a line search that goes further sees an infinite loss."""
+
+CHUNK_PAIRS = 100_000
+"""Pairs a task: the cut depends on the data alone, so the sum does not depend on n_jobs."""
+
+MAX_CHUNKS = 16
+
+
+@dataclass(frozen=True)
+class Problem:
+    """The data and the constants of one loss.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    targets : ndarray of shape (n, k)
+        Row indices of target neighbours, -1 for none.
+    weights : ndarray of shape (n,)
+    margin : float
+    push : float
+        π in [0, 1], the share of the push term.
+    squared : bool
+        φ(d) = d² rather than d.
+    """
+
+    X: Array
+    targets: Index
+    weights: Array
+    margin: float
+    push: float
+    squared: bool
+
+
+class Pairs(NamedTuple):
+    """Impostor candidates of each row, in compressed rows."""
+
+    first: Index
+    column: Index
+
+
+class Gradient(NamedTuple):
+    """A loss, its derivatives in L, μ, K and z, and the number of violated triplets."""
+
+    loss: float
+    factor: Array
+    center: Array
+    curvature: float
+    rows: Array
+    n_active: int
+
+
+def cut(pairs: Pairs) -> list[tuple[int, int]]:
+    """Cut the rows into ranges of about equal work."""
+    n = len(pairs.first) - 1
+    chunks = int(min(MAX_CHUNKS, n, 1 + pairs.first[-1] // CHUNK_PAIRS))
+    edges = np.searchsorted(pairs.first, np.linspace(0, pairs.first[-1], chunks + 1)[1:-1])
+    bounds = [0, *np.maximum.accumulate(edges).tolist(), n]
+    return [(i, j) for i, j in pairwise(bounds) if j > i]
+
+
+def loss_and_gradient(
+    problem: Problem,
+    pairs: Pairs,
+    factor: Array,
+    center: Array,
+    curvature: float,
+    executor: Executor | None = None,
+) -> Gradient:
+    """Return the loss at (L, μ, K) over the given impostor pairs, and its gradient.
+
+    A pure function. The loss is inf, and the gradient zero, where a row leaves a hyperbolic domain.
+    """
+    offset = problem.X - center
+    z = offset @ factor.T
+    a = np.einsum("ij,ij->i", z, z)
+    s = 1 + curvature * a
+    if not (s > DOMAIN_EDGE).all() or not np.isfinite(s).all():
+        return Gradient(
+            np.inf, np.zeros_like(factor), np.zeros_like(center), 0.0, np.zeros_like(z), 0
+        )
+    sigma = np.sqrt(s)
+    u = z / sigma[:, None]
+
+    def work(rows: tuple[int, int]) -> tuple[tuple[float, float, int], Array, Array]:
+        gradient, along = np.zeros_like(z), np.zeros(len(z))
+        sums = accumulate(
+            z, u, a, sigma, curvature, problem.targets, pairs.first, pairs.column, problem.weights,
+            problem.margin, problem.push, problem.squared, rows, gradient, along,
+        )  # fmt: skip
+        return sums, gradient, along
+
+    parts = list((executor.map if executor else map)(work, cut(pairs)))
+    sums = [part[0] for part in parts]
+    gradient, along = parts[0][1:]
+    for _, more, more_along in parts[1:]:
+        gradient += more
+        along += more_along
+    gradient += along[:, None] * u
+    gradient *= (2 / sigma)[:, None]
+    return Gradient(
+        loss=float(sum(part[0] for part in sums)),
+        factor=gradient.T @ offset,
+        center=-gradient.sum(axis=0) @ factor,
+        curvature=float(sum(part[1] for part in sums)),
+        rows=gradient,
+        n_active=int(sum(part[2] for part in sums)),
+    )

@@ -1,0 +1,77 @@
+"""Sums of learned metrics: scaled to one unit, and evaluated by the votes of their neighbours."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._data import TrainingRows
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+__all__ = ["count_votes", "distance_unit", "held_out_distances", "pull_inside"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+UNIT_NEIGHBORS = 3
+"""A metric's unit is the median distance of rows to so many nearest others."""
+
+UNIT_ROWS = 1000
+"""Rows from which the unit is taken, evenly spread over the sorted rows."""
+
+JUST_INSIDE = 1 - 1e-4
+"""√-K‖z‖ to which a row outside a hyperbolic domain is pulled along its radius."""
+
+
+def distance_unit(data: TrainingRows, frame: Frame) -> float:
+    """Return the median distance to the nearest few rows, by which metrics are made comparable."""
+    metric = CurvedMetric.from_frame(frame)
+    some = np.unique(np.linspace(0, len(data.X) - 1, UNIT_ROWS).astype(int))
+    k = min(UNIT_NEIGHBORS, len(data.X) - 1)
+    nearest = []
+    for start in range(0, len(some), 100):
+        rows = some[start : start + 100]
+        D = metric.pairwise(data.X[rows], data.X)
+        D[np.arange(len(rows)), rows] = np.inf
+        nearest.append(np.partition(D, k - 1, axis=1)[:, :k])
+    unit = float(np.median(np.concatenate(nearest)))
+    return unit if unit > 0 else 1.0
+
+
+def pull_inside(X: Array, frame: Frame) -> Array:
+    """Move rows outside a hyperbolic domain along their radius to just inside."""
+    if frame.curvature >= 0:
+        return X
+    z = frame.coordinates(X)
+    radius = np.sqrt(-frame.curvature * np.einsum("ij,ij->i", z, z))
+    shrink = np.minimum(1.0, JUST_INSIDE / np.maximum(radius, JUST_INSIDE))
+    return np.asarray(frame.center + (X - frame.center) * shrink[:, None])
+
+
+def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Array:
+    """Return distances of held-out rows to training rows, in the metric's own unit."""
+    metric = CurvedMetric.from_frame(frame)
+    D = metric.pairwise(pull_inside(held_out, frame), train.X).astype(np.float64, copy=False)
+    return np.asarray(D / distance_unit(train, frame))
+
+
+def count_votes(distances: Array, labels: Index, weights: Array, k: int) -> Index:
+    """Return the class of most of the k nearest, the smallest of equals; rows may weigh more."""
+    k = min(k, distances.shape[1])
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    votes = np.zeros((len(distances), int(labels.max()) + 1))
+    left = np.full(len(distances), float(k))
+    for t in range(k):  # a merged row of weight w stands for w rows, as far as k reaches
+        share = np.minimum(np.maximum(np.round(weights[nearest[:, t]]), 1.0), left)
+        votes[np.arange(len(votes)), labels[nearest[:, t]]] += share
+        left -= share
+    return np.asarray(votes.argmax(axis=1))
+
+
+def sum_of(
+    frames: list[Frame], units: list[float], shares: list[float]
+) -> CurvedMetric | MixedMetric:
+    """Return Σ share · d / unit as a metric; a single one in its own right."""
+    metrics = [CurvedMetric.from_frame(frame) for frame in frames]
+    if len(metrics) == 1:
+        return metrics[0]
+    return MixedMetric(metrics, [share / unit for share, unit in zip(shares, units, strict=True)])

@@ -1,0 +1,149 @@
+"""Mahalanobis metric for clustering (Xing et al. 2003), the flat baseline of the paper's §4."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import validate_data
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._base import MetricLearner
+from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._lbfgs import LBFGS
+from cayleyklein.metrics import CurvedMetric
+
+__all__ = ["MMC"]
+
+Array = NDArray[np.float64]
+
+BLOCK_ROWS = 512
+TINY = 1e-12
+
+
+class Point(NamedTuple):
+    """The objective and its gradient."""
+
+    loss: float
+    vector: Array
+
+
+class MMC(MetricLearner):
+    """Learn one flat metric from which rows are alike and which are not.
+
+    Rows of one class should be close and rows of different classes far: the metric minimises
+
+        Σ d²(x, y) over like pairs - log Σ d(x, y) over unlike pairs,
+
+    Xing's problem (maximise the second sum while the first is at most 1) up to scale. It is convex
+    in Σ = LᵀL and solved without projections, by L-BFGS in L. It draws each class into one clump,
+    which suits classes that are one.
+
+    Parameters
+    ----------
+    max_iter : int, default=100
+    tol : float, default=1e-6
+    n_components : int or None, default=None
+        Rows of L.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        Flat.
+    components_ : ndarray of shape (r, d)
+    n_iter_ : int
+    loss_history_ : list of float
+    classes_ : ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> MMC().fit(X, y).metric_
+    CurvedMetric(flat, d=4, K=0)
+    """
+
+    def __init__(
+        self, *, max_iter: int = 100, tol: float = 1e-6, n_components: int | None = None
+    ) -> None:
+        self.max_iter = max_iter
+        self.tol = tol
+        self.n_components = n_components
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> MMC:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(target)
+        classes, labels = np.unique(target, return_inverse=True)
+        if len(classes) < 2:
+            raise InvalidInputError(
+                f"y has 1 class ({classes[0]!r}); learning a metric needs two classes or more."
+            )
+        data = TrainingRows.from_raw(rows, labels.astype(np.int64), np.ones(len(labels)))
+        d = data.X.shape[1]
+        rank = d if self.n_components is None else min(self.n_components, d)
+        shape = (rank, d)
+        solver = LBFGS(np.eye(d)[:rank].ravel())
+        like = like_scatter(data)
+
+        def function(x: Array) -> Point:
+            return objective(x.reshape(shape), data, like)
+
+        state, history = function(solver.x), []
+        for _ in range(self.max_iter):
+            moved = solver.step(function, state)
+            if moved is None or state.loss - moved.loss <= self.tol * max(abs(state.loss), 1.0):
+                break
+            state = moved
+            history.append(state.loss)
+        frame = data.to_raw(Frame(solver.x.reshape(shape)))
+        self.metric_ = CurvedMetric.from_frame(frame)
+        self.geometry_ = "flat"
+        self.components_ = frame.factor
+        self.n_iter_ = len(history)
+        self.loss_history_ = history
+        self.classes_ = classes
+        return self
+
+
+def like_scatter(data: TrainingRows) -> Array:
+    """Return Σ (x - y)(x - y)ᵀ over unordered pairs of rows of one class, in closed form."""
+    total = np.zeros((data.X.shape[1],) * 2)
+    for label in np.unique(data.labels):
+        rows, weights = data.X[data.labels == label], data.weights[data.labels == label]
+        mass = weights.sum()
+        centred = rows - weights @ rows / mass
+        total += mass * (centred * weights[:, None]).T @ centred
+    return total
+
+
+def objective(factor: Array, data: TrainingRows, like: Array) -> Point:
+    """Return the objective and its gradient in L; unlike pairs in blocks, as XᵀWX."""
+    z, weights = data.X @ factor.T, data.weights
+    total, pull = 0.0, np.zeros_like(z)
+    sqnorm = np.einsum("ij,ij->i", z, z)
+    for start in range(0, len(z), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0) + TINY
+        pair = np.outer(weights[rows], weights)
+        pair[data.labels[rows, None] == data.labels] = 0.0
+        root = np.sqrt(square)
+        total += float((pair * root).sum()) / 2
+        W = pair / root
+        pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
+    loss = float(np.einsum("ij,jk,ik", factor, like, factor)) - np.log(total)
+    gradient = 2 * factor @ like - pull.T @ data.X / total
+    return Point(loss, gradient.ravel())

@@ -1,0 +1,142 @@
+"""Who pulls and who pushes: target neighbours and impostors, by exact search in blocks.
+
+Both compare square chords (a monotone function of the distance, for every K), which are one
+matrix product after the lift; no arc function is evaluated for a pair that does not matter, and
+nothing of size n × n is held.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.geometry import Frame
+from cayleyklein.geometry._distances import _distance
+from cayleyklein.learning._kernels import square_chord_of
+from cayleyklein.learning._loss import Pairs
+from cayleyklein.metrics._pairwise import chord_lift, left_operand, right_operand
+
+__all__ = ["find_impostors", "find_targets", "radii"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+BLOCK_ENTRIES = 2**19
+"""Square chords in a block: 4 MB, which stay in cache while they are compared."""
+
+EXTRA = 3
+"""Candidates beside the k nearest that are ranked again by their exact distances."""
+
+
+class Lifted:
+    """Rows lifted once, from which square chords are matrix products."""
+
+    def __init__(self, X: Array, frame: Frame) -> None:
+        z, s = frame.inside(X, "X")
+        v, self.scale = chord_lift(z, s, frame.curvature)
+        self.v = v - v.mean(axis=0)
+        self.sqnorm = np.einsum("ij,ij->i", self.v, self.v)
+
+    def left(self, rows: Index, divisor: Array | float = 1.0) -> Array:
+        """Return the left factor of rows."""
+        return left_operand(self.v[rows], self.sqnorm[rows], self.scale[rows] / divisor)
+
+    def right(self, rows: Index) -> Array:
+        """Return the right factor of rows."""
+        return right_operand(self.v[rows], self.sqnorm[rows], self.scale[rows])
+
+
+def find_targets(X: Array, labels: Index, k: int, frame: Frame) -> Index:
+    """Return the k nearest rows of the same class of each row, ties by index, -1 for none.
+
+    Returns
+    -------
+    ndarray of shape (n, k)
+    """
+    targets = np.full((len(X), k), -1, dtype=np.int64)
+    lifted = Lifted(X, frame)
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        count = min(k, len(members) - 1)
+        if count == 0:
+            continue
+        right = lifted.right(members).T
+        step = max(1, BLOCK_ENTRIES // len(members))
+        for start in range(0, len(members), step):
+            rows = members[start : start + step]
+            chords = lifted.left(rows) @ right
+            chords[np.arange(len(rows)), start + np.arange(len(rows))] = np.inf
+            targets[rows, :count] = _nearest(X, rows, members, chords, count, frame)
+    return targets
+
+
+def _nearest(
+    X: Array, rows: Index, members: Index, chords: Array, count: int, frame: Frame
+) -> Index:
+    """Rank the columns of least chord by exact distance, then by index."""
+    wide = min(count + EXTRA, len(members) - 1)
+    near = np.sort(np.argpartition(chords, wide - 1, axis=1)[:, :wide], axis=1)
+    candidates = members[near]
+    exact = _distance(
+        np.broadcast_to(X[rows, None], (*near.shape, X.shape[1])), X[candidates], frame, "raise"
+    )
+    order = np.argsort(exact, axis=1, kind="stable")[:, :count]
+    return np.take_along_axis(candidates, order, axis=1)
+
+
+def radii(targets: Index, X: Array, frame: Frame, margin: float, squared: bool) -> Array:
+    """Return the square chord within which another class violates some target of each row."""
+    there = targets >= 0
+    to = np.where(there, targets, 0)
+    d = _distance(np.broadcast_to(X[:, None], (*to.shape, X.shape[1])), X[to], frame, "raise")
+    farthest = np.where(there, d, -np.inf).max(axis=1)
+    reach = np.full(len(X), -1.0)
+    some = np.isfinite(farthest)
+    values = farthest[some] ** 2 if squared else farthest[some]
+    reach[some] = [square_chord_of(frame.curvature, margin + v, squared) for v in values]
+    return reach
+
+
+def find_impostors(
+    X: Array, labels: Index, reach: Array, frame: Frame, per_row: int | None = None
+) -> tuple[Pairs, bool]:
+    """Return for each row the rows of other classes within a square chord `reach`.
+
+    Where a row has more than ``per_row``, it keeps its nearest ones, and the second value returned
+    is True.
+    """
+    n = len(X)
+    lifted = Lifted(X, frame)
+    found: list[tuple[Index, Index]] = []
+    crowded = False
+    reach = np.minimum(reach, np.finfo(float).max / 4)
+    for label in np.unique(labels):
+        members = np.flatnonzero((labels == label) & (reach > 0))
+        others = np.flatnonzero(labels != label)
+        right = lifted.right(others).T
+        step = max(1, BLOCK_ENTRIES // max(1, len(others)))
+        work = np.empty((min(step, len(members)), len(others)))
+        for start in range(0, len(members), step):
+            rows = members[start : start + step]
+            chords = work[: len(rows)]
+            np.matmul(lifted.left(rows, reach[rows]), right, out=chords)
+            close = chords < 1
+            if per_row is not None:
+                crowded |= _keep_nearest(chords, close, per_row)
+            i, j = np.divmod(np.flatnonzero(close), len(others))  # faster than nonzero in 2D
+            found.append((rows[i], others[j]))
+    row = np.concatenate([pair[0] for pair in found]) if found else np.empty(0, np.int64)
+    column = np.concatenate([pair[1] for pair in found]) if found else np.empty(0, np.int64)
+    order = np.argsort(row, kind="stable")
+    first = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(row, minlength=n), out=first[1:])
+    return Pairs(first, column[order]), crowded
+
+
+def _keep_nearest(chords: Array, close: NDArray[np.bool_], per_row: int) -> bool:
+    """Drop all but the nearest of rows that have too many; say whether any had."""
+    over = np.flatnonzero(np.count_nonzero(close, axis=1) > per_row)
+    if len(over) == 0:
+        return False
+    kept = np.argpartition(chords[over], per_row - 1, axis=1)[:, :per_row]
+    close[over] = False
+    close[over[:, None], kept] = True
+    return True

@@ -1,0 +1,146 @@
+"""Choosing between candidates on rows that they did not train on.
+
+Choosing is noisy on a few hundred rows, so there is a default, and another candidate takes its
+place only on clear evidence: the paired differences over held-out rows must average more than
+`CLEAR` standard errors. A candidate that is behind after the first fold is not tried on the others.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.learning._data import TrainingRows
+
+__all__ = ["Selection", "Trial", "folds", "select"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+Correct = NDArray[np.bool_]
+
+CLEAR = 2.5
+"""Standard errors by which a candidate must beat the default."""
+
+LIKELY = 1.0
+"""The same, for more passes: they gain much where most columns are noise, and lose little."""
+
+N_FOLDS = 3
+FOLDS_UP_TO = 1500
+"""Rows up to which all folds are used; above, one hold-out of a third tells enough."""
+
+MOST_ROWS = 1500
+"""Rows that selection uses at the most, a stratified sample."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How one candidate did on rows it was not trained on.
+
+    Attributes
+    ----------
+    name : str
+    accuracy : float
+    n_rows : int
+        Held-out rows it was tried on; fewer than others where it was dropped early.
+    advantage : float
+        Mean paired difference of accuracy to the default.
+    standard_error : float
+        Of the advantage.
+    """
+
+    name: str
+    accuracy: float
+    n_rows: int
+    advantage: float
+    standard_error: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was tried, what was chosen, and why."""
+
+    trials: tuple[Trial, ...]
+    chosen: str
+    reason: str
+
+    def __repr__(self) -> str:
+        lines = [f"Selection: {self.chosen} ({self.reason})"]
+        lines += [
+            f"  {t.name:28} {t.accuracy:.4f} on {t.n_rows} rows, "
+            f"{t.advantage:+.4f} ± {t.standard_error:.4f} to the default"
+            for t in self.trials
+        ]
+        return "\n".join(lines)
+
+
+def stratified(labels: Index, parts: int, rng: np.random.Generator) -> Index:
+    """Return a part number for each row, every class spread evenly."""
+    part = np.empty(len(labels), dtype=np.int64)
+    shift = 0
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        part[rows] = (np.arange(len(rows)) + shift) % parts
+        shift += len(rows)
+    return part
+
+
+def folds(
+    data: TrainingRows, rng: np.random.Generator
+) -> Iterator[tuple[TrainingRows, TrainingRows]]:
+    """Yield (training, held-out) rows: three folds, or one for many rows."""
+    n = len(data.X)
+    if n > MOST_ROWS:
+        parts = -(-n // MOST_ROWS)
+        data = data.subset(np.flatnonzero(stratified(data.labels, parts, rng) == 0))
+    part = stratified(data.labels, N_FOLDS, rng)
+    for fold in range(N_FOLDS if n <= FOLDS_UP_TO else 1):
+        yield data.subset(np.flatnonzero(part != fold)), data.subset(np.flatnonzero(part == fold))
+
+
+def compare(name: str, correct: list[Correct], default: list[Correct]) -> Trial:
+    """Compare a candidate with the default over the folds it was tried on."""
+    own = np.concatenate(correct).astype(float)
+    difference = own - np.concatenate(default[: len(correct)])
+    error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else 0.0
+    return Trial(name, float(own.mean()), len(own), float(difference.mean()), error)
+
+
+def select(
+    names: list[str],
+    judge: Callable[[TrainingRows, TrainingRows, list[str]], Mapping[str, Correct]],
+    data: TrainingRows,
+    rng: np.random.Generator,
+    likely: tuple[str, ...] = (),
+) -> Selection:
+    """Choose between candidates, the first of which is the default.
+
+    Parameters
+    ----------
+    names : list of str
+    judge : callable
+        (training rows, held-out rows, names still in the race) → which held-out rows each got
+        right.
+    data : TrainingRows
+    rng : numpy Generator
+    likely : tuple of str
+        Candidates for which less evidence is asked.
+    """
+    correct: dict[str, list[Correct]] = {name: [] for name in names}
+    alive = list(names)
+    for train, held_out in folds(data, rng):
+        for name, right in judge(train, held_out, alive).items():
+            correct[name].append(right)
+        trials = {name: compare(name, correct[name], correct[names[0]]) for name in alive}
+        alive = [n for n in alive if trials[n].advantage >= -trials[n].standard_error]
+    every = tuple(compare(name, correct[name], correct[names[0]]) for name in names)
+    needed = {name: LIKELY if name in likely else CLEAR for name in names}
+    clear = [
+        t for t in every if t.name in alive and t.advantage > needed[t.name] * t.standard_error
+    ]
+    if not clear:
+        reason = "the default: nothing beat it clearly on held-out rows"
+        return Selection(every, names[0], reason)
+    best = max(clear, key=lambda trial: trial.advantage)
+    reason = f"{best.advantage:+.4f} ± {best.standard_error:.4f} over the default on held-out rows"
+    return Selection(every, best.name, reason)
