@@ -3,6 +3,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_iris, make_classification
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
@@ -341,3 +342,25 @@ def test_mmc_draws_classes_together():
     weights = np.sqrt(np.diag(metric.shape)) * rows.std(axis=0)
     assert weights[0] > 3 * weights[1]
     assert MMC(n_components=1).fit(rows, y).transform(rows).shape == (120, 1)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames_in_and_out(library):
+    frames = pytest.importorskip(library)
+    names = ["a", "b", "c", "d"]
+    table = frames.DataFrame({name: X[:, i] for i, name in enumerate(names)})
+    learner = quick("elliptic").set_output(transform=library).fit(table, Y)
+    assert learner.feature_names_in_.tolist() == names
+    out = learner.transform(table)
+    assert isinstance(out, frames.DataFrame)
+    assert list(out.columns) == [f"curvedlmnn{i}" for i in range(5)]
+    np.testing.assert_allclose(out.to_numpy(), quick("elliptic").fit_transform(X, Y), rtol=1e-12)
+
+
+def test_sample_weight_is_routed():
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=len(Y))
+    with config_context(enable_metadata_routing=True):
+        learner = quick("elliptic").set_fit_request(sample_weight=True)
+        model = make_pipeline(learner, KNeighborsClassifier(3)).fit(X, Y, sample_weight=weights)
+    alone = quick("elliptic").fit(X, Y, sample_weight=weights)
+    assert model[0].metric_ == alone.metric_

@@ -26,7 +26,7 @@ from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._descent import Progress, Recipe
 from cayleyklein.learning._mixture import sum_of
-from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_recipe
+from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_impostors, default_recipe
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._train import (
     Options,
@@ -85,8 +85,9 @@ class CurvedLMNN(MetricLearner):
         First step of solver="gradient"; None takes one hundredth of the factor's length.
     impostor_interval : int, default=10
         Iterations after which impostors are found anew.
-    max_impostors : int or None, default=50
-        The nearest impostors of a row that are kept; None keeps all, as the paper does.
+    max_impostors : int, None or "auto", default="auto"
+        The nearest impostors of a row that are kept; None keeps all, as the paper does. "auto"
+        keeps 200,000 in all, but at least 50 a row.
     n_passes : int or "auto", default="auto"
         How often target neighbours are chosen anew under the learned metric and the fit goes on.
         1 is the paper's behaviour. "auto" tries more from 500 rows on.
@@ -153,7 +154,7 @@ class CurvedLMNN(MetricLearner):
         tol: float = 1e-5,
         learning_rate: float | None = None,
         impostor_interval: int = 10,
-        max_impostors: int | None = 50,
+        max_impostors: int | str | None = "auto",
         n_passes: int | str = "auto",
         n_components: int | None = None,
         alpha: float | None = None,
@@ -238,7 +239,7 @@ class CurvedLMNN(MetricLearner):
             if getattr(self, name) != "auto":
                 _check_number(name, getattr(self, name), Integral, 1)
         for name in ("max_impostors", "n_components"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) not in (None, "auto"):
                 _check_number(name, getattr(self, name), Integral, 1)
         _check_number("tol", self.tol, Real, 0)
         _check_number("memory_budget", self.memory_budget, Real, 1)
@@ -278,7 +279,9 @@ class CurvedLMNN(MetricLearner):
             tol=float(self.tol),
             learning_rate=self.learning_rate,
             impostor_interval=self.impostor_interval,
-            max_impostors=self.max_impostors,
+            max_impostors=(
+                default_impostors(data) if self.max_impostors == "auto" else self.max_impostors
+            ),
             memory_budget=float(self.memory_budget),
             executor=executor,
             callback=self._watch(),

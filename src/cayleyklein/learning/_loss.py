@@ -35,7 +35,8 @@ DOMAIN_EDGE = 1e-10
 CHUNK_PAIRS = 100_000
 """Pairs a task: the cut depends on the data alone, so the sum does not depend on n_jobs."""
 
-MAX_CHUNKS = 16
+MAX_CHUNKS = 8
+"""Chunks at the most: with threads, each holds a gradient of its own."""
 
 
 @dataclass(frozen=True)
@@ -121,12 +122,11 @@ def loss_and_gradient(
         )  # fmt: skip
         return sums, gradient, along
 
-    parts = list((executor.map if executor else map)(work, cut(pairs)))
-    sums = [part[0] for part in parts]
-    gradient, along = parts[0][1:]
-    for _, more, more_along in parts[1:]:
-        gradient += more
-        along += more_along
+    gradient, along, sums = np.zeros_like(z), np.zeros(len(z)), []
+    for part, rows_gradient, rows_along in (executor.map if executor else map)(work, cut(pairs)):
+        sums.append(part)
+        gradient += rows_gradient
+        along += rows_along
     gradient += along[:, None] * u
     gradient *= (2 / sigma)[:, None]
     return Gradient(

@@ -22,6 +22,9 @@ Index = NDArray[np.int64]
 BLOCK_ENTRIES = 2**19
 """Square chords in a block: 4 MB, which stay in cache while they are compared."""
 
+SAMPLE = 1000
+"""Columns from which the distance of the nearest impostors is guessed."""
+
 EXTRA = 3
 """Candidates beside the k nearest that are ranked again by their exact distances."""
 
@@ -84,14 +87,18 @@ def _nearest(
 
 def radii(targets: Index, X: Array, frame: Frame, margin: float, squared: bool) -> Array:
     """Return the square chord within which another class violates some target of each row."""
-    there = targets >= 0
-    to = np.where(there, targets, 0)
-    d = _distance(np.broadcast_to(X[:, None], (*to.shape, X.shape[1])), X[to], frame, "raise")
-    farthest = np.where(there, d, -np.inf).max(axis=1)
     reach = np.full(len(X), -1.0)
-    some = np.isfinite(farthest)
-    values = farthest[some] ** 2 if squared else farthest[some]
-    reach[some] = [square_chord_of(frame.curvature, margin + v, squared) for v in values]
+    step = max(1, BLOCK_ENTRIES // (targets.shape[1] * X.shape[1]))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        there = targets[rows] >= 0
+        to = X[np.where(there, targets[rows], 0)]
+        d = _distance(np.broadcast_to(X[rows, None], to.shape), to, frame, "raise")
+        farthest = np.where(there, d * d if squared else d, -np.inf).max(axis=1)
+        some = np.flatnonzero(np.isfinite(farthest))
+        reach[start + some] = [
+            square_chord_of(frame.curvature, margin + value, squared) for value in farthest[some]
+        ]
     return reach
 
 
@@ -118,7 +125,8 @@ def find_impostors(
             rows = members[start : start + step]
             chords = work[: len(rows)]
             np.matmul(lifted.left(rows, reach[rows]), right, out=chords)
-            close = chords < 1
+            limit = 1.0 if per_row is None else _limits(chords, per_row)
+            close = chords < limit
             if per_row is not None:
                 crowded |= _keep_nearest(chords, close, per_row)
             i, j = np.divmod(np.flatnonzero(close), len(others))  # faster than nonzero in 2D
@@ -131,12 +139,28 @@ def find_impostors(
     return Pairs(first, column[order]), crowded
 
 
+def _limits(chords: Array, per_row: int) -> Array:
+    """Return for each row a chord ≤ 1 within which its nearest `per_row` of those under 1 lie.
+
+    A sample of the columns tells it, and rows where it does not suffice keep 1: so few columns are
+    left to be sorted, and none is lost.
+    """
+    n = chords.shape[1]
+    sample = chords[:, :: max(1, n // SAMPLE)]
+    rank = 4 + 4 * per_row * sample.shape[1] // n
+    if rank >= sample.shape[1]:
+        return np.ones((len(chords), 1))
+    limit = np.minimum(np.partition(sample, rank, axis=1)[:, rank], 1.0)[:, None]
+    enough = np.count_nonzero(chords < limit, axis=1) >= per_row
+    return np.where(enough[:, None], limit, 1.0)
+
+
 def _keep_nearest(chords: Array, close: NDArray[np.bool_], per_row: int) -> bool:
     """Drop all but the nearest of rows that have too many; say whether any had."""
     over = np.flatnonzero(np.count_nonzero(close, axis=1) > per_row)
-    if len(over) == 0:
-        return False
-    kept = np.argpartition(chords[over], per_row - 1, axis=1)[:, :per_row]
-    close[over] = False
-    close[over[:, None], kept] = True
-    return True
+    for i in over:
+        columns = np.flatnonzero(close[i])
+        nearest = np.argpartition(chords[i, columns], per_row - 1)[:per_row]
+        close[i] = False
+        close[i, columns[nearest]] = True
+    return len(over) > 0
