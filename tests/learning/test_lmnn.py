@@ -16,6 +16,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from cayleyklein import MMC, CurvedLMNN, CurvedMetric, MixedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._selection import sample
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 X, Y = load_iris(return_X_y=True)
@@ -81,7 +83,7 @@ def test_mixed_is_a_sum_with_a_reported_share():
     fixed = CurvedLMNN(geometry="mixed", alpha=0.25, random_state=0).fit(rows, y)
     assert fixed.alpha_ == 0.25
     assert fixed.selection_ is None
-    with pytest.raises(AttributeError, match="no attribute 'transform'"):
+    with pytest.raises(NotRepresentableError, match="no map to Euclidean space"):
         learner.transform(rows)
     with pytest.raises(NotRepresentableError, match="mixed metric is no Mahalanobis"):
         learner.get_mahalanobis_matrix()
@@ -97,18 +99,10 @@ def test_auto_says_what_it_tried():
     assert learner.selection_.chosen in repr(learner.selection_)
     few = CurvedLMNN(random_state=0).fit(*blobs(60))
     assert few.geometry_ == "elliptic"
-
-
-def test_auto_notices_when_plain_neighbours_are_best():
-    """Rings in the plane: the plane itself is the best metric, and noise columns mislead no one."""
-    rng = np.random.default_rng(0)
-    angle = rng.uniform(0, 2 * np.pi, 600)
-    radius = rng.integers(1, 9, 600)
-    rows = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    learner = CurvedLMNN(random_state=0).fit(rows, radius % 2)
-    default = learner.selection_.trials[0]
-    best = max(learner.selection_.trials, key=lambda trial: trial.accuracy)
-    assert learner.selection_.chosen in (default.name, best.name)
+    with pytest.raises(NotRepresentableError, match="no map to Euclidean space"):
+        learner.transform(rows)
+    with pytest.raises(NotRepresentableError, match="geometry='elliptic'"):
+        learner.get_feature_names_out()
 
 
 def test_more_passes_are_earned():
@@ -217,10 +211,91 @@ def test_start_from_a_metric_or_an_array():
         quick("flat", init=np.eye(3)).fit(X, Y)
 
 
-def test_warm_start_goes_on():
-    learner = quick("elliptic", n_passes=1, warm_start=True).fit(X, Y)
-    before = learner.loss_history_[-1]
-    assert learner.fit(X, Y).loss_history_[-1] < before * 1.05
+@pytest.mark.parametrize("geometry", SINGLE)
+def test_warm_start_goes_on(geometry):
+    learner = quick(geometry, n_passes=1, warm_start=True).fit(X, Y)
+    before = leave_one_out(learner.metric_, X, Y)
+    first = learner.metric_
+    learner.fit(X, Y)
+    assert learner.metric_ != first
+    assert leave_one_out(learner.metric_, X, Y) > before - 0.03
+    new = X[::2] + 0.5  # some lie outside a hyperbolic domain of before
+    assert learner.fit(new, Y[::2]).metric_.contains(new).all()
+
+
+@pytest.mark.parametrize("init", ["flat", "auto"])
+def test_selection_sees_only_rows_that_candidates_did_not(init):
+    """On noise no candidate may look better than chance."""
+    rng = np.random.default_rng(0)
+    rows, y = rng.normal(size=(150, 60)), rng.integers(0, 2, 150)
+    learner = CurvedLMNN(geometry="mixed", init=init, random_state=0).fit(rows, y)
+    assert np.mean([trial.accuracy for trial in learner.selection_.trials]) < 0.6
+
+
+@pytest.mark.parametrize("geometry", [*SINGLE, "mixed", "auto"])
+def test_a_class_of_one_row(geometry):
+    rows = np.random.default_rng(0).normal(size=(111, 3))
+    y = np.zeros(111, int)
+    y[0] = 1
+    learner = CurvedLMNN(geometry=geometry, random_state=0).fit(rows, y)
+    assert np.isfinite(learner.metric_.pairwise(rows, outside="inf")[0, 1])
+
+
+@pytest.mark.parametrize("geometry", SINGLE)
+def test_all_columns_constant(geometry):
+    learner = quick(geometry).fit(np.ones((20, 3)), np.arange(20) % 2)
+    assert not learner.components_.any()
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e300])
+def test_weights_of_any_scale(scale):
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=150)
+    usual = quick("elliptic").fit(X, Y, sample_weight=weights)
+    strange = quick("elliptic").fit(X, Y, sample_weight=weights * scale)
+    np.testing.assert_allclose(strange.components_, usual.components_, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("curvature", "center"), [(0.0, 9.0), (0.3, 2.0)])
+def test_a_metric_start_keeps_its_meaning_beside_a_constant_column(curvature, center):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([X, np.full(150, 2.0)])
+    middle = np.append(rng.normal(size=4), center)
+    start = CurvedMetric(factor=rng.normal(size=(5, 5)), center=middle, curvature=curvature)
+    data = TrainingRows.from_raw(rows, Y, np.ones(150))
+    back = CurvedMetric.from_frame(data.to_raw(data.from_raw_frame(start.frame)))
+    np.testing.assert_allclose(back.pairwise(rows), start.pairwise(rows), rtol=1e-8)
+
+
+def test_a_callback_stops_every_part_of_a_mixture():
+    calls = []
+
+    def stop(progress):
+        calls.append(progress.iteration)
+        return len(calls) == 3
+
+    learner = CurvedLMNN(geometry="mixed", alpha=0.5, callback=stop).fit(X, Y)
+    assert calls == [1, 2, 3]
+    assert [len(history) for history in learner.loss_history_] == [3, 1]
+
+
+def test_an_interrupted_refit_leaves_the_first():
+    learner = quick("elliptic").fit(X, Y)
+    first = learner.metric_
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    learner.set_params(callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        learner.fit(X[:, :2], Y)
+    assert learner.metric_ == first
+    assert learner.transform(X).shape == (150, 5)
+
+
+def test_selection_samples_every_class():
+    labels = np.repeat([0, 1, 2], [5000, 900, 100])
+    rows = sample(labels, 1500, np.random.default_rng(0))
+    np.testing.assert_allclose(np.bincount(labels[rows]), [1250, 225, 25], atol=1)
 
 
 def test_callback_watches_and_stops():
@@ -301,6 +376,13 @@ def test_pipelines_grids_clones_pickles():
         ({"max_iter": 2.5}, "Got max_iter=2.5"),
         ({"alpha": 2}, "Got alpha=2"),
         ({"n_components": 9}, "Got n_components=9, but X has only 4 columns"),
+        ({"init": np.eye(4), "n_components": 2}, "init has a factor of 4 rows"),
+        ({"init": "diagonal"}, "Got init='diagonal'"),
+        ({"init": None}, "Got init=None"),
+        ({"learning_rate": -1}, "Got learning_rate=-1"),
+        ({"margin": np.inf}, "Got margin=inf, but expected a finite number"),
+        ({"memory_budget": np.inf}, "Got memory_budget=inf"),
+        ({"callback": 3}, "expected a function"),
         ({"solver": "gradient", "geometry": "auto"}, "one fixed geometry"),
     ],
 )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from cayleyklein._validation import require
+from cayleyklein._validation import as_choice, require
 
 __all__ = ["load_balance", "load_pima", "load_sonar", "load_vowel", "load_wine"]
 
@@ -93,7 +93,8 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
     >>> load_vowel().data.shape, load_vowel(speakers="all").data.shape
     ((528, 10), (990, 10))
     """
-    file = {"train": "vowel", "all": "vowel990"}[speakers]
+    files_of = {"train": "vowel", "all": "vowel990"}
+    file = files_of[as_choice(speakers, "speakers", tuple(files_of))]
     return _load("vowel", file, return_X_y, as_frame)
 
 

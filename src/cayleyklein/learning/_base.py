@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cayleyklein._validation import as_finite_array
@@ -19,15 +18,10 @@ __all__ = ["MetricLearner"]
 Floats = NDArray[np.floating[Any]]
 
 
-def _has_transform(learner: Any) -> bool:
-    """Say whether a map to Euclidean space exists, as far as that is known."""
-    metric = getattr(learner, "metric_", None)
-    if isinstance(metric, MixedMetric) or getattr(learner, "geometry", None) == "mixed":
-        raise AttributeError(
-            "A mixed metric is a sum of distances: no map to Euclidean space keeps their order. "
-            "Use metric_.pairwise, or a single geometry."
-        )
-    return True
+NO_MAP = (
+    "A mixed metric is a sum of distances, and no map to Euclidean space keeps their order: there "
+    "is no transform. Use metric_ itself, or learn one geometry, such as geometry='elliptic'."
+)
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -35,7 +29,6 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
 
     metric_: CurvedMetric | MixedMetric
 
-    @available_if(_has_transform)
     def transform(self, X: ArrayLike) -> Floats:
         """Map rows to a space where plain Euclidean distance has the order of the metric's.
 
@@ -53,22 +46,20 @@ class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstim
         check_is_fitted(self, "metric_")
         given: Floats = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
         rows = given.astype(np.float64, copy=False)
-        metric = self.metric_
-        assert isinstance(metric, CurvedMetric)
+        metric = self._single_metric()
         if metric.geometry == "flat":
             return (rows @ metric.factor.T).astype(given.dtype, copy=False)
         chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
         return metric.to_chart(rows, chart).astype(given.dtype, copy=False)
 
-    @available_if(_has_transform)
-    def fit_transform(self, X: ArrayLike, y: ArrayLike, **fit_params: Any) -> Floats:
-        """Learn the metric, then map the rows: ``fit(X, y).transform(X)``."""
-        return super().fit_transform(X, y, **fit_params)  # type: ignore[no-any-return]
+    def _single_metric(self) -> CurvedMetric:
+        if not isinstance(self.metric_, CurvedMetric):
+            raise NotRepresentableError(NO_MAP)
+        return self.metric_
 
     @property
     def _n_features_out(self) -> int:
-        metric = self.metric_
-        assert isinstance(metric, CurvedMetric)
+        metric = self._single_metric()
         return len(metric.factor) + (metric.geometry != "flat")
 
     def pair_distance(self, pairs: ArrayLike) -> Floats:

@@ -44,6 +44,7 @@ class TrainingRows:
         rows, inverse = np.unique(keyed, axis=0, return_inverse=True)
         total: Array = np.bincount(inverse.ravel(), weights=weights[weights > 0]).astype(float)
         X, labels = rows[:, :-1], rows[:, -1].astype(np.int64)
+        total *= np.exp2(-np.round(np.log2(total.max())))  # no weight is too large to be summed
         share = total / total.sum()
         # Powers of two move no digit: columns of 1e±150 are standardised like any other.
         span = np.abs(X).max(axis=0)
@@ -71,10 +72,17 @@ class TrainingRows:
         )
 
     def from_raw_frame(self, frame: Frame) -> Frame:
-        """Return the frame for standardised rows of a frame for raw ones."""
-        finite = np.where(np.isfinite(self.scale), self.scale, 1.0)
-        return Frame(
-            frame.factor * finite,
-            center=(frame.center - self.mean) / finite,
-            curvature=frame.curvature,
+        """Return the frame for standardised rows of a frame for raw ones.
+
+        A constant column is dropped; what it adds to every row's coordinates moves the centre, as
+        far as the other columns reach.
+        """
+        varies = np.isfinite(self.scale)
+        factor = frame.factor * np.where(varies, self.scale, 0.0)
+        center = np.where(
+            varies, (frame.center - self.mean) / np.where(varies, self.scale, 1.0), 0.0
         )
+        if not varies.all():
+            constant = frame.factor[:, ~varies] @ (self.mean - frame.center)[~varies]
+            center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
+        return Frame(factor, center=center, curvature=frame.curvature)

@@ -66,7 +66,7 @@ class Recipe:
 
 
 class Progress(NamedTuple):
-    """What a callback is told each iteration."""
+    """What a callback is told each iteration; the frame is for rows as they were given."""
 
     iteration: int
     loss: float
@@ -113,14 +113,21 @@ class Variables:
 
 @dataclass
 class Descent:
-    """A fit that can be advanced pass by pass, so that losing candidates can be stopped early.
+    """A fit that can be advanced pass by pass.
 
     Parameters
     ----------
     data : TrainingRows
     recipe : Recipe
     factor : ndarray of shape (r, d)
-        Start of L; the centre starts at the weighted mean, or at ``center``.
+        Start of L.
+    center : ndarray of shape (d,), optional
+        Start of μ; the weighted mean by default.
+    curvature : float, optional
+        Start of K.
+    continues : bool, default=False
+        The start is a learned metric: the first targets are chosen under it, not under the
+        standardised columns.
     """
 
     data: TrainingRows
@@ -128,7 +135,7 @@ class Descent:
     factor: Array
     center: Array | None = None
     curvature: float | None = None
-    target_frame: Frame | None = None
+    continues: bool = False
     tol: float = 1e-5
     impostor_interval: int = 10
     max_impostors: int | None = 50
@@ -156,7 +163,9 @@ class Descent:
             factor = factor * min(1.0, HYPERBOLIC_REACH / max(reach, np.finfo(float).tiny))
         self._variables = Variables(recipe.geometry, factor, center, curvature)
         self._solver = LBFGS(self._variables.pack(factor, center, curvature))
-        if self.target_frame is None:
+        if self.continues:
+            self.target_frame = self.frame
+        else:
             self.target_frame = Frame(np.eye(data.X.shape[1]))
 
     @property
@@ -177,7 +186,6 @@ class Descent:
         Targets are chosen under `target_frame` first, under the metric itself later.
         """
         data, recipe = self.data, self.recipe
-        assert self.target_frame is not None
         problem = Problem(
             data.X,
             find_targets(data.X, data.labels, recipe.n_targets, self.target_frame),
@@ -188,34 +196,30 @@ class Descent:
         )
         solver = self._solver
         solver.pairs.clear()
-        state: Point | None = None
-        self.converged = False
-        first = self._passes_made == 0
+        iterations = recipe.max_iter if self._passes_made == 0 else max(1, recipe.max_iter // 2)
         self._passes_made += 1
-        for iteration in range(recipe.max_iter if first else max(1, recipe.max_iter // 2)):
-            fresh = iteration % self.impostor_interval == 0 or self.converged
-            if fresh:
+        self.converged = False
+        age, doubt = self.impostor_interval, False
+        for _ in range(iterations):
+            if age == self.impostor_interval or doubt:
                 evaluate = self._evaluator(problem)
                 state = evaluate(solver.x)
-            assert state is not None
+                age = 0
             before = state.loss
             moved = solver.step(evaluate, state)
-            if moved is None:
+            state = state if moved is None else moved
+            stands = before - state.loss <= self.tol * max(abs(before), np.finfo(float).tiny)
+            if moved is not None:
+                self.n_iter += 1
+                self.loss_history.append(state.loss)
+                if self._report(state):
+                    self.stopped = True
+                    break
+            if stands and age == 0:  # with impostors found just now
                 self.converged = True
                 break
-            state = moved
-            self.n_iter += 1
-            self.loss_history.append(state.loss)
-            if self._report(state):
-                self.stopped = True
-                break
-            if before - state.loss <= self.tol * max(abs(before), np.finfo(float).tiny):
-                if fresh:
-                    self.converged = True
-                    break
-                self.converged = True  # look for impostors once more before believing it
-            else:
-                self.converged = False
+            doubt = stands  # find impostors once more before believing it
+            age += 1
         self.target_frame = self.frame
         return self.frame
 
@@ -243,5 +247,6 @@ class Descent:
         if self.callback is None:
             return False
         frame = self.frame
-        told = Progress(self.n_iter, state.loss, state.n_active, frame.curvature, frame)
+        raw = self.data.to_raw(frame)
+        told = Progress(self.n_iter, state.loss, state.n_active, frame.curvature, raw)
         return bool(self.callback(told))

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
@@ -26,12 +23,20 @@ from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._descent import Progress, Recipe
 from cayleyklein.learning._mixture import sum_of
+from cayleyklein.learning._parameters import (
+    COUNT,
+    NUMBER,
+    POSITIVE,
+    check_number,
+    check_optional,
+)
 from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_impostors, default_recipe
+from cayleyklein.learning._reports import warn_of_limits, warn_of_small_classes
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._train import (
+    AUTO_FROM,
     Options,
     Result,
-    check_start,
     train_auto,
     train_mixed,
     train_one,
@@ -63,7 +68,7 @@ class CurvedLMNN(MetricLearner):
         elliptic and a hyperbolic metric, unless held-out rows clearly support one of them alone,
         more passes, or plain k-NN; below 100 distinct rows it is elliptic.
     push : float, default=0.5
-        Share of the push term in the loss, in (0, 1).
+        Share of the push term in the loss, from 0 (only pull) to 1.
     margin : float or "auto", default="auto"
         In units of the squared distance (flat) or of the distance at K = ±1 (curved).
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
@@ -104,7 +109,8 @@ class CurvedLMNN(MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last fit (a single geometry).
     callback : callable or None, default=None
-        Told a :class:`Progress` each iteration; a true answer stops the fit.
+        Told a :class:`Progress` each iteration, but for fits that only serve a choice; a true
+        answer stops the fit, and leaves a usable metric.
     verbose : bool, default=False
         Show progress on standard error.
 
@@ -122,6 +128,7 @@ class CurvedLMNN(MetricLearner):
         The factor L, or those of the parts.
     n_iter_ : int
     loss_history_ : list of float, or list of such lists
+        The loss after each iteration, over the targets and impostors of that moment.
     selection_ : Selection or None
         What was tried on held-out rows, what was chosen and why.
     classes_ : ndarray
@@ -203,23 +210,37 @@ class CurvedLMNN(MetricLearner):
         self
         """
         self._check_parameters()
+        before = self.__dict__.copy()
+        try:
+            return self._fit(X, y, sample_weight)
+        except BaseException:  # a failed or interrupted fit leaves what was there
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+
+    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> CurvedLMNN:
         rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(target)
         weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
         classes, labels = np.unique(target, return_inverse=True)
-        if len(np.unique(labels[weights > 0])) < 2:
+        present = classes[np.unique(labels[weights > 0])].tolist()
+        if len(present) < 2:
             raise InvalidInputError(
-                f"y has 1 class ({classes[0]!r}); learning a metric needs two classes or more."
+                f"y has 1 class of positive weight, {present}; learning a metric needs two classes "
+                f"or more."
             )
-        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
         if self.n_components is not None and self.n_components > rows.shape[1]:
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
             )
+        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
         jobs = effective_n_jobs(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
             result = self._learn(data, self._options(data, executor))
-        self._warn(data, result, classes)
+        if self.verbose:
+            sys.stderr.write("\n")
+        warn_of_small_classes(data, classes, self._wanted_targets())
+        warn_of_limits(result, self.memory_budget, self.max_iter)
         self._keep(data, result, classes)
         return self
 
@@ -233,23 +254,27 @@ class CurvedLMNN(MetricLearner):
                 f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
                 f"got geometry={self.geometry!r}."
             )
-        for name, low in (("n_neighbors", 1), ("impostor_interval", 1)):
-            _check_number(name, getattr(self, name), Integral, low)
+        for name in ("n_neighbors", "impostor_interval"):
+            check_number(name, getattr(self, name), COUNT, 1)
         for name in ("n_init", "n_targets", "max_iter", "n_passes"):
-            if getattr(self, name) != "auto":
-                _check_number(name, getattr(self, name), Integral, 1)
-        for name in ("max_impostors", "n_components"):
-            if getattr(self, name) not in (None, "auto"):
-                _check_number(name, getattr(self, name), Integral, 1)
-        _check_number("tol", self.tol, Real, 0)
-        _check_number("memory_budget", self.memory_budget, Real, 1)
-        _check_number("push", self.push, Real, 0, 1)
-        if self.margin != "auto":
-            _check_number("margin", self.margin, Real, np.finfo(float).tiny)
-        if self.alpha is not None:
-            _check_number("alpha", self.alpha, Real, 0, 1)
+            check_optional(name, getattr(self, name), ("auto",), COUNT, 1)
+        check_optional("max_impostors", self.max_impostors, ("auto", None), COUNT, 1)
+        check_optional("n_components", self.n_components, (None,), COUNT, 1)
+        check_optional("margin", self.margin, ("auto",), NUMBER, POSITIVE)
+        check_optional("alpha", self.alpha, (None,), NUMBER, 0, 1)
+        check_optional("learning_rate", self.learning_rate, (None,), NUMBER, POSITIVE)
+        check_number("tol", self.tol, NUMBER, 0)
+        check_number("memory_budget", self.memory_budget, NUMBER, 1)
+        check_number("push", self.push, NUMBER, 0, 1)
         if isinstance(self.init, str):
-            as_choice(self.init, "init", ("auto", "flat", "diagonal", *STARTS))
+            words = ("auto", "flat", *STARTS)
+            as_choice(
+                self.init, "init", (*words, "diagonal") if self.solver == "gradient" else words
+            )
+        elif self.init is None:
+            raise InvalidInputError('Got init=None; leave it "auto", or give a start.')
+        if self.callback is not None and not callable(self.callback):
+            raise InvalidInputError(f"Got callback={self.callback!r}, but expected a function.")
 
     def _recipe(self, geometry: str, data: TrainingRows) -> Recipe:
         recipe = default_recipe(geometry, data, self.n_neighbors)
@@ -260,7 +285,7 @@ class CurvedLMNN(MetricLearner):
         for name in ("margin", "n_targets", "max_iter", "n_passes"):
             if getattr(self, name) != "auto":
                 changes[name] = getattr(self, name)
-        if isinstance(self.init, str) and self.init not in ("auto", "flat"):
+        if isinstance(self.init, str) and self.init != "auto":
             changes |= {
                 "init": self.init,
                 "radius": SHRUNK_RADIUS if self.init == "shrunk" else None,
@@ -270,7 +295,8 @@ class CurvedLMNN(MetricLearner):
     def _options(self, data: TrainingRows, executor: ThreadPoolExecutor | None) -> Options:
         free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
         single = self.geometry not in ("auto", "mixed")
-        enough = len(data.X) >= 100 and self.n_init != 1 and self.solver == "lbfgs"
+        enough = len(data.X) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
+        start = self._start(data)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Options(
             n_neighbors=self.n_neighbors,
@@ -280,15 +306,17 @@ class CurvedLMNN(MetricLearner):
             learning_rate=self.learning_rate,
             impostor_interval=self.impostor_interval,
             max_impostors=(
-                default_impostors(data) if self.max_impostors == "auto" else self.max_impostors
+                default_impostors(data)
+                if isinstance(self.max_impostors, str)
+                else self.max_impostors
             ),
             memory_budget=float(self.memory_budget),
             executor=executor,
             callback=self._watch(),
-            tune=enough and (free or not single) and not self._warm(),
-            tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and not self._warm(),
+            tune=enough and (free or not single) and start is None,
+            tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and start is None,
             rng=np.random.default_rng(seed),
-            start=self._start(data),
+            start=start,
         )
 
     def _warm(self) -> bool:
@@ -303,15 +331,16 @@ class CurvedLMNN(MetricLearner):
         if isinstance(init, str):
             return None
         frame = init.frame if isinstance(init, CurvedMetric) else Frame(init)
-        if not isinstance(init, CurvedMetric):
-            frame = Frame(frame.factor, center=data.mean) if frame.dimension == d else frame
-        return data.from_raw_frame(check_start(frame, d))
+        if frame.dimension != d:
+            raise InvalidInputError(f"init is for {frame.dimension} columns, but X has {d}.")
+        if self.n_components is not None and self.n_components != len(frame.factor):
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but init has a factor of "
+                f"{len(frame.factor)} rows."
+            )
+        return data.from_raw_frame(frame)
 
     def _learn(self, data: TrainingRows, options: Options) -> Result:
-        if isinstance(self.init, str) and self.init == "flat":
-            flat = replace(options, tune=False, tune_passes=False, callback=None)
-            start = train_one(data, default_recipe("flat", data, self.n_neighbors), flat)
-            options = replace(options, start=start.frames[0])
         if self.geometry in ("auto", "mixed"):
             recipes = [self._recipe(geometry, data) for geometry in PAIR]
             if self.geometry == "auto":
@@ -321,55 +350,28 @@ class CurvedLMNN(MetricLearner):
 
     # -- what the caller sees -------------------------------------------------------
 
+    def _wanted_targets(self) -> int:
+        return self.n_neighbors if isinstance(self.n_targets, str) else self.n_targets
+
     def _watch(self) -> Callable[[Progress], bool | None] | None:
-        if not self.verbose:
-            return self.callback
+        """Return what each iteration calls; once it has been told to stop, every fit stops."""
+        if self.callback is None and not self.verbose:
+            return None
+        told_to_stop = False
 
-        def show(progress: Progress) -> bool | None:
-            line = (
-                f"\r[CurvedLMNN] iteration {progress.iteration}: loss {progress.loss:.6g}, "
-                f"{progress.n_active} active, K = {progress.curvature:.4g}   "
-            )
-            sys.stderr.write(line)
-            sys.stderr.flush()
-            return self.callback(progress) if self.callback else None
+        def watch(progress: Progress) -> bool:
+            nonlocal told_to_stop
+            if self.verbose:
+                sys.stderr.write(
+                    f"\r[CurvedLMNN] iteration {progress.iteration}: loss {progress.loss:.6g}, "
+                    f"{progress.n_active} active, K = {progress.curvature:.4g}   "
+                )
+                sys.stderr.flush()
+            if self.callback is not None and not told_to_stop:
+                told_to_stop = bool(self.callback(progress))
+            return told_to_stop
 
-        return show
-
-    def _warn(self, data: TrainingRows, result: Result, classes: NDArray[Any]) -> None:
-        if self.verbose:
-            sys.stderr.write("\n")
-        wanted = self.n_neighbors if self.n_targets == "auto" else int(self.n_targets)
-        counts = np.bincount(data.labels, minlength=len(classes))
-        small = [c for c, n in zip(classes.tolist(), counts, strict=True) if 0 < n <= wanted]
-        if small:
-            warnings.warn(
-                f"Classes {small} have fewer than {wanted + 1} distinct rows: they use the target "
-                f"neighbours there are.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if any(fit.budget_bitten for fit in result.fits):
-            warnings.warn(
-                f"memory_budget={self.memory_budget:g} binds: rows keep only their nearest "
-                f"impostors. Raise it, or lower margin or max_impostors.",
-                UserWarning,
-                stacklevel=3,
-            )
-        if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in result.fits):
-            warnings.warn(
-                f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
-                f'or tol, or leave max_iter="auto", which stops early on purpose.',
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        if result.selection is not None and result.selection.chosen.endswith("k-NN"):
-            warnings.warn(
-                f"No learned metric beat plain {result.selection.chosen} on held-out rows; the "
-                f"metric is that one. See selection_.",
-                UserWarning,
-                stacklevel=3,
-            )
+        return watch
 
     def _keep(self, data: TrainingRows, result: Result, classes: NDArray[Any]) -> None:
         frames = [data.to_raw(frame) for frame in result.frames]
@@ -384,10 +386,3 @@ class CurvedLMNN(MetricLearner):
         self.loss_history_ = histories[0] if len(histories) == 1 else histories
         self.selection_ = result.selection
         self.classes_ = classes
-
-
-def _check_number(name: str, value: Any, kind: type, low: float, high: float = np.inf) -> None:
-    if not isinstance(value, kind) or isinstance(value, bool) or not low <= value <= high:  # type: ignore[operator]
-        what = "an integer" if kind is Integral else "a number"
-        span = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
-        raise InvalidInputError(f"Got {name}={value!r}, but expected {what} {span}.")

@@ -7,7 +7,7 @@ from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-__all__ = ["count_votes", "distance_unit", "held_out_distances", "pull_inside"]
+__all__ = ["count_votes", "distance_unit", "held_out_distances", "pull_inside", "sum_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -54,16 +54,13 @@ def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Ar
     return np.asarray(D / distance_unit(train, frame))
 
 
-def count_votes(distances: Array, labels: Index, weights: Array, k: int) -> Index:
-    """Return the class of most of the k nearest, the smallest of equals; rows may weigh more."""
+def count_votes(distances: Array, labels: Index, k: int) -> Index:
+    """Return the class of most of the k nearest, the smallest of equals."""
     k = min(k, distances.shape[1])
     nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
     votes = np.zeros((len(distances), int(labels.max()) + 1))
-    left = np.full(len(distances), float(k))
-    for t in range(k):  # a merged row of weight w stands for w rows, as far as k reaches
-        share = np.minimum(np.maximum(np.round(weights[nearest[:, t]]), 1.0), left)
-        votes[np.arange(len(votes)), labels[nearest[:, t]]] += share
-        left -= share
+    for t in range(k):
+        votes[np.arange(len(votes)), labels[nearest[:, t]]] += 1
     return np.asarray(votes.argmax(axis=1))
 
 

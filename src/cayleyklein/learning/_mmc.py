@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._lbfgs import LBFGS
+from cayleyklein.learning._parameters import check_number
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["MMC"]
@@ -45,17 +49,23 @@ class MMC(MetricLearner):
     Parameters
     ----------
     max_iter : int, default=100
+        Iterations; a warning says when the loss still falls after them.
     tol : float, default=1e-6
+        Decrease of the loss, relative to the larger of the loss and 1, at which the fit ends.
     n_components : int or None, default=None
-        Rows of L.
+        Rows of L, from 1 to the number of columns; None takes as many as columns.
 
     Attributes
     ----------
     metric_ : CurvedMetric
         Flat.
+    geometry_ : str
+        "flat", as for every learner.
     components_ : ndarray of shape (r, d)
+        The factor L.
     n_iter_ : int
     loss_history_ : list of float
+        The loss after each iteration.
     classes_ : ndarray
 
     Examples
@@ -73,30 +83,39 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
-    def fit(self, X: ArrayLike, y: ArrayLike) -> MMC:
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MMC:
         """Learn the metric.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows: a pair counts as much as their product; 0 leaves a row out.
 
         Returns
         -------
         self
         """
+        check_number("max_iter", self.max_iter, Integral, 1)
+        check_number("tol", self.tol, Real, 0)
         rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(target)
+        weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+        d = rows.shape[1]
+        if self.n_components is not None:
+            check_number("n_components", self.n_components, Integral, 1, d)
         classes, labels = np.unique(target, return_inverse=True)
-        if len(classes) < 2:
+        present = np.unique(labels[weights > 0])
+        if len(present) < 2:
+            only = f"1 class ({classes[present[0]]!r})" if len(present) else "no class"
             raise InvalidInputError(
-                f"y has 1 class ({classes[0]!r}); learning a metric needs two classes or more."
+                f"y has {only} in rows of positive weight; learning a metric needs two classes or "
+                f"more."
             )
-        data = TrainingRows.from_raw(rows, labels.astype(np.int64), np.ones(len(labels)))
-        d = data.X.shape[1]
-        rank = d if self.n_components is None else min(self.n_components, d)
-        shape = (rank, d)
-        solver = LBFGS(np.eye(d)[:rank].ravel())
+        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
+        shape = (d if self.n_components is None else self.n_components, d)
+        solver = LBFGS(np.eye(*shape).ravel())
         like = like_scatter(data)
 
         def function(x: Array) -> Point:
@@ -105,10 +124,19 @@ class MMC(MetricLearner):
         state, history = function(solver.x), []
         for _ in range(self.max_iter):
             moved = solver.step(function, state)
-            if moved is None or state.loss - moved.loss <= self.tol * max(abs(state.loss), 1.0):
+            if moved is None:
                 break
-            state = moved
-            history.append(state.loss)
+            history.append(moved.loss)
+            fall, state = state.loss - moved.loss, moved
+            if fall <= self.tol * max(abs(state.loss), 1.0):
+                break
+        else:
+            warnings.warn(
+                f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
+                f"or tol.",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         frame = data.to_raw(Frame(solver.x.reshape(shape)))
         self.metric_ = CurvedMetric.from_frame(frame)
         self.geometry_ = "flat"

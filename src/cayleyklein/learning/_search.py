@@ -118,6 +118,8 @@ def find_impostors(
     for label in np.unique(labels):
         members = np.flatnonzero((labels == label) & (reach > 0))
         others = np.flatnonzero(labels != label)
+        if len(others) == 0:
+            continue
         right = lifted.right(others).T
         step = max(1, BLOCK_ENTRIES // max(1, len(others)))
         work = np.empty((min(step, len(members)), len(others)))
@@ -125,8 +127,7 @@ def find_impostors(
             rows = members[start : start + step]
             chords = work[: len(rows)]
             np.matmul(lifted.left(rows, reach[rows]), right, out=chords)
-            limit = 1.0 if per_row is None else _limits(chords, per_row)
-            close = chords < limit
+            close = chords < 1
             if per_row is not None:
                 crowded |= _keep_nearest(chords, close, per_row)
             i, j = np.divmod(np.flatnonzero(close), len(others))  # faster than nonzero in 2D
@@ -139,28 +140,24 @@ def find_impostors(
     return Pairs(first, column[order]), crowded
 
 
-def _limits(chords: Array, per_row: int) -> Array:
-    """Return for each row a chord ≤ 1 within which its nearest `per_row` of those under 1 lie.
-
-    A sample of the columns tells it, and rows where it does not suffice keep 1: so few columns are
-    left to be sorted, and none is lost.
-    """
-    n = chords.shape[1]
-    sample = chords[:, :: max(1, n // SAMPLE)]
-    rank = 4 + 4 * per_row * sample.shape[1] // n
-    if rank >= sample.shape[1]:
-        return np.ones((len(chords), 1))
-    limit = np.minimum(np.partition(sample, rank, axis=1)[:, rank], 1.0)[:, None]
-    enough = np.count_nonzero(chords < limit, axis=1) >= per_row
-    return np.where(enough[:, None], limit, 1.0)
-
-
 def _keep_nearest(chords: Array, close: NDArray[np.bool_], per_row: int) -> bool:
     """Drop all but the nearest of rows that have too many; say whether any had."""
     over = np.flatnonzero(np.count_nonzero(close, axis=1) > per_row)
-    for i in over:
-        columns = np.flatnonzero(close[i])
+    if len(over) == 0:
+        return False
+    guess = _guess_limits(chords[over], per_row)
+    for i, limit in zip(over, guess, strict=True):
+        near = chords[i] < limit
+        columns = np.flatnonzero(near if np.count_nonzero(near) >= per_row else close[i])
         nearest = np.argpartition(chords[i, columns], per_row - 1)[:per_row]
         close[i] = False
         close[i, columns[nearest]] = True
-    return len(over) > 0
+    return True
+
+
+def _guess_limits(chords: Array, per_row: int) -> Array:
+    """Guess from a sample of the columns chords within which the nearest few of them lie."""
+    n = chords.shape[1]
+    sample = chords[:, :: max(1, n // SAMPLE)]
+    rank = min(4 + 4 * per_row * sample.shape[1] // n, sample.shape[1] - 1)
+    return np.asarray(np.minimum(np.partition(sample, rank, axis=1)[:, rank], 1.0))

@@ -2,7 +2,8 @@
 
 Choosing is noisy on a few hundred rows, so there is a default, and another candidate takes its
 place only on clear evidence: the paired differences over held-out rows must average more than
-`CLEAR` standard errors. A candidate that is behind after the first fold is not tried on the others.
+`CLEAR` standard errors. A candidate that is more than one behind after a fold is not tried on the
+next.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -85,14 +86,22 @@ def stratified(labels: Index, parts: int, rng: np.random.Generator) -> Index:
     return part
 
 
+def sample(labels: Index, size: int, rng: np.random.Generator) -> Index:
+    """Return `size` row numbers, of every class its share."""
+    order = np.empty(len(labels))
+    for label in np.unique(labels):
+        rows = rng.permutation(np.flatnonzero(labels == label))
+        order[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
+    return np.sort(np.argsort(order, kind="stable")[:size])
+
+
 def folds(
     data: TrainingRows, rng: np.random.Generator
 ) -> Iterator[tuple[TrainingRows, TrainingRows]]:
     """Yield (training, held-out) rows: three folds, or one for many rows."""
     n = len(data.X)
     if n > MOST_ROWS:
-        parts = -(-n // MOST_ROWS)
-        data = data.subset(np.flatnonzero(stratified(data.labels, parts, rng) == 0))
+        data = data.subset(sample(data.labels, MOST_ROWS, rng))
     part = stratified(data.labels, N_FOLDS, rng)
     for fold in range(N_FOLDS if n <= FOLDS_UP_TO else 1):
         yield data.subset(np.flatnonzero(part != fold)), data.subset(np.flatnonzero(part == fold))

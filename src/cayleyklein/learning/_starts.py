@@ -15,11 +15,18 @@ SINGULAR = 1e-6
 """Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean."""
 
 
+def _leading(matrix: Array, r: int) -> Array:
+    """Return the eigenvectors of the r largest eigenvalues, as rows."""
+    return np.asarray(np.linalg.eigh(matrix)[1][:, ::-1][:, :r].T)
+
+
 def covariance(data: TrainingRows) -> Array:
     """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular."""
     share = data.weights / data.weights.sum()
     centred = data.X - share @ data.X
     matrix = (centred * share[:, None]).T @ centred
+    if not matrix.any():  # nothing varies
+        return np.eye(len(matrix))
     eigenvalues = np.linalg.eigvalsh(matrix)
     if eigenvalues[0] > SINGULAR * eigenvalues[-1]:
         return np.asarray(matrix)
@@ -57,14 +64,12 @@ def identity(data: TrainingRows, r: int) -> Array:
     raw = np.diag(finite / size)
     if r == d:
         return raw
-    _, _, rows = np.linalg.svd(data.X * np.sqrt(data.weights)[:, None] @ raw, full_matrices=True)
-    return np.asarray(rows[:r] @ raw)
+    return _leading(raw @ covariance(data) @ raw.T, r) @ raw
 
 
 def principal_components(data: TrainingRows, r: int) -> Array:
     """Project on the r principal components of the standardised columns."""
-    eigenvalues, vectors = np.linalg.eigh(covariance(data))
-    return np.asarray(vectors[:, np.argsort(-eigenvalues)[:r]].T)
+    return _leading(covariance(data), r)
 
 
 def discriminants(data: TrainingRows, r: int) -> Array:
@@ -81,9 +86,9 @@ def discriminants(data: TrainingRows, r: int) -> Array:
         data.X - means[position], data.labels, data.weights, data.mean, data.scale
     )
     whiten = precision(within, data.X.shape[1])
-    between = (means[position] - share @ data.X) @ whiten.T
-    _, _, rows = np.linalg.svd(between * np.sqrt(share)[:, None], full_matrices=True)
-    return np.asarray(rows[:r] @ whiten)
+    between = (means - share @ data.X) @ whiten.T
+    mass = np.bincount(position, weights=share)
+    return _leading((between * mass[:, None]).T @ between, r) @ whiten
 
 
 STARTS: dict[str, Callable[[TrainingRows, int], Array]] = {

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._descent import Descent, Progress, Recipe
 from cayleyklein.learning._mixture import count_votes, distance_unit, held_out_distances
 from cayleyklein.learning._paper import PaperDescent
+from cayleyklein.learning._recipes import GEOMETRIES
 from cayleyklein.learning._selection import Correct, Selection, select
 from cayleyklein.learning._starts import identity, starting_factor
 
-__all__ = ["Options", "Result", "train_auto", "train_mixed", "train_one"]
+__all__ = ["AUTO_FROM", "Options", "Result", "train_auto", "train_mixed", "train_one"]
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ PASSES_FROM = 500
 MORE_PASSES = (6,)
 
 AUTO_FROM = 100
-"""Rows from which "auto" adds metrics up; below, one elliptic metric is all they support."""
+"""Rows from which held-out rows can tell candidates apart; below, "auto" is elliptic."""
 
 ALPHAS = (0.5, 0.0, 0.25, 0.75, 1.0)
 """Shares of the elliptic metric that are tried, the default first."""
@@ -66,28 +66,35 @@ class Result:
 def descent(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
     """Prepare one fit."""
     rank = options.n_components or data.X.shape[1]
-    start = options.start
+    start = flat_start(data, recipe, options) if recipe.init == "flat" else options.start
     if options.solver == "gradient":
-        init = "precision" if recipe.init in ("diagonal", "shrunk") else recipe.init
+        init = "precision" if recipe.init in ("diagonal", "shrunk", "flat") else recipe.init
         factor = start.factor if start is not None else starting_factor(data, init, rank, None)
         return PaperDescent(
             data, recipe, factor, options.learning_rate, options.tol,
             options.impostor_interval, options.callback,
+            start=start, memory_budget=options.memory_budget,
         )  # fmt: skip
-    center = curvature = target_frame = None
-    if start is not None:
-        factor, center, target_frame = start.factor, start.center, start
-        if recipe.geometry == "learned":
-            curvature = start.curvature
-        elif start.curvature:
-            factor = factor * np.sqrt(abs(start.curvature))
-    else:
+    center = curvature = None
+    if start is None:
         factor = starting_factor(data, recipe.init, rank, recipe.radius)
+    elif start.curvature == 0:  # the centre of a flat metric means nothing
+        factor = start.factor
+    elif recipe.geometry == "learned":
+        factor, center, curvature = start.factor, start.center, start.curvature
+    else:
+        factor, center = np.sqrt(abs(start.curvature)) * start.factor, start.center
     return Descent(
-        data, recipe, factor, center, curvature, target_frame, options.tol,
+        data, recipe, factor, center, curvature, start is not None, options.tol,
         options.impostor_interval, options.max_impostors, options.memory_budget,
         options.executor, options.callback,
     )  # fmt: skip
+
+
+def flat_start(data: TrainingRows, recipe: Recipe, options: Options) -> Frame:
+    """Return the flat metric of the same rows, from which a curved fit may start."""
+    flat = replace(GEOMETRIES["flat"], n_targets=recipe.n_targets, push=recipe.push)
+    return fit(data, flat, replace(silent(options), solver="lbfgs", start=None)).frame
 
 
 def fit(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
@@ -117,7 +124,7 @@ def votes(
 ) -> Correct:
     """Return which held-out rows the neighbours under a metric (or given distances) classify."""
     D = frame if isinstance(frame, np.ndarray) else held_out_distances(train, held_out.X, frame)
-    guess = count_votes(D, train.labels, train.weights, options.n_neighbors)
+    guess = count_votes(D, train.labels, options.n_neighbors)
     return np.asarray(guess == held_out.labels)
 
 
@@ -210,6 +217,8 @@ def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> R
     """Learn the sum of an elliptic and a hyperbolic metric, or what clearly beats it."""
     if len(data.X) < AUTO_FROM:
         return train_one(data, recipes[0], replace(options, tune=False, tune_passes=False))
+    if options.start is not None:  # learned on these rows: there are none it has not seen
+        return train_mixed(data, recipes, ALPHAS[0], options)
     more = more_passes(data, options)
     default = "elliptic + hyperbolic"
     d = data.X.shape[1]
@@ -254,10 +263,3 @@ def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> R
         return Result([fitted.frame], [1.0], [1.0], [fitted], selection)
     fits, units = fit_pair(data, recipes, options)
     return Result([f.frame for f in fits], units, [0.5, 0.5], fits, selection)
-
-
-def check_start(frame: Frame, d: int) -> Frame:
-    """Check a start that was given."""
-    if frame.dimension != d:
-        raise InvalidInputError(f"init is for {frame.dimension} columns, but X has {d}.")
-    return frame

@@ -1,0 +1,31 @@
+"""Checks of the learners' parameters."""
+
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from cayleyklein.exceptions import InvalidInputError
+
+__all__ = ["check_number", "check_optional"]
+
+
+def check_number(name: str, value: Any, kind: type, low: float, high: float = np.inf) -> None:
+    """Check that a parameter is a finite number (or integer) in a range."""
+    right = isinstance(value, kind) and not isinstance(value, bool)
+    if not right or not np.isfinite(value) or not low <= value <= high:
+        what = "an integer" if kind is Integral else "a finite number"
+        span = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
+        raise InvalidInputError(f"Got {name}={value!r}, but expected {what} {span}.")
+
+
+def check_optional(
+    name: str, value: Any, otherwise: tuple[Any, ...], kind: type, low: float, high: float = np.inf
+) -> None:
+    """Check a parameter that may also be one of a few words, or None."""
+    if not any(value is word or (isinstance(value, str) and value == word) for word in otherwise):
+        check_number(name, value, kind, low, high)
+
+
+POSITIVE = float(np.finfo(float).tiny)
+COUNT, NUMBER = Integral, Real
