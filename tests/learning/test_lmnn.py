@@ -97,6 +97,7 @@ def test_auto_says_what_it_tried():
     assert "standardised k-NN" in names
     assert learner.selection_.chosen in names
     assert learner.selection_.chosen in repr(learner.selection_)
+    assert CurvedLMNN(random_state=0, n_init=1).fit(rows, y).selection_ is None
     few = CurvedLMNN(random_state=0).fit(*blobs(60))
     assert few.geometry_ == "elliptic"
     with pytest.raises(NotRepresentableError, match="no map to Euclidean space"):

@@ -225,10 +225,12 @@ class Descent:
 
     def _evaluator(self, problem: Problem) -> Callable[[Array], Point]:
         """Look for impostors under the current metric and return the loss over them."""
-        pairs = self._pairs(problem)
+        pairs, bends = self._pairs(problem), self._variables.learned
 
         def evaluate(x: Array) -> Point:
-            found = loss_and_gradient(problem, pairs, *self._variables.unpack(x), self.executor)
+            found = loss_and_gradient(
+                problem, pairs, *self._variables.unpack(x), self.executor, bends=bends
+            )
             free = self._variables.pack(found.factor, found.center, found.curvature)
             return Point(found.loss, free, found.n_active)
 

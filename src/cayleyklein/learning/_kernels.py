@@ -7,7 +7,7 @@ any thread pool and survive a fork.
 import numpy as np
 from numba import njit
 
-__all__ = ["accumulate", "square_chord_of"]
+__all__ = ["accumulate", "chords_to", "farthest_reach"]
 
 SERIES_BELOW = 1e-3
 """|K c²| under which d(c²) is a series in K c²: five terms are exact to rounding."""
@@ -28,7 +28,7 @@ def length(K, c2):
     if K > 0:
         k = np.sqrt(K)
         half_cosine = np.sqrt(max(1 - x / 4, TINY))  # antipodal rows: a kink like that at d = 0
-        d = 2 * np.arctan2(k * c / 2, half_cosine) / k
+        d = 2 * np.arctan(k * c / (2 * half_cosine)) / k
     else:
         k = np.sqrt(-K)
         half_cosine = np.sqrt(1 - x / 4)
@@ -76,8 +76,33 @@ def square_distance(z, i, j):
 @njit(nogil=True, cache=True, error_model="numpy")
 def square_chord(z, a, sigma, K, i, j):
     """Return c² of rows i and j, a = ‖z‖²."""
+    square = square_distance(z, i, j)
+    if K == 0:
+        return square
     rise = (a[i] - a[j]) / (sigma[i] + sigma[j])
-    return max((square_distance(z, i, j) - K * rise * rise) / (sigma[i] * sigma[j]), 0.0)
+    return max((square - K * rise * rise) / (sigma[i] * sigma[j]), 0.0)
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def chords_to(z, a, sigma, K, rows, columns):
+    """Return c² of each of some rows to its own columns; -1 where there is no column."""
+    chords = np.full(columns.shape, -1.0)
+    for p in range(len(rows)):
+        for t in range(columns.shape[1]):
+            if columns[p, t] >= 0:
+                chords[p, t] = square_chord(z, a, sigma, K, rows[p], columns[p, t])
+    return chords
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def farthest_reach(K, chords, margin, squared):
+    """Return the c² within which an impostor violates some target, -1 for rows without any."""
+    reach = np.full(len(chords), -1.0)
+    for i in range(len(chords)):
+        farthest = chords[i].max()
+        if farthest >= 0:
+            reach[i] = square_chord_of(K, margin + phi(K, farthest, squared)[0], squared)
+    return reach
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -92,7 +117,7 @@ def square_chord_by_K(a, sigma, K, c2, i, j):
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def add_scaled(out, slope, vector):
+def subtract_scaled(out, slope, vector):
     """Subtract slope · vector from out."""
     for t in range(vector.shape[0]):
         out[t] -= slope * vector[t]
@@ -100,15 +125,19 @@ def add_scaled(out, slope, vector):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def accumulate(
-    z, u, a, sigma, K, targets, start, index, weights, margin, push, squared, rows, gradient, along
-):
-    """Add up the terms of a range of rows; return their loss, ∂/∂K and active triplets."""
+    z, u, a, sigma, K, bends, targets, start, index, weights, margin, push, squared, rows,
+    gradient, along,
+):  # fmt: skip
+    """Add up the terms of a range of rows; return their loss, ∂/∂K and active triplets.
+
+    ∂/∂K is left out, as 0, unless the curvature `bends`.
+    """
     k = targets.shape[1]
     near, slope, by_K, c2 = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     reach, violated, own = np.empty(k), np.empty(k), np.empty(z.shape[1])
     total, total_by_K, n_active = 0.0, 0.0, 0
     for i in range(rows[0], rows[1]):
-        farthest = -1.0
+        there, sum_near, farthest, closest = 0, 0.0, -1.0, np.inf
         for t in range(k):
             violated[t] = 0.0
             reach[t] = -1.0
@@ -117,46 +146,53 @@ def accumulate(
                 c2[t] = square_chord(z, a, sigma, K, i, j)
                 near[t], slope[t], by_K[t] = phi(K, c2[t], squared)
                 reach[t] = square_chord_of(K, margin + near[t], squared)
-                farthest = max(farthest, reach[t])
-        if farthest < 0:
+                farthest, closest = max(farthest, reach[t]), min(closest, reach[t])
+                there += 1
+                sum_near += near[t]
+        if there == 0:
             continue
         own[:] = 0.0
-        own_along = 0.0
+        own_along, hinges, violate_all = 0.0, 0.0, 0
         for p in range(start[i], start[i + 1]):
             j = index[p]
             chord = square_chord(z, a, sigma, K, i, j)
             if chord >= farthest:
                 continue
             far, far_slope, far_by_K = phi(K, chord, squared)
-            count = 0
-            for t in range(k):
-                if reach[t] > chord:
-                    count += 1
-                    violated[t] += 1.0
-                    total += weights[i] * push * (margin + near[t] - far)
+            count = there
+            if chord < closest:
+                violate_all += 1
+                hinges += there * (margin - far) + sum_near
+            else:
+                count = 0
+                for t in range(k):
+                    if reach[t] > chord:
+                        count += 1
+                        violated[t] += 1.0
+                        hinges += margin + near[t] - far
             n_active += count
             weight = -weights[i] * push * count
-            total_by_K += weight * (
-                far_slope * square_chord_by_K(a, sigma, K, chord, i, j) + far_by_K
-            )
             force = weight * far_slope
+            if bends:
+                by_chord = square_chord_by_K(a, sigma, K, chord, i, j)
+                total_by_K += force * by_chord + weight * far_by_K
             own_along += force * (1 - 0.5 * K * chord)
             along[j] += force * (1 - 0.5 * K * chord)
-            add_scaled(own, force, u[j])
-            add_scaled(gradient[j], force, u[i])
+            subtract_scaled(own, force, u[j])
+            subtract_scaled(gradient[j], force, u[i])
+        total += weights[i] * (push * hinges + (1 - push) * sum_near)
         for t in range(k):
             j = targets[i, t]
             if j >= 0:
-                weight = weights[i] * ((1 - push) + push * violated[t])
-                total += weights[i] * (1 - push) * near[t]
-                total_by_K += weight * (
-                    slope[t] * square_chord_by_K(a, sigma, K, c2[t], i, j) + by_K[t]
-                )
+                weight = weights[i] * ((1 - push) + push * (violated[t] + violate_all))
                 force = weight * slope[t]
+                if bends:
+                    by_chord = square_chord_by_K(a, sigma, K, c2[t], i, j)
+                    total_by_K += force * by_chord + weight * by_K[t]
                 own_along += force * (1 - 0.5 * K * c2[t])
                 along[j] += force * (1 - 0.5 * K * c2[t])
-                add_scaled(own, force, u[j])
-                add_scaled(gradient[j], force, u[i])
+                subtract_scaled(own, force, u[j])
+                subtract_scaled(gradient[j], force, u[i])
         along[i] += own_along
-        add_scaled(gradient[i], -1.0, own)
+        subtract_scaled(gradient[i], -1.0, own)
     return total, total_by_K, n_active

@@ -92,7 +92,7 @@ class CurvedLMNN(MetricLearner):
         Iterations after which impostors are found anew.
     max_impostors : int, None or "auto", default="auto"
         The nearest impostors of a row that are kept; None keeps all, as the paper does. "auto"
-        keeps 200,000 in all, but at least 50 a row.
+        keeps 100,000 in all, but at least 50 a row.
     n_passes : int or "auto", default="auto"
         How often target neighbours are chosen anew under the learned metric and the fit goes on.
         1 is the paper's behaviour. "auto" tries more from 500 rows on.

@@ -98,10 +98,13 @@ def loss_and_gradient(
     center: Array,
     curvature: float,
     executor: Executor | None = None,
+    *,
+    bends: bool = True,
 ) -> Gradient:
     """Return the loss at (L, μ, K) over the given impostor pairs, and its gradient.
 
-    A pure function. The loss is inf, and the gradient zero, where a row leaves a hyperbolic domain.
+    A pure function. ∂/∂K is only computed where the curvature `bends`, and is 0 otherwise. The loss
+    is inf, and the gradient zero, where a row leaves a hyperbolic domain.
     """
     offset = problem.X - center
     z = offset @ factor.T
@@ -117,8 +120,8 @@ def loss_and_gradient(
     def work(rows: tuple[int, int]) -> tuple[tuple[float, float, int], Array, Array]:
         gradient, along = np.zeros_like(z), np.zeros(len(z))
         sums = accumulate(
-            z, u, a, sigma, curvature, problem.targets, pairs.first, pairs.column, problem.weights,
-            problem.margin, problem.push, problem.squared, rows, gradient, along,
+            z, u, a, sigma, curvature, bends, problem.targets, pairs.first, pairs.column,
+            problem.weights, problem.margin, problem.push, problem.squared, rows, gradient, along,
         )  # fmt: skip
         return sums, gradient, along
 

@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.geometry._distances import _distance
-from cayleyklein.learning._kernels import square_chord_of
+from cayleyklein.learning._kernels import chords_to, farthest_reach
 from cayleyklein.learning._loss import Pairs
 from cayleyklein.metrics._pairwise import chord_lift, left_operand, right_operand
 
@@ -33,10 +32,18 @@ class Lifted:
     """Rows lifted once, from which square chords are matrix products."""
 
     def __init__(self, X: Array, frame: Frame) -> None:
-        z, s = frame.inside(X, "X")
-        v, self.scale = chord_lift(z, s, frame.curvature)
+        self.z, s = frame.inside(X, "X")
+        self.sigma = np.sqrt(s)
+        self.a = np.einsum("ij,ij->i", self.z, self.z)
+        self.curvature = frame.curvature
+        v, self.scale = chord_lift(self.z, s, frame.curvature)
         self.v = v - v.mean(axis=0)
         self.sqnorm = np.einsum("ij,ij->i", self.v, self.v)
+
+    def chords_to(self, rows: Index, columns: Index) -> Array:
+        """Return square chords from differences, -1 for no column."""
+        found = chords_to(self.z, self.a, self.sigma, self.curvature, rows, columns)
+        return np.asarray(found)
 
     def left(self, rows: Index, divisor: Array | float = 1.0) -> Array:
         """Return the left factor of rows."""
@@ -67,39 +74,23 @@ def find_targets(X: Array, labels: Index, k: int, frame: Frame) -> Index:
             rows = members[start : start + step]
             chords = lifted.left(rows) @ right
             chords[np.arange(len(rows)), start + np.arange(len(rows))] = np.inf
-            targets[rows, :count] = _nearest(X, rows, members, chords, count, frame)
+            targets[rows, :count] = _nearest(lifted, rows, members, chords, count)
     return targets
 
 
-def _nearest(
-    X: Array, rows: Index, members: Index, chords: Array, count: int, frame: Frame
-) -> Index:
-    """Rank the columns of least chord by exact distance, then by index."""
+def _nearest(lifted: Lifted, rows: Index, members: Index, chords: Array, count: int) -> Index:
+    """Rank the columns of least chord again, without cancellation, then by index."""
     wide = min(count + EXTRA, len(members) - 1)
     near = np.sort(np.argpartition(chords, wide - 1, axis=1)[:, :wide], axis=1)
     candidates = members[near]
-    exact = _distance(
-        np.broadcast_to(X[rows, None], (*near.shape, X.shape[1])), X[candidates], frame, "raise"
-    )
-    order = np.argsort(exact, axis=1, kind="stable")[:, :count]
+    order = np.argsort(lifted.chords_to(rows, candidates), axis=1, kind="stable")[:, :count]
     return np.take_along_axis(candidates, order, axis=1)
 
 
 def radii(targets: Index, X: Array, frame: Frame, margin: float, squared: bool) -> Array:
     """Return the square chord within which another class violates some target of each row."""
-    reach = np.full(len(X), -1.0)
-    step = max(1, BLOCK_ENTRIES // (targets.shape[1] * X.shape[1]))
-    for start in range(0, len(X), step):
-        rows = slice(start, start + step)
-        there = targets[rows] >= 0
-        to = X[np.where(there, targets[rows], 0)]
-        d = _distance(np.broadcast_to(X[rows, None], to.shape), to, frame, "raise")
-        farthest = np.where(there, d * d if squared else d, -np.inf).max(axis=1)
-        some = np.flatnonzero(np.isfinite(farthest))
-        reach[start + some] = [
-            square_chord_of(frame.curvature, margin + value, squared) for value in farthest[some]
-        ]
-    return reach
+    chords = Lifted(X, frame).chords_to(np.arange(len(X)), targets)
+    return np.asarray(farthest_reach(frame.curvature, chords, margin, squared))
 
 
 def find_impostors(

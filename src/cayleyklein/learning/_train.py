@@ -217,7 +217,7 @@ def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> R
     """Learn the sum of an elliptic and a hyperbolic metric, or what clearly beats it."""
     if len(data.X) < AUTO_FROM:
         return train_one(data, recipes[0], replace(options, tune=False, tune_passes=False))
-    if options.start is not None:  # learned on these rows: there are none it has not seen
+    if not options.tune:  # not asked for, or the start has seen all the rows there are
         return train_mixed(data, recipes, ALPHAS[0], options)
     more = more_passes(data, options)
     default = "elliptic + hyperbolic"
