@@ -4,7 +4,7 @@ import pytest
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._reports import warn_of_limits
 from cayleyklein.learning._selection import Selection, folds, select
-from cayleyklein.learning._train import Result
+from cayleyklein.learning._train import Result, mention_plain
 
 
 def rows(n=300):
@@ -72,3 +72,10 @@ def test_plain_neighbours_are_said():
     result = Result([], [], [], [], selection)
     with pytest.warns(UserWarning, match="No learned metric beat plain standardised k-NN"):
         warn_of_limits(result, 1e9, "auto")
+
+
+def test_plain_neighbours_that_do_as_well_are_mentioned():
+    found, _ = choose({"learned": 0.8, "plain k-NN": 0.8})
+    assert "but plain k-NN did as well" in mention_plain(found, ["plain k-NN"]).reason
+    worse, _ = choose({"learned": 0.8, "plain k-NN": 0.7})
+    assert mention_plain(worse, ["plain k-NN"]) == worse

@@ -251,7 +251,7 @@ def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> R
         return {name: votes(train, held_out, distances[name], options) for name in names}
 
     likely = tuple(f"{default}, n_passes={n}" for n in more)
-    selection = select(names, judge, data, options.rng, likely)
+    selection = mention_plain(select(names, judge, data, options.rng, likely), list(plain))
     chosen = selection.chosen
     if chosen in plain:
         return Result([Frame(plain[chosen])], [1.0], [1.0], [], selection)
@@ -263,3 +263,14 @@ def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> R
         return Result([fitted.frame], [1.0], [1.0], [fitted], selection)
     fits, units = fit_pair(data, recipes, options)
     return Result([f.frame for f in fits], units, [0.5, 0.5], fits, selection)
+
+
+def mention_plain(selection: Selection, plain: list[str]) -> Selection:
+    """Add to the reason which plain neighbours did no worse than what was chosen."""
+    trials = {trial.name: trial for trial in selection.trials}
+    chosen = trials[selection.chosen]
+    as_good = [name for name in plain if trials[name].advantage >= chosen.advantage]
+    if not as_good or selection.chosen in plain:
+        return selection
+    reason = f"{selection.reason}, but {' and '.join(as_good)} did as well"
+    return replace(selection, reason=reason)
