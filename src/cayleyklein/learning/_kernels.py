@@ -7,10 +7,13 @@ any thread pool and survive a fork.
 import numpy as np
 from numba import njit
 
-__all__ = ["accumulate", "chords_to", "farthest_reach"]
+__all__ = ["accumulate", "chords_to", "farthest_reach", "near_columns"]
 
 SERIES_BELOW = 1e-3
 """|K c²| under which d(c²) is a series in K c²: five terms are exact to rounding."""
+
+SAMPLE = 1000
+"""Columns from which the distance of the nearest impostors is guessed."""
 
 TINY = 1e-12
 """Relative to the scale of a start, 1: smooths φ(d) = d where two rows coincide."""
@@ -103,6 +106,67 @@ def farthest_reach(K, chords, margin, squared):
         if farthest >= 0:
             reach[i] = square_chord_of(K, margin + phi(K, farthest, squared)[0], squared)
     return reach
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def gather(row, limit, values, columns):
+    """Write the entries of a row below a limit, and their columns; return how many."""
+    count = 0
+    for j in range(len(row)):
+        if row[j] < limit:
+            values[count] = row[j]
+            columns[count] = j
+            count += 1
+    return count
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def near_columns(chords, per_row):
+    """Return for each row its columns with c² < 1, the nearest `per_row` where there are more.
+
+    A limit guessed from a sample leaves few columns to choose from; where it is too tight, 1 is
+    taken after all.
+
+    Returns
+    -------
+    columns : ndarray of shape (total,)
+        Row after row, ascending.
+    counts : ndarray of shape (len(chords),)
+    crowded : bool
+        Whether some row had more.
+    """
+    m, n = chords.shape
+    values, found = np.empty(n), np.empty(n, dtype=np.int64)
+    kept, counts = np.empty(m * min(per_row, n), dtype=np.int64), np.zeros(m, dtype=np.int64)
+    size, crowded = 0, False
+    stride = max(1, n // SAMPLE)
+    for i in range(m):
+        row = chords[i]
+        count = 0
+        for j in range(n):
+            count += row[j] < 1.0
+        if count <= per_row:
+            count = gather(row, 1.0, values, found)
+            cut = np.inf
+        else:
+            crowded = True
+            sample = row[::stride].copy()
+            rank = min(4 + 4 * per_row * len(sample) // n, len(sample) - 1)
+            limit = min(np.partition(sample, rank)[rank], 1.0)
+            count = gather(row, limit, values, found)
+            if count < per_row:
+                count = gather(row, 1.0, values, found)
+            cut = np.partition(values[:count], per_row - 1)[per_row - 1]
+        room = per_row  # of equally near columns the first are kept
+        for t in range(count):
+            room -= values[t] < cut
+        for t in range(count):
+            if values[t] < cut or (values[t] == cut and room > 0):
+                room -= values[t] == cut
+                kept[size] = found[t]
+                size += 1
+                counts[i] += 1
+    return kept[:size], counts, crowded
 
 
 @njit(nogil=True, cache=True, error_model="numpy")

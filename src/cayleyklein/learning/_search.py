@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._kernels import chords_to, farthest_reach
+from cayleyklein.learning._kernels import chords_to, farthest_reach, near_columns
 from cayleyklein.learning._loss import Pairs
 from cayleyklein.metrics._pairwise import chord_lift, left_operand, right_operand
 
@@ -20,9 +20,6 @@ Index = NDArray[np.int64]
 
 BLOCK_ENTRIES = 2**19
 """Square chords in a block: 4 MB, which stay in cache while they are compared."""
-
-SAMPLE = 1000
-"""Columns from which the distance of the nearest impostors is guessed."""
 
 EXTRA = 3
 """Candidates beside the k nearest that are ranked again by their exact distances."""
@@ -118,37 +115,12 @@ def find_impostors(
             rows = members[start : start + step]
             chords = work[: len(rows)]
             np.matmul(lifted.left(rows, reach[rows]), right, out=chords)
-            close = chords < 1
-            if per_row is not None:
-                crowded |= _keep_nearest(chords, close, per_row)
-            i, j = np.divmod(np.flatnonzero(close), len(others))  # faster than nonzero in 2D
-            found.append((rows[i], others[j]))
+            columns, counts, more = near_columns(chords, per_row or len(others))
+            crowded |= more
+            found.append((np.repeat(rows, counts), others[columns]))
     row = np.concatenate([pair[0] for pair in found]) if found else np.empty(0, np.int64)
     column = np.concatenate([pair[1] for pair in found]) if found else np.empty(0, np.int64)
     order = np.argsort(row, kind="stable")
     first = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(row, minlength=n), out=first[1:])
     return Pairs(first, column[order]), crowded
-
-
-def _keep_nearest(chords: Array, close: NDArray[np.bool_], per_row: int) -> bool:
-    """Drop all but the nearest of rows that have too many; say whether any had."""
-    over = np.flatnonzero(np.count_nonzero(close, axis=1) > per_row)
-    if len(over) == 0:
-        return False
-    guess = _guess_limits(chords[over], per_row)
-    for i, limit in zip(over, guess, strict=True):
-        near = chords[i] < limit
-        columns = np.flatnonzero(near if np.count_nonzero(near) >= per_row else close[i])
-        nearest = np.argpartition(chords[i, columns], per_row - 1)[:per_row]
-        close[i] = False
-        close[i, columns[nearest]] = True
-    return True
-
-
-def _guess_limits(chords: Array, per_row: int) -> Array:
-    """Guess from a sample of the columns chords within which the nearest few of them lie."""
-    n = chords.shape[1]
-    sample = chords[:, :: max(1, n // SAMPLE)]
-    rank = min(4 + 4 * per_row * sample.shape[1] // n, sample.shape[1] - 1)
-    return np.asarray(np.minimum(np.partition(sample, rank, axis=1)[:, rank], 1.0))
