@@ -38,10 +38,12 @@ def test_folds_are_disjoint_and_stratified():
     assert len(np.unique(np.concatenate(seen), axis=0)) == len(data.X)
 
 
-@pytest.mark.parametrize("n", [1500, 1501, 4000])
-def test_many_rows_are_sampled_once(n):
+@pytest.mark.parametrize(
+    ("n", "expected"), [(750, [750] * 3), (751, [751]), (1500, [1500]), (4000, [1500])]
+)
+def test_many_rows_are_held_out_once(n, expected):
     sizes = [len(train.X) + len(held.X) for train, held in folds(rows(n), np.random.default_rng(0))]
-    assert sizes == ([1500] * 3 if n == 1500 else [1500])
+    assert sizes == expected
 
 
 def test_the_default_stays_on_weak_evidence():
