@@ -1,7 +1,8 @@
 """What each geometry is trained with unless told otherwise.
 
 The margin, the start and the number of iterations decide the basin of a loss that is not convex.
-These were chosen by the mean accuracy over seventeen tasks, not by data set; ``benchmarks/`` shows
+These were chosen by the mean accuracy over the data sets of the paper, others of scikit-learn and
+generated ones together, not by data set; ``benchmarks/`` shows
 what they give. Few iterations regularise: a hundred lose half a point of accuracy.
 """
 
