@@ -53,7 +53,6 @@ class LBFGS:
     def __init__(self, x: Array, memory: int = 10) -> None:
         self.x = x
         self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
-        self.n_evaluations = 0
 
     def step(self, function: Callable[[Array], V], here: V) -> V | None:
         """Move x from where the function is `here` to a lower value; None when stuck."""
@@ -107,7 +106,6 @@ class LBFGS:
         for _ in range(MAX_BISECTIONS):
             x = self.x + length * direction
             there = function(x)
-            self.n_evaluations += 1
             if not there.loss <= value + SUFFICIENT_DECREASE * length * slope:
                 high = length
             else:

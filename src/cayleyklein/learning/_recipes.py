@@ -2,8 +2,8 @@
 
 The margin, the start and the number of iterations decide the basin of a loss that is not convex.
 These were chosen by the mean accuracy over the data sets of the paper, others of scikit-learn and
-generated ones together, not by data set; ``benchmarks/`` shows
-what they give. Few iterations regularise: a hundred lose half a point of accuracy.
+generated ones together, not by data set; ``benchmarks/`` shows what they give. Few iterations
+regularise: a hundred lose half a point of accuracy.
 """
 
 from dataclasses import replace
@@ -15,22 +15,22 @@ from cayleyklein.learning._descent import Recipe
 
 __all__ = ["GEOMETRIES", "default_impostors", "default_recipe", "default_targets"]
 
+SHRUNK_RADIUS = 0.02
+"""Root mean square of ‖z‖ of a "shrunk" start: the metric grows from the centre."""
+
 GEOMETRIES: dict[str, Recipe] = {
     "flat": Recipe("flat", 1.0, True, "std", None, max_iter=12, n_passes=3, n_targets=3),
     "elliptic": Recipe(
         "elliptic", 0.3, False, "precision", None, max_iter=10, n_passes=2, n_targets=3
     ),
     "hyperbolic": Recipe(
-        "hyperbolic", 0.05, False, "shrunk", 0.02, max_iter=10, n_passes=4, n_targets=3
+        "hyperbolic", 0.05, False, "shrunk", SHRUNK_RADIUS, max_iter=10, n_passes=4, n_targets=3
     ),
     "learned": Recipe(
         "learned", 0.3, False, "precision", None, max_iter=10, n_passes=2, n_targets=3
     ),
 }
 """Geometry → recipe. A margin is in units of d² (flat) or of d at |K| = 1 (curved)."""
-
-SHRUNK_RADIUS = 0.02
-"""Root mean square of ‖z‖ of a "shrunk" start: the metric grows from the centre."""
 
 ROWS_PER_TARGET = 12
 MOST_TARGETS = 10

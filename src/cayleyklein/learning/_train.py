@@ -133,8 +133,7 @@ def by_passes(
 ) -> dict[int, Frame]:
     """Return the metric after the recipe's passes, and after more of them."""
     fitted = descent(train, recipe, silent(options))
-    if isinstance(fitted, PaperDescent):
-        return {recipe.n_passes: fitted.run().frame}
+    assert isinstance(fitted, Descent)  # the paper's solver makes one pass, and is not tuned
     wanted = (recipe.n_passes, *(n for n in more if n > recipe.n_passes))
     frames = {}
     for n in range(1, max(wanted) + 1):
