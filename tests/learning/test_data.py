@@ -1,9 +1,20 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from cayleyklein.geometry import Frame, distance
 from cayleyklein.learning._data import TrainingRows
-from cayleyklein.learning._starts import STARTS, covariance, starting_factor
+from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
+from cayleyklein.learning._recipes import GEOMETRIES
+from cayleyklein.learning._search import find_impostors, find_targets
+from cayleyklein.learning._starts import (
+    OFF_THE_KINK,
+    STARTS,
+    covariance,
+    margin_scale,
+    starting_factor,
+)
 
 
 def rows(X, labels, weights=None):
@@ -74,3 +85,22 @@ def test_singular_covariance_is_shrunk():
     factor = starting_factor(data, "precision", 10, None)
     assert np.isfinite(factor).all()
     assert np.linalg.norm(factor, 2) < 100
+
+
+@pytest.mark.parametrize("push", [0.3, 0.5, 0.9])
+def test_a_flat_start_is_scaled_to_the_margin(push):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 3, size=60)
+    X = 40 * (rng.normal(size=(60, 4)) + 0.8 * labels[:, None])
+    data = rows(X, labels)
+    recipe = replace(GEOMETRIES["flat"], n_targets=2, push=push)
+    scale = margin_scale(data, np.eye(4), recipe) / OFF_THE_KINK
+    targets = find_targets(data.X, data.labels, 2, Frame(np.eye(4)))
+    problem = Problem(data.X, targets, data.weights, recipe.margin, push, squared=True)
+    pairs, _ = find_impostors(data.X, data.labels, np.full(60, 1e9), Frame(np.eye(4)))
+    links = Links.of(targets, pairs)
+
+    def loss(multiple):
+        return loss_and_gradient(problem, links, multiple * np.eye(4), np.zeros(4), 0.0).loss
+
+    assert loss(scale) <= min(loss(scale * step) for step in (0.5, 0.9, 0.999, 1.001, 1.1, 2.0))

@@ -7,7 +7,7 @@ import pytest
 
 from cayleyklein.geometry import Frame, distance
 from cayleyklein.learning import _loss
-from cayleyklein.learning._loss import Pairs, Problem, loss_and_gradient
+from cayleyklein.learning._loss import Links, Pairs, Problem, loss_and_gradient
 from cayleyklein.learning._search import find_targets
 
 CURVATURES = [-0.6, -1e-4, -1e-9, 0.0, 1e-9, 1e-4, 0.6, 3.0]
@@ -30,7 +30,7 @@ def make(K, squared, seed=0, n=30, d=3, r=3, margin=0.4):
         factor *= min(1.0, 0.9 / np.sqrt(-K * (z * z).sum(axis=1).max()))
     targets = find_targets(X, labels, 2, Frame(np.eye(d)))
     problem = Problem(X, targets, rng.uniform(0.5, 2, size=n), margin, 0.4, squared)
-    return problem, all_pairs(labels), factor, center, labels
+    return problem, Links.of(targets, all_pairs(labels)), factor, center, labels
 
 
 def plain_loss(problem, labels, frame):
@@ -51,8 +51,8 @@ def plain_loss(problem, labels, frame):
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("K", CURVATURES)
 def test_loss_is_the_sum_over_triplets(K, squared):
-    problem, pairs, factor, center, labels = make(K, squared)
-    found = loss_and_gradient(problem, pairs, factor, center, K)
+    problem, links, factor, center, labels = make(K, squared)
+    found = loss_and_gradient(problem, links, factor, center, K)
     frame = Frame(factor, center=center, curvature=K)
     assert found.loss == pytest.approx(plain_loss(problem, labels, frame), rel=1e-9)
     assert found.n_active > 0
@@ -62,7 +62,7 @@ def test_loss_is_the_sum_over_triplets(K, squared):
 @pytest.mark.parametrize("squared", [False, True])
 @pytest.mark.parametrize("K", CURVATURES)
 def test_gradient_by_finite_differences(K, squared, r):
-    problem, pairs, factor, center, _ = make(K, squared, r=r)
+    problem, links, factor, center, _ = make(K, squared, r=r)
     rng = np.random.default_rng(1)
     steps = (
         rng.normal(size=factor.shape),
@@ -72,9 +72,9 @@ def test_gradient_by_finite_differences(K, squared, r):
 
     def loss(t):
         moved = factor + t * steps[0], center + t * steps[1], K + t * steps[2]
-        return loss_and_gradient(problem, pairs, *moved).loss
+        return loss_and_gradient(problem, links, *moved).loss
 
-    found = loss_and_gradient(problem, pairs, factor, center, K)
+    found = loss_and_gradient(problem, links, factor, center, K)
     slope = (found.factor * steps[0]).sum() + found.center @ steps[1] + found.curvature * steps[2]
     h = 1e-6
     assert (loss(h) - loss(-h)) / (2 * h) == pytest.approx(slope, rel=2e-5, abs=1e-6)
@@ -83,35 +83,36 @@ def test_gradient_by_finite_differences(K, squared, r):
 @pytest.mark.parametrize("K", [-0.5, 0.0, 0.5])
 @pytest.mark.parametrize("squared", [False, True])
 def test_duplicates_give_finite_gradients(K, squared):
-    problem, pairs, factor, center, _ = make(K, squared)
+    problem, links, factor, center, _ = make(K, squared)
     X = problem.X.copy()
     X[1] = X[0]
     X[2] = X[0]
     problem = Problem(X, problem.targets, problem.weights, 0.4, 0.4, squared)
-    found = loss_and_gradient(problem, pairs, 0.5 * factor, center, K)
+    found = loss_and_gradient(problem, links, 0.5 * factor, center, K)
     assert np.isfinite(found.loss)
     assert np.isfinite(found.factor).all()
     assert np.isfinite(found.center).all()
 
 
 def test_infinite_outside_the_domain():
-    problem, pairs, factor, center, _ = make(-0.6, False)
-    found = loss_and_gradient(problem, pairs, 10 * factor, center, -0.6)
+    problem, links, factor, center, _ = make(-0.6, False)
+    found = loss_and_gradient(problem, links, 10 * factor, center, -0.6)
     assert found.loss == np.inf
     assert not found.factor.any()
 
 
 def test_sum_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_loss, "CHUNK_PAIRS", 100)
-    problem, pairs, factor, center, _ = make(0.6, False)
-    alone = loss_and_gradient(problem, pairs, factor, center, 0.6)
+    problem, links, factor, center, _ = make(0.6, False)
+    alone = loss_and_gradient(problem, links, factor, center, 0.6)
     with ThreadPoolExecutor(3) as executor:
-        together = loss_and_gradient(problem, pairs, factor, center, 0.6, executor)
+        together = loss_and_gradient(problem, links, factor, center, 0.6, executor)
     assert alone.loss == together.loss
     np.testing.assert_array_equal(alone.factor, together.factor)
 
 
 def test_no_targets_no_loss():
-    problem, pairs, factor, center, _ = make(0.6, False)
+    problem, _, factor, center, labels = make(0.6, False)
     nobody = Problem(problem.X, np.full_like(problem.targets, -1), problem.weights, 0.4, 0.4, False)
-    assert loss_and_gradient(nobody, pairs, factor, center, 0.6).loss == 0
+    links = Links.of(nobody.targets, all_pairs(labels))
+    assert loss_and_gradient(nobody, links, factor, center, 0.6).loss == 0

@@ -9,7 +9,8 @@ from sklearn.datasets import load_iris, make_classification
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
-from cayleyklein.learning._loss import Problem, loss_and_gradient
+from cayleyklein.learning._descent import PAIR_BYTES
+from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
 from cayleyklein.learning._paper import KAPPA, PaperDescent
 from cayleyklein.learning._recipes import GEOMETRIES
 from cayleyklein.learning._search import find_impostors, find_targets, radii
@@ -52,7 +53,8 @@ def true_loss(solver, frame):
     problem = problem_of(solver)
     reach = radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
     pairs, _ = find_impostors(problem.X, solver.data.labels, reach, frame)
-    return loss_and_gradient(problem, pairs, frame.factor, frame.center, frame.curvature).loss
+    links = Links.of(problem.targets, pairs)
+    return loss_and_gradient(problem, links, frame.factor, frame.center, frame.curvature).loss
 
 
 @pytest.mark.parametrize("geometry", THREE)
@@ -62,8 +64,8 @@ def test_gradient_by_finite_differences(geometry):
     solver._matrix = solver._matrix + 0.01 * rng.normal(size=solver._matrix.shape)
     assert solver._frame(solver._matrix) is not None
     problem = problem_of(solver)
-    pairs = solver._pairs(problem)
-    _, n_active, gradient = solver._gradient(problem, pairs)
+    links = solver._links(problem)
+    _, n_active, gradient = solver._gradient(problem, links)
     assert n_active > 0
     here, step = solver._matrix, 1e-6
     for i, j in np.ndindex(here.shape):
@@ -74,7 +76,7 @@ def test_gradient_by_finite_differences(geometry):
         for side in (-step, step):
             solver._matrix = here.copy()
             solver._matrix[i, j] += side
-            values.append(solver._gradient(problem, pairs)[0])
+            values.append(solver._gradient(problem, links)[0])
         slope = (values[1] - values[0]) / (2 * step)
         assert slope == pytest.approx(gradient[i, j], rel=1e-4, abs=1e-4 * np.abs(gradient).max())
 
@@ -82,7 +84,7 @@ def test_gradient_by_finite_differences(geometry):
 @pytest.mark.parametrize("geometry", THREE)
 def test_the_frame_has_the_loss_of_its_matrix(geometry):
     solver = descent(geometry, blobs(), max_iter=15).run()
-    loss, *_ = solver._evaluate(problem_of(solver), solver._pairs(problem_of(solver)), True)
+    loss, *_ = solver._evaluate(problem_of(solver), solver._links(problem_of(solver)), True)
     frame = solver._frame(solver._matrix)
     assert true_loss(solver, frame) == pytest.approx(loss, rel=1e-9)
     assert abs(frame.curvature) == (geometry != "flat")
@@ -92,7 +94,7 @@ def test_the_frame_has_the_loss_of_its_matrix(geometry):
 def test_returns_the_best_of_what_fresh_impostors_judged(geometry):
     """A step much too long makes losses rise and stale impostors flatter."""
     first = descent(geometry, blobs(), max_iter=1)
-    gradient = first._gradient(problem_of(first), first._pairs(problem_of(first)))[2]
+    gradient = first._gradient(problem_of(first), first._links(problem_of(first)))[2]
     rate = 2 * np.linalg.norm(first._matrix) / np.linalg.norm(gradient)
     solver = descent(geometry, blobs(), max_iter=25, tol=0.0, learning_rate=rate).run()
     best = true_loss(solver, solver.frame)
@@ -106,7 +108,7 @@ def test_halving_keeps_rows_inside():
     data = blobs()
     solver = descent("hyperbolic", data)
     problem = problem_of(solver)
-    _, _, gradient = solver._gradient(problem, solver._pairs(problem))
+    _, _, gradient = solver._gradient(problem, solver._links(problem))
     before = solver._matrix
     gamma, moved = solver._step(1e6, gradient)
     assert moved
@@ -239,10 +241,10 @@ def test_nothing_varies(geometry):
 def test_memory_budget(geometry):
     data = blobs()
     assert not descent(geometry, data, max_iter=2).run().budget_bitten
-    solver = descent(geometry, data, max_iter=2, memory_budget=64.0 * 120 * 3).run()
+    solver = descent(geometry, data, max_iter=2, memory_budget=PAIR_BYTES * 120 * 3.0).run()
     assert solver.budget_bitten
-    pairs = solver._pairs(problem_of(solver))
-    assert np.diff(pairs.first).max() == 3
+    links = solver._links(problem_of(solver))
+    assert np.diff(links.first).max() == 3 + solver.recipe.n_targets
 
 
 @pytest.mark.parametrize("geometry", THREE)

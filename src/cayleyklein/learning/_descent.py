@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._loss import Pairs, Problem, loss_and_gradient
+from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
 from cayleyklein.learning._search import find_impostors, find_targets, radii
 
 __all__ = ["Descent", "Progress", "Recipe", "Variables"]
@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 SLACK = 1.25
 """Impostors are looked for out to this much more than the square chord that matters now."""
 
-PAIR_BYTES = 64
+PAIR_BYTES = 96
 """Memory a pair takes while it is found and used."""
 
 HYPERBOLIC_REACH = 0.95
@@ -225,25 +225,25 @@ class Descent:
 
     def _evaluator(self, problem: Problem) -> Callable[[Array], Point]:
         """Look for impostors under the current metric and return the loss over them."""
-        pairs, bends = self._pairs(problem), self._variables.learned
+        links, bends = self._links(problem), self._variables.learned
 
         def evaluate(x: Array) -> Point:
             found = loss_and_gradient(
-                problem, pairs, *self._variables.unpack(x), self.executor, bends=bends
+                problem, links, *self._variables.unpack(x), self.executor, bends=bends
             )
             free = self._variables.pack(found.factor, found.center, found.curvature)
             return Point(found.loss, free, found.n_active)
 
         return evaluate
 
-    def _pairs(self, problem: Problem) -> Pairs:
+    def _links(self, problem: Problem) -> Links:
         n, frame = len(problem.X), self.frame
         reach = SLACK * radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
         affordable = max(1, int(self.memory_budget / PAIR_BYTES / n))
         wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
         pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, wanted)
         self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
-        return pairs
+        return Links.of(problem.targets, pairs)
 
     def _report(self, state: Point) -> bool:
         if self.callback is None:

@@ -7,21 +7,31 @@ any thread pool and survive a fork.
 import numpy as np
 from numba import njit
 
-__all__ = ["accumulate", "chords_to", "farthest_reach", "near_columns"]
+__all__ = [
+    "chords_to",
+    "farthest_reach",
+    "find_forces",
+    "gather_forces",
+    "near_columns",
+    "transpose",
+]
 
 SERIES_BELOW = 1e-3
 """|K c²| under which d(c²) is a series in K c²: five terms are exact to rounding."""
 
-SAMPLE = 1000
+SAMPLE = 256
 """Columns from which the distance of the nearest impostors is guessed."""
+
+BUFFER = 256
+"""Pairs gathered at a time."""
 
 TINY = 1e-12
 """Relative to the scale of a start, 1: smooths φ(d) = d where two rows coincide."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def length(K, c2):
-    """Return d, ∂d/∂c² and ∂d/∂K at a square chord c² > 0."""
+def length(K, c2, bends):
+    """Return d, ∂d/∂c² and, where K `bends`, ∂d/∂K at a square chord c² > 0."""
     c = np.sqrt(c2)
     x = K * c2
     if abs(x) < SERIES_BELOW:
@@ -36,19 +46,20 @@ def length(K, c2):
         k = np.sqrt(-K)
         half_cosine = np.sqrt(1 - x / 4)
         d = 2 * np.arcsinh(k * c / 2) / k
-    return d, 0.5 / (c * half_cosine), (c / half_cosine - d) / (2 * K)
+    by_K = (c / half_cosine - d) / (2 * K) if bends else 0.0
+    return d, 0.5 / (c * half_cosine), by_K
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def phi(K, c2, squared):
-    """Return φ, ∂φ/∂c² and ∂φ/∂K at fixed c²."""
+def phi(K, c2, squared, bends):
+    """Return φ, ∂φ/∂c² and, where K `bends`, ∂φ/∂K at fixed c²."""
     if K == 0 and squared:
         return c2, 1.0, c2 * c2 / 12
     if not squared:
-        return length(K, c2 + TINY)
+        return length(K, c2 + TINY, bends)
     if c2 < TINY * TINY:
         return c2, 1.0, 0.0
-    d, by_c2, by_K = length(K, c2)
+    d, by_c2, by_K = length(K, c2, bends)
     return d * d, 2 * d * by_c2, 2 * d * by_K
 
 
@@ -104,7 +115,7 @@ def farthest_reach(K, chords, margin, squared):
     for i in range(len(chords)):
         farthest = chords[i].max()
         if farthest >= 0:
-            reach[i] = square_chord_of(K, margin + phi(K, farthest, squared)[0], squared)
+            reach[i] = square_chord_of(K, margin + phi(K, farthest, squared, False)[0], squared)
     return reach
 
 
@@ -180,49 +191,54 @@ def square_chord_by_K(a, sigma, K, c2, i, j):
     return -change - c2 * (by_i / sigma[i] + by_j / sigma[j])
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
-def subtract_scaled(out, slope, vector):
-    """Subtract slope · vector from out."""
-    for t in range(vector.shape[0]):
-        out[t] -= slope * vector[t]
+@njit(nogil=True, cache=True, error_model="numpy")
+def transpose(first, column, n):
+    """Return, for each column, where its entries are in the compressed rows, and of which row."""
+    start = np.zeros(n + 1, dtype=np.int64)
+    for j in column:
+        start[j + 1] += 1
+    start = np.cumsum(start)
+    place, row, room = np.empty_like(column), np.empty_like(column), start[:-1].copy()
+    for i in range(n):
+        for p in range(first[i], first[i + 1]):
+            at = room[column[p]]
+            place[at], row[at] = p, i
+            room[column[p]] += 1
+    return start, place, row
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def accumulate(
-    z, u, a, sigma, K, bends, targets, start, index, weights, margin, push, squared, rows,
-    gradient, along,
+def find_forces(
+    z, a, sigma, K, bends, k, first, column, weights, margin, push, squared, rows,
+    force, along, sums,
 ):  # fmt: skip
-    """Add up the terms of a range of rows; return their loss, ∂/∂K and active triplets.
+    """Write ∂ε/∂c² of the pairs of a range of rows, k targets first in each.
 
-    ∂/∂K is left out, as 0, unless the curvature `bends`.
+    ``along`` is the same times 1 - K c²/2. ``sums`` are a row's loss, ∂/∂K (0 unless the curvature
+    `bends`) and number of active triplets.
     """
-    k = targets.shape[1]
     near, slope, by_K, c2 = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
-    reach, violated, own = np.empty(k), np.empty(k), np.empty(z.shape[1])
-    total, total_by_K, n_active = 0.0, 0.0, 0
+    reach, violated = np.empty(k), np.empty(k)
     for i in range(rows[0], rows[1]):
         there, sum_near, farthest, closest = 0, 0.0, -1.0, np.inf
         for t in range(k):
-            violated[t] = 0.0
-            reach[t] = -1.0
-            j = targets[i, t]
-            if j >= 0:
+            violated[t], reach[t] = 0.0, -1.0
+            j = column[first[i] + t]
+            if j != i:
                 c2[t] = square_chord(z, a, sigma, K, i, j)
-                near[t], slope[t], by_K[t] = phi(K, c2[t], squared)
+                near[t], slope[t], by_K[t] = phi(K, c2[t], squared, bends)
                 reach[t] = square_chord_of(K, margin + near[t], squared)
                 farthest, closest = max(farthest, reach[t]), min(closest, reach[t])
                 there += 1
                 sum_near += near[t]
-        if there == 0:
-            continue
-        own[:] = 0.0
-        own_along, hinges, violate_all = 0.0, 0.0, 0
-        for p in range(start[i], start[i + 1]):
-            j = index[p]
+        hinges, total_by_K, violate_all, n_active = 0.0, 0.0, 0, 0
+        for p in range(first[i] + k, first[i + 1]):
+            j = column[p]
             chord = square_chord(z, a, sigma, K, i, j)
             if chord >= farthest:
+                force[p], along[p] = 0.0, 0.0
                 continue
-            far, far_slope, far_by_K = phi(K, chord, squared)
+            far, far_slope, far_by_K = phi(K, chord, squared, bends)
             count = there
             if chord < closest:
                 violate_all += 1
@@ -236,27 +252,66 @@ def accumulate(
                         hinges += margin + near[t] - far
             n_active += count
             weight = -weights[i] * push * count
-            force = weight * far_slope
+            force[p] = weight * far_slope
+            along[p] = force[p] * (1 - 0.5 * K * chord)
             if bends:
                 by_chord = square_chord_by_K(a, sigma, K, chord, i, j)
-                total_by_K += force * by_chord + weight * far_by_K
-            own_along += force * (1 - 0.5 * K * chord)
-            along[j] += force * (1 - 0.5 * K * chord)
-            subtract_scaled(own, force, u[j])
-            subtract_scaled(gradient[j], force, u[i])
-        total += weights[i] * (push * hinges + (1 - push) * sum_near)
+                total_by_K += force[p] * by_chord + weight * far_by_K
         for t in range(k):
-            j = targets[i, t]
-            if j >= 0:
+            p = first[i] + t
+            force[p], along[p] = 0.0, 0.0
+            if reach[t] >= 0:
                 weight = weights[i] * ((1 - push) + push * (violated[t] + violate_all))
-                force = weight * slope[t]
+                force[p] = weight * slope[t]
+                along[p] = force[p] * (1 - 0.5 * K * c2[t])
                 if bends:
-                    by_chord = square_chord_by_K(a, sigma, K, c2[t], i, j)
-                    total_by_K += force * by_chord + weight * by_K[t]
-                own_along += force * (1 - 0.5 * K * c2[t])
-                along[j] += force * (1 - 0.5 * K * c2[t])
-                subtract_scaled(own, force, u[j])
-                subtract_scaled(gradient[j], force, u[i])
-        along[i] += own_along
-        subtract_scaled(gradient[i], -1.0, own)
-    return total, total_by_K, n_active
+                    by_chord = square_chord_by_K(a, sigma, K, c2[t], i, column[p])
+                    total_by_K += force[p] * by_chord + weight * by_K[t]
+        sums[i, 0] = weights[i] * (push * hinges + (1 - push) * sum_near)
+        sums[i, 1] = total_by_K
+        sums[i, 2] = n_active
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def subtract_rows(out, z, rows, shares, count):
+    """Subtract Σ share · z[row] from out, four rows at a time, to load and store it less often."""
+    whole = count - count % 4
+    for p in range(0, whole, 4):
+        i, j, k, m = rows[p], rows[p + 1], rows[p + 2], rows[p + 3]
+        a, b, c, d = shares[p], shares[p + 1], shares[p + 2], shares[p + 3]
+        for t in range(z.shape[1]):
+            out[t] -= a * z[i, t] + b * z[j, t] + c * z[k, t] + d * z[m, t]
+    for p in range(whole, count):
+        i, a = rows[p], shares[p]
+        for t in range(z.shape[1]):
+            out[t] -= a * z[i, t]
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def gather_forces(
+    z, sigma, first, column, column_first, place, row, force, along, rows, gradient
+):  # fmt: skip
+    """Write ∂ε/∂z of a range of rows: the sum over pairs that they open, and that they close."""
+    others, shares = np.empty(BUFFER, dtype=np.int64), np.empty(BUFFER)
+    own = np.empty(z.shape[1])
+    for i in range(rows[0], rows[1]):
+        own[:] = 0.0
+        own_along, count = 0.0, 0
+        opened = first[i + 1] - first[i]
+        for q in range(opened + column_first[i + 1] - column_first[i]):
+            if q < opened:
+                p = first[i] + q
+                j = column[p]
+            else:
+                at = column_first[i] + q - opened
+                p, j = place[at], row[at]
+            if force[p] != 0:
+                others[count], shares[count] = j, force[p] / sigma[j]
+                own_along += along[p]
+                count += 1
+                if count == BUFFER:
+                    subtract_rows(own, z, others, shares, count)
+                    count = 0
+        subtract_rows(own, z, others, shares, count)
+        for t in range(z.shape[1]):
+            gradient[i, t] = 2 / sigma[i] * (own_along / sigma[i] * z[i, t] + own[t])

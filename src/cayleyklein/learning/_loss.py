@@ -14,6 +14,7 @@ d, and has the gradient
     ∂c²/∂z_p = (2/σ_p) (C u_p - u_q),    u = z/σ,    C = 1 - K c²/2.
 """
 
+from collections import deque
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,9 +23,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.learning._kernels import accumulate
+from cayleyklein.learning._kernels import find_forces, gather_forces, transpose
 
-__all__ = ["Gradient", "Pairs", "Problem", "loss_and_gradient"]
+__all__ = ["Gradient", "Links", "Pairs", "Problem", "loss_and_gradient"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -33,10 +34,7 @@ DOMAIN_EDGE = 1e-10
 """S(x, x) a row must keep: a line search that goes further sees an infinite loss."""
 
 CHUNK_PAIRS = 100_000
-"""Pairs a task: the cut depends on the data alone, so the sum does not depend on n_jobs."""
-
-MAX_CHUNKS = 8
-"""Chunks at the most: with threads, each holds a gradient of its own."""
+"""Pairs a task."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +69,33 @@ class Pairs(NamedTuple):
     column: Index
 
 
+class Links(NamedTuple):
+    """All pairs of a loss in compressed rows, by row and by column.
+
+    The first k of each row are its targets, the row itself standing for one it lacks; the others
+    are its impostors.
+    """
+
+    first: Index
+    column: Index
+    column_first: Index
+    place: Index
+    row: Index
+
+    @classmethod
+    def of(cls, targets: Index, pairs: Pairs) -> "Links":
+        """Join targets (n, k), -1 for none, and impostors."""
+        n, k = targets.shape
+        first = pairs.first + k * np.arange(n + 1)
+        column = np.empty(first[-1], dtype=np.int64)
+        at = first[:-1, None] + np.arange(k)
+        column[at] = np.where(targets >= 0, targets, np.arange(n)[:, None])
+        impostors = np.ones(len(column), dtype=bool)
+        impostors[at] = False
+        column[impostors] = pairs.column
+        return cls(first, column, *transpose(first, column, n))
+
+
 class Gradient(NamedTuple):
     """A loss, its derivatives in L, μ, K and z, and the number of violated triplets."""
 
@@ -82,18 +107,18 @@ class Gradient(NamedTuple):
     n_active: int
 
 
-def cut(pairs: Pairs) -> list[tuple[int, int]]:
-    """Cut the rows into ranges of about equal work."""
-    n = len(pairs.first) - 1
-    chunks = int(min(MAX_CHUNKS, n, 1 + pairs.first[-1] // CHUNK_PAIRS))
-    edges = np.searchsorted(pairs.first, np.linspace(0, pairs.first[-1], chunks + 1)[1:-1])
+def cut(links: Links) -> list[tuple[int, int]]:
+    """Cut the rows into ranges of about equal work, whose results do not depend on the cut."""
+    n = len(links.first) - 1
+    chunks = int(min(n, 1 + links.first[-1] // CHUNK_PAIRS))
+    edges = np.searchsorted(links.first, np.linspace(0, links.first[-1], chunks + 1)[1:-1])
     bounds = [0, *np.maximum.accumulate(edges).tolist(), n]
     return [(i, j) for i, j in pairwise(bounds) if j > i]
 
 
 def loss_and_gradient(
     problem: Problem,
-    pairs: Pairs,
+    links: Links,
     factor: Array,
     center: Array,
     curvature: float,
@@ -101,7 +126,7 @@ def loss_and_gradient(
     *,
     bends: bool = True,
 ) -> Gradient:
-    """Return the loss at (L, μ, K) over the given impostor pairs, and its gradient.
+    """Return the loss at (L, μ, K) over the given pairs, and its gradient.
 
     A pure function. ∂/∂K is only computed where the curvature `bends`, and is 0 otherwise. The loss
     is inf, and the gradient zero, where a row leaves a hyperbolic domain.
@@ -115,28 +140,29 @@ def loss_and_gradient(
             np.inf, np.zeros_like(factor), np.zeros_like(center), 0.0, np.zeros_like(z), 0
         )
     sigma = np.sqrt(s)
-    u = z / sigma[:, None]
 
-    def work(rows: tuple[int, int]) -> tuple[tuple[float, float, int], Array, Array]:
-        gradient, along = np.zeros_like(z), np.zeros(len(z))
-        sums = accumulate(
-            z, u, a, sigma, curvature, bends, problem.targets, pairs.first, pairs.column,
-            problem.weights, problem.margin, problem.push, problem.squared, rows, gradient, along,
+    k = problem.targets.shape[1]
+    force, along = np.empty(len(links.column)), np.empty(len(links.column))
+    sums, gradient = np.empty((len(z), 3)), np.empty_like(z)
+
+    def find(rows: tuple[int, int]) -> None:
+        find_forces(
+            z, a, sigma, curvature, bends, k, links.first, links.column, problem.weights,
+            problem.margin, problem.push, problem.squared, rows, force, along, sums,
         )  # fmt: skip
-        return sums, gradient, along
 
-    gradient, along, sums = np.zeros_like(z), np.zeros(len(z)), []
-    for part, rows_gradient, rows_along in (executor.map if executor else map)(work, cut(pairs)):
-        sums.append(part)
-        gradient += rows_gradient
-        along += rows_along
-    gradient += along[:, None] * u
-    gradient *= (2 / sigma)[:, None]
+    def gather(rows: tuple[int, int]) -> None:
+        gather_forces(z, sigma, *links, force, along, rows, gradient)
+
+    ranges = cut(links)
+    for task in (find, gather):
+        deque((executor.map if executor else map)(task, ranges), maxlen=0)
+    loss, by_K, n_active = sums.sum(axis=0)
     return Gradient(
-        loss=float(sum(part[0] for part in sums)),
+        loss=float(loss),
         factor=gradient.T @ offset,
         center=-gradient.sum(axis=0) @ factor,
-        curvature=float(sum(part[1] for part in sums)),
+        curvature=float(by_K),
         rows=gradient,
-        n_active=int(sum(part[2] for part in sums)),
+        n_active=int(n_active),
     )

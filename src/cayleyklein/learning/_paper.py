@@ -18,7 +18,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Frame, frame_from_form
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._descent import PAIR_BYTES, Progress, Recipe
-from cayleyklein.learning._loss import DOMAIN_EDGE, Pairs, Problem, loss_and_gradient
+from cayleyklein.learning._loss import DOMAIN_EDGE, Links, Problem, loss_and_gradient
 from cayleyklein.learning._search import find_impostors, find_targets, radii
 
 __all__ = ["PaperDescent"]
@@ -215,12 +215,12 @@ class PaperDescent:
         for iteration in range(recipe.max_iter):
             fresh = iteration % self.impostor_interval == 0
             if fresh:
-                pairs = self._pairs(problem)
-            loss, n_active, gradient = self._evaluate(problem, pairs, fresh)
+                links = self._links(problem)
+            loss, n_active, gradient = self._evaluate(problem, links, fresh)
             if not fresh and self._stands(before, loss, gradient):
                 # With impostors found anew, before believing it.
-                pairs, fresh = self._pairs(problem), True
-                loss, n_active, gradient = self._evaluate(problem, pairs, fresh)
+                links, fresh = self._links(problem), True
+                loss, n_active, gradient = self._evaluate(problem, links, fresh)
             self.loss_history.append(loss)
             self.n_iter += 1
             moved = False
@@ -239,7 +239,7 @@ class PaperDescent:
             if not moved:
                 break
         if moved or not fresh:
-            last, *_ = self._evaluate(problem, self._pairs(problem), True)
+            last, *_ = self._evaluate(problem, self._links(problem), True)
             if moved:
                 self.loss_history.append(last)
         return self
@@ -247,26 +247,26 @@ class PaperDescent:
     def _stands(self, before: float, loss: float, gradient: Array) -> bool:
         return not gradient.any() or abs(before - loss) <= self.tol * abs(loss)
 
-    def _pairs(self, problem: Problem) -> Pairs:
+    def _links(self, problem: Problem) -> Links:
         """Find the impostors under L̃."""
         frame = self._inside(self._matrix)
         reach = radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
         affordable = max(1, int(self.memory_budget / PAIR_BYTES / len(problem.X)))
         pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, affordable)
         self.budget_bitten |= crowded
-        return pairs
+        return Links.of(problem.targets, pairs)
 
-    def _evaluate(self, problem: Problem, pairs: Pairs, fresh: bool) -> tuple[float, int, Array]:
+    def _evaluate(self, problem: Problem, links: Links, fresh: bool) -> tuple[float, int, Array]:
         """Return what `_gradient` does, and remember L̃ if it is the best with fresh impostors."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ and its gradient do not change with Q
             self._matrix = np.linalg.qr(self._matrix)[1]
             self._matrix *= np.sign(self._matrix[-1, -1])
-        found = self._gradient(problem, pairs)
+        found = self._gradient(problem, links)
         if fresh and found[0] < self._best[0]:
             self._best = found[0], self._matrix
         return found
 
-    def _gradient(self, problem: Problem, pairs: Pairs) -> tuple[float, int, Array]:
+    def _gradient(self, problem: Problem, links: Links) -> tuple[float, int, Array]:
         """Return the loss, its violated triplets, and its gradient in L̃, at z = y/(√c w)."""
         y, w = self._coordinates(self._matrix)
         if self.recipe.geometry == "flat":
@@ -276,7 +276,7 @@ class PaperDescent:
             z, problem.targets, problem.weights, problem.margin, problem.push, problem.squared
         )
         found = loss_and_gradient(
-            inner, pairs, np.eye(z.shape[1]), np.zeros(z.shape[1]), self.recipe.curvature
+            inner, links, np.eye(z.shape[1]), np.zeros(z.shape[1]), self.recipe.curvature
         )
         by_y = found.rows / (np.sqrt(self._c) * w[:, None])
         by_w = -np.einsum("ij,ij->i", found.rows, z) / w

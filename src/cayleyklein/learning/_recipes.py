@@ -19,7 +19,7 @@ SHRUNK_RADIUS = 0.02
 """Root mean square of ‖z‖ of a "shrunk" start: the metric grows from the centre."""
 
 GEOMETRIES: dict[str, Recipe] = {
-    "flat": Recipe("flat", 1.0, True, "std", None, max_iter=12, n_passes=3, n_targets=3),
+    "flat": Recipe("flat", 1.0, True, "std", None, max_iter=8, n_passes=3, n_targets=3),
     "elliptic": Recipe(
         "elliptic", 0.3, False, "precision", None, max_iter=10, n_passes=2, n_targets=3
     ),

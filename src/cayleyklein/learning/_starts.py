@@ -4,15 +4,26 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.metrics.pairwise import euclidean_distances
 
 from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._descent import Recipe
 
-__all__ = ["STARTS", "starting_factor"]
+__all__ = ["STARTS", "margin_scale", "starting_factor"]
 
 Array = NDArray[np.float64]
 
 SINGULAR = 1e-6
 """Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean."""
+
+SCALE_ROWS = 200
+"""Rows, evenly spread over the sorted ones, from which the scale of a flat start is taken."""
+
+SCALE_IMPOSTORS = 50
+"""Nearest impostors of each of them that are looked at."""
+
+OFF_THE_KINK = 1.1
+"""The least loss along a multiple of a start is at a kink, where no gradient tells the way on."""
 
 
 def _leading(matrix: Array, r: int) -> Array:
@@ -110,3 +121,36 @@ def starting_factor(data: TrainingRows, init: str, r: int, radius: float | None)
     z = data.X @ factor.T
     size = float(np.sqrt(np.average((z * z).sum(axis=1), weights=data.weights)))
     return factor * (radius / size) if size > 0 else factor
+
+
+def margin_scale(data: TrainingRows, factor: Array, recipe: Recipe) -> float:
+    """Return the multiple of a flat start that has the least loss: it sets distances to the margin.
+
+    For targets at square distances a, impostors at b and q the square of the multiple, the loss
+    (1-π) q Σ a + π Σ [m + q (a - b)]₊ is convex in q, with kinks where q (b - a) = m.
+    """
+    n = len(data.X)
+    rows = np.unique(np.linspace(0, n - 1, SCALE_ROWS).astype(int))
+    z = data.X @ factor.T
+    square = euclidean_distances(z[rows], z, squared=True)
+    square[np.arange(len(rows)), rows] = np.inf
+    same = data.labels[rows, None] == data.labels
+    a = _smallest(np.where(same, square, np.inf), recipe.n_targets)[:, :, None]
+    b = _smallest(np.where(same, np.inf, square), SCALE_IMPOSTORS)[:, None, :]
+    pull = (1 - recipe.push) * a[np.isfinite(a)].sum()
+    with np.errstate(invalid="ignore"):  # inf stands for no row
+        gap = b - a
+    gap = np.sort(gap[np.isfinite(gap)])
+    kinks = gap[gap > 0]
+    if len(kinks) == 0 or recipe.push == 0:
+        return 1.0
+    # The slope in q just above m/kink: hinges of smaller gaps are active.
+    slope = pull - recipe.push * (gap[gap < 0].sum() + np.cumsum(kinks))
+    best = kinks[min(int((slope > 0).sum()), len(kinks) - 1)]
+    return float(OFF_THE_KINK * np.sqrt(recipe.margin / best))
+
+
+def _smallest(values: Array, count: int) -> Array:
+    """Return the smallest few of each row."""
+    count = min(count, values.shape[1])
+    return np.asarray(np.partition(values, count - 1, axis=1)[:, :count])

@@ -14,7 +14,7 @@ from cayleyklein.learning._mixture import count_votes, distance_unit, held_out_d
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._recipes import GEOMETRIES
 from cayleyklein.learning._selection import Correct, Selection, select
-from cayleyklein.learning._starts import identity, starting_factor
+from cayleyklein.learning._starts import identity, margin_scale, starting_factor
 
 __all__ = ["AUTO_FROM", "Options", "Result", "train_auto", "train_mixed", "train_one"]
 
@@ -78,6 +78,8 @@ def descent(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | P
     center = curvature = None
     if start is None:
         factor = starting_factor(data, recipe.init, rank, recipe.radius)
+        if recipe.geometry == "flat":
+            factor = margin_scale(data, factor, recipe) * factor
     elif start.curvature == 0:  # the centre of a flat metric means nothing
         factor = start.factor
     elif recipe.geometry == "learned":
