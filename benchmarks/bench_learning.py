@@ -1,18 +1,21 @@
 """Time learning against pylmnn, metric-learn and scikit-learn's NCA, and its growth with n.
 
 The peers run in environments of their own, made here (``.venv-peers``), since they need old
-versions. Everything uses one thread. The flat loss of each result is evaluated by one function:
-classic LMNN with three Euclidean target neighbours, unit margin, all impostors.
+versions. Everything uses one thread, but for ``--large``. The flat loss of each result is evaluated
+by one function: classic LMNN with three Euclidean target neighbours, unit margin, all impostors.
 """
 
+import argparse
 import json
 import os
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
+from unittest.mock import patch
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
@@ -21,9 +24,11 @@ import numpy as np  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
+from threadpoolctl import threadpool_limits  # noqa: E402
 
 from cayleyklein import CurvedLMNN  # noqa: E402
 from cayleyklein.geometry import Frame  # noqa: E402
+from cayleyklein.learning import _descent  # noqa: E402
 from cayleyklein.learning._loss import Links, Problem, loss_and_gradient  # noqa: E402
 from cayleyklein.learning._search import find_impostors, find_targets, radii  # noqa: E402
 
@@ -178,8 +183,50 @@ def growth() -> None:
     print(f"ten elliptic iterations, d = {D}: {table}; time grows as n^{exponent:.2f}")
 
 
+def large(n: int = 100_000, iterations: int = 50) -> None:
+    """Time and memory of a long fit on many rows, and its searches over the GEMM floor."""
+    X, y = make_classification(n, n_features=D, n_informative=10, n_classes=CLASSES, random_state=0)
+    searches = []
+
+    def timed_search(*args: object) -> object:
+        start = time.perf_counter()
+        found = find_impostors(*args)
+        searches.append(time.perf_counter() - start)
+        return found
+
+    learner = CurvedLMNN(
+        geometry="elliptic", n_init=1, n_passes=1, max_iter=iterations, tol=0, n_jobs=2
+    )
+    with threadpool_limits(2), patch.object(_descent, "find_impostors", timed_search):
+        a, b = X[:4096], np.ascontiguousarray(X[:4096].T)
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            a @ b
+            times.append(time.perf_counter() - start)
+        floor = np.median(times) / (2 * 4096**2 * D) * 2 * n**2 * (D + 1)
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        start = time.perf_counter()
+        learner.fit(X, y)
+        seconds = time.perf_counter() - start
+        memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20
+    between = (seconds - sum(searches)) / learner.n_iter_
+    print(
+        f"n = {n}, d = {D}, {learner.n_iter_} elliptic iterations, 2 cores: {seconds:.0f} s, "
+        f"{memory:.2f} GB over the data"
+    )
+    print(
+        f"  {len(searches)} full searches of {np.median(searches):.0f} s, "
+        f"{np.median(searches) / floor:.1f} × the GEMM floor of {floor:.0f} s; "
+        f"{between:.2f} s an iteration between them"
+    )
+
+
 def main() -> None:
-    """Run all."""
+    """Run all, the fit on 100,000 rows (ten minutes) only when asked for with --large."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--large", action="store_true")
+    options = parser.parse_args()
     warm = make_classification(200, n_features=5, random_state=0)
     CurvedLMNN(geometry="elliptic", n_init=1, max_iter=2).fit(*warm)  # compile
     CurvedLMNN(geometry="flat", n_init=1, max_iter=2, max_impostors=None).fit(*warm)
@@ -187,6 +234,8 @@ def main() -> None:
     against_lmnn()
     against_nca()
     growth()
+    if options.large:
+        large()
 
 
 if __name__ == "__main__":

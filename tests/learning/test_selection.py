@@ -1,10 +1,11 @@
 import numpy as np
 import pytest
 
+from cayleyklein.learning._auto import mention_plain
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._reports import warn_of_limits
 from cayleyklein.learning._selection import Selection, folds, select
-from cayleyklein.learning._train import Result, mention_plain
+from cayleyklein.learning._train import Result
 
 
 def rows(n=300):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from cayleyklein._validation import as_choice
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
+from cayleyklein.learning._auto import AUTO_FROM, train_auto
 from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._descent import Progress, Recipe
@@ -34,10 +35,8 @@ from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_impostors, defa
 from cayleyklein.learning._reports import warn_of_limits, warn_of_small_classes
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._train import (
-    AUTO_FROM,
     Options,
     Result,
-    train_auto,
     train_mixed,
     train_one,
 )
@@ -122,8 +121,8 @@ class CurvedLMNN(MetricLearner):
     curvature_ : float or ndarray
         K, or those of the parts of a mixture.
     alpha_ : float or None
-        Share of the elliptic metric in a mixture, where each metric is in its own unit: the median
-        distance of a row to its nearest few.
+        Share of the elliptic metric in a sum of two, where each metric is in its own unit: the
+        median distance of a row to its nearest few. Three have equal shares.
     components_ : ndarray of shape (r, d) or list of them
         The factor L, or those of the parts.
     n_iter_ : int
@@ -236,7 +235,10 @@ class CurvedLMNN(MetricLearner):
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
         jobs = effective_n_jobs(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
-            result = self._learn(data, self._options(data, executor))
+            options = self._options(data, executor)
+            if self.verbose and (options.tune or options.tune_passes):
+                sys.stderr.write("[CurvedLMNN] choosing between candidates on held-out rows\n")
+            result = self._learn(data, options)
         if self.verbose:
             sys.stderr.write("\n")
         warn_of_small_classes(data, classes, self._wanted_targets())
@@ -342,10 +344,10 @@ class CurvedLMNN(MetricLearner):
 
     def _learn(self, data: TrainingRows, options: Options) -> Result:
         if self.geometry in ("auto", "mixed"):
-            recipes = [self._recipe(geometry, data) for geometry in PAIR]
+            recipes = {geometry: self._recipe(geometry, data) for geometry in ("flat", *PAIR)}
             if self.geometry == "auto":
                 return train_auto(data, recipes, options)
-            return train_mixed(data, recipes, self.alpha, options)
+            return train_mixed(data, [recipes[g] for g in PAIR], self.alpha, options)
         return train_one(data, self._recipe(self.geometry, data), options)
 
     # -- what the caller sees -------------------------------------------------------
@@ -379,7 +381,7 @@ class CurvedLMNN(MetricLearner):
         self.geometry_ = self.metric_.geometry
         single = len(frames) == 1
         self.curvature_ = frames[0].curvature if single else np.array([f.curvature for f in frames])
-        self.alpha_ = None if single else result.shares[0]
+        self.alpha_ = result.shares[0] if len(frames) == 2 else None
         self.components_ = frames[0].factor if single else [frame.factor for frame in frames]
         self.n_iter_ = max([fit.n_iter for fit in result.fits], default=0)
         histories = [fit.loss_history for fit in result.fits]

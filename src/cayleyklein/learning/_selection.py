@@ -2,8 +2,8 @@
 
 Choosing is noisy on a few hundred rows, so there is a default, and another candidate takes its
 place only on clear evidence: the paired differences over held-out rows must average more than
-`CLEAR` standard errors. A candidate that is more than one behind after a fold is not tried on the
-next.
+`CLEAR` standard errors. A candidate that is more than one behind is given up: after its first pass
+over the targets, which is a few iterations, and after each fold.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.learning._data import TrainingRows
 
-__all__ = ["Selection", "Trial", "folds", "select"]
+__all__ = ["Selection", "Trial", "compare", "folds", "select"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -55,6 +55,11 @@ class Trial:
     n_rows: int
     advantage: float
     standard_error: float
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it is more than one standard error behind the default."""
+        return self.advantage < -self.standard_error
 
 
 @dataclass(frozen=True)
@@ -141,7 +146,7 @@ def select(
         for name, right in judge(train, held_out, alive).items():
             correct[name].append(right)
         trials = {name: compare(name, correct[name], correct[names[0]]) for name in alive}
-        alive = [n for n in alive if trials[n].advantage >= -trials[n].standard_error]
+        alive = [name for name in alive if not trials[name].is_behind]
     every = tuple(compare(name, correct[name], correct[names[0]]) for name in names)
     needed = {name: LIKELY if name in likely else CLEAR for name in names}
     clear = [

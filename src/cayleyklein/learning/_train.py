@@ -13,10 +13,10 @@ from cayleyklein.learning._descent import Descent, Progress, Recipe
 from cayleyklein.learning._mixture import count_votes, distance_unit, held_out_distances
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._recipes import GEOMETRIES
-from cayleyklein.learning._selection import Correct, Selection, select
-from cayleyklein.learning._starts import identity, margin_scale, starting_factor
+from cayleyklein.learning._selection import Correct, Selection, compare, select
+from cayleyklein.learning._starts import margin_scale, starting_factor
 
-__all__ = ["AUTO_FROM", "Options", "Result", "train_auto", "train_mixed", "train_one"]
+__all__ = ["Options", "Result", "contend", "fit_sum", "train_mixed", "train_one"]
 
 Array = NDArray[np.float64]
 
@@ -24,9 +24,6 @@ PASSES_FROM = 500
 """Rows from which more passes than a recipe's are tried: fewer cannot tell them apart."""
 
 MORE_PASSES = (6,)
-
-AUTO_FROM = 100
-"""Rows from which held-out rows can tell candidates apart; below, "auto" is elliptic."""
 
 ALPHAS = (0.5, 0.0, 0.25, 0.75, 1.0)
 """Shares of the elliptic metric that are tried, the default first."""
@@ -122,27 +119,44 @@ def variants(recipe: Recipe) -> dict[str, Recipe]:
 
 
 def votes(
-    train: TrainingRows, held_out: TrainingRows, frame: Frame | Array, options: Options
+    train: TrainingRows, held_out: TrainingRows, distances: Array, options: Options
 ) -> Correct:
-    """Return which held-out rows the neighbours under a metric (or given distances) classify."""
-    D = frame if isinstance(frame, np.ndarray) else held_out_distances(train, held_out.X, frame)
-    guess = count_votes(D, train.labels, options.n_neighbors)
+    """Return which held-out rows their neighbours classify rightly."""
+    guess = count_votes(distances, train.labels, options.n_neighbors)
     return np.asarray(guess == held_out.labels)
 
 
 def by_passes(
     train: TrainingRows, recipe: Recipe, options: Options, more: tuple[int, ...]
 ) -> dict[int, Frame]:
-    """Return the metric after the recipe's passes, and after more of them."""
+    """Return the metric after the first pass, the recipe's passes, and more of them."""
     fitted = descent(train, recipe, silent(options))
     assert isinstance(fitted, Descent)  # the paper's solver makes one pass, and is not tuned
-    wanted = (recipe.n_passes, *(n for n in more if n > recipe.n_passes))
+    wanted = (1, recipe.n_passes, *(n for n in more if n > recipe.n_passes))
     frames = {}
     for n in range(1, max(wanted) + 1):
         frame = fitted.advance()
         if n in wanted:
             frames[n] = frame
     return frames
+
+
+def contend(
+    train: TrainingRows, held_out: TrainingRows, recipe: Recipe, options: Options, rival: Correct
+) -> Array:
+    """Return a candidate's distances, after one pass if it is behind a rival's first pass by then.
+
+    ``rival`` says which held-out rows the default had right after its first pass.
+    """
+    fitted = descent(train, recipe, silent(options))
+    assert isinstance(fitted, Descent)
+    D = held_out_distances(train, held_out.X, fitted.advance())
+    early = compare(recipe.geometry, [votes(train, held_out, D, options)], [rival])
+    if recipe.n_passes == 1 or early.is_behind:
+        return D
+    for _ in range(recipe.n_passes - 1):
+        frame = fitted.advance()
+    return held_out_distances(train, held_out.X, frame)
 
 
 def more_passes(data: TrainingRows, options: Options) -> tuple[int, ...]:
@@ -162,30 +176,40 @@ def train_one(data: TrainingRows, recipe: Recipe, options: Options) -> Result:
         def judge(
             train: TrainingRows, held_out: TrainingRows, names: list[str]
         ) -> Mapping[str, Correct]:
-            right = {}
             passes = tuple(n for n in more if f"n_passes={n}" in names)
-            for n, frame in by_passes(train, recipe, options, passes).items():
-                name = "default" if n == recipe.n_passes else f"n_passes={n}"
-                right[name] = votes(train, held_out, frame, options)
+            frames = by_passes(train, recipe, options, passes)
+            right = {
+                n: votes(train, held_out, held_out_distances(train, held_out.X, frame), options)
+                for n, frame in frames.items()
+            }
+            found = {f"n_passes={n}": right[n] for n in passes}
+            found["default"] = right[recipe.n_passes]
             for name in names:
-                if name not in right:
-                    frame = fit(train, candidates[name], silent(options)).frame
-                    right[name] = votes(train, held_out, frame, options)
-            return right
+                if name not in found:
+                    D = contend(train, held_out, candidates[name], options, right[1])
+                    found[name] = votes(train, held_out, D, options)
+            return found
 
         likely = tuple(f"n_passes={n}" for n in more)
         selection = select(list(candidates), judge, data, options.rng, likely)
         recipe = candidates[selection.chosen]
-    fitted = fit(data, recipe, options)
-    return Result([fitted.frame], [1.0], [1.0], [fitted], selection)
+    return fit_sum(data, [recipe], options, selection)
 
 
-def fit_pair(
-    data: TrainingRows, recipes: list[Recipe], options: Options
-) -> tuple[list[Descent | PaperDescent], list[float]]:
-    """Fit several metrics and take their units."""
+def fit_sum(
+    data: TrainingRows,
+    recipes: list[Recipe],
+    options: Options,
+    selection: Selection | None,
+    shares: list[float] | None = None,
+) -> Result:
+    """Fit the parts of a sum, take their units, and add them up with equal or given shares."""
     fits = [fit(data, recipe, options) for recipe in recipes]
-    return fits, [distance_unit(data, fitted.frame) for fitted in fits]
+    frames = [fitted.frame for fitted in fits]
+    if len(fits) == 1:
+        return Result(frames, [1.0], [1.0], fits, selection)
+    units = [distance_unit(data, frame) for frame in frames]
+    return Result(frames, units, shares or [1 / len(fits)] * len(fits), fits, selection)
 
 
 def train_mixed(
@@ -210,68 +234,4 @@ def train_mixed(
 
             selection = select([f"alpha={a:g}" for a in ALPHAS], judge, data, options.rng)
             alpha = float(selection.chosen.removeprefix("alpha="))
-    fits, units = fit_pair(data, recipes, options)
-    return Result([f.frame for f in fits], units, [alpha, 1 - alpha], fits, selection)
-
-
-def train_auto(data: TrainingRows, recipes: list[Recipe], options: Options) -> Result:
-    """Learn the sum of an elliptic and a hyperbolic metric, or what clearly beats it."""
-    if len(data.X) < AUTO_FROM:
-        return train_one(data, recipes[0], replace(options, tune=False, tune_passes=False))
-    if not options.tune:  # not asked for, or the start has seen all the rows there are
-        return train_mixed(data, recipes, ALPHAS[0], options)
-    more = more_passes(data, options)
-    default = "elliptic + hyperbolic"
-    d = data.X.shape[1]
-    plain = {"standardised k-NN": np.eye(d), "Euclidean k-NN": identity(data, d)}
-    if options.n_components is not None:
-        plain = {}
-    names = [default, "elliptic", "hyperbolic", *plain]
-    names += [f"{default}, n_passes={n}" for n in more]
-
-    def judge(
-        train: TrainingRows, held_out: TrainingRows, names: list[str]
-    ) -> Mapping[str, Correct]:
-        passes = tuple(n for n in more if f"{default}, n_passes={n}" in names)
-        tables = []
-        for recipe in recipes:
-            frames = by_passes(train, recipe, options, passes)
-            first = frames[recipe.n_passes]
-            tables.append(
-                {
-                    n: held_out_distances(train, held_out.X, frames.get(n, first))
-                    for n in (0, *passes)
-                }
-            )
-        D_e, D_h = tables
-        sums = {n: D_e[n] + D_h[n] for n in D_e}
-        distances = {default: sums[0], "elliptic": D_e[0], "hyperbolic": D_h[0]}
-        distances |= {f"{default}, n_passes={n}": sums[n] for n in passes}
-        for name, factor in plain.items():
-            distances[name] = held_out_distances(train, held_out.X, Frame(factor))
-        return {name: votes(train, held_out, distances[name], options) for name in names}
-
-    likely = tuple(f"{default}, n_passes={n}" for n in more)
-    selection = mention_plain(select(names, judge, data, options.rng, likely), list(plain))
-    chosen = selection.chosen
-    if chosen in plain:
-        return Result([Frame(plain[chosen])], [1.0], [1.0], [], selection)
-    if "n_passes=" in chosen:
-        n = int(chosen.rpartition("=")[2])
-        recipes = [replace(recipe, n_passes=max(n, recipe.n_passes)) for recipe in recipes]
-    if chosen in ("elliptic", "hyperbolic"):
-        fitted = fit(data, recipes[chosen == "hyperbolic"], options)
-        return Result([fitted.frame], [1.0], [1.0], [fitted], selection)
-    fits, units = fit_pair(data, recipes, options)
-    return Result([f.frame for f in fits], units, [0.5, 0.5], fits, selection)
-
-
-def mention_plain(selection: Selection, plain: list[str]) -> Selection:
-    """Add to the reason which plain neighbours did no worse than what was chosen."""
-    trials = {trial.name: trial for trial in selection.trials}
-    chosen = trials[selection.chosen]
-    as_good = [name for name in plain if trials[name].advantage >= chosen.advantage]
-    if not as_good or selection.chosen in plain:
-        return selection
-    reason = f"{selection.reason}, but {' and '.join(as_good)} did as well"
-    return replace(selection, reason=reason)
+    return fit_sum(data, recipes, options, selection, [alpha, 1 - alpha])
