@@ -42,6 +42,22 @@ def test_ellipsoid_has_the_balls_points(case, fraction):
 
 
 @given(frames_with_points(1), st.floats(0.01, 0.6))
+def test_ellipsoid_agrees_with_membership(case, fraction):
+    frame, (center,) = case
+    ball = Ball(center, radius_in(frame, fraction), frame)
+    if ball.kind != "ellipsoid":
+        return
+    ellipsoid = ball.ellipsoid()
+    rng = np.random.default_rng(1)
+    X = ellipsoid.from_euclidean(rng.uniform(-1.5, 1.5, size=(200, frame.dimension)))
+    distances = distance(X, center, frame, outside="inf")
+    clear = np.abs(distances - ball.radius) > 1e-6 * ball.radius
+    assert clear.mean() > 0.9
+    np.testing.assert_array_equal(ellipsoid.contains(X)[clear], ball.contains(X)[clear])
+    np.testing.assert_array_equal(ball.contains(X)[clear], (distances <= ball.radius)[clear])
+
+
+@given(frames_with_points(1), st.floats(0.01, 0.6))
 def test_round_trip(case, fraction):
     frame, (center,) = case
     ball = Ball(center, radius_in(frame, fraction), frame)

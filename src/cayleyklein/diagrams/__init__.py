@@ -1,0 +1,15 @@
+"""Voronoi diagrams of curved metrics: power diagrams within the domain (paper §3.1)."""
+
+from cayleyklein.diagrams._drawings import Boundary
+from cayleyklein.diagrams._meshes import Mesh
+from cayleyklein.diagrams._planes import EquivalentBalls, equivalent_balls
+from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
+
+__all__ = [
+    "Boundary",
+    "CayleyKleinVoronoi",
+    "EquivalentBalls",
+    "Mesh",
+    "Triangulation",
+    "equivalent_balls",
+]

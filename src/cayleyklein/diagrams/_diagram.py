@@ -1,0 +1,245 @@
+"""What a diagram consists of: cells, vertices and ridges, as lists."""
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_count, as_points, list_indices
+from cayleyklein.diagrams._discs import cut_edges
+from cayleyklein.diagrams._domains import far_walls, meets_ball
+from cayleyklein.diagrams._locate import Locator
+from cayleyklein.diagrams._orders import differ_by_one, lone_members, order_k
+from cayleyklein.diagrams._planes import local_planes
+from cayleyklein.diagrams._power import Groups
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._frames import as_frame
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+__all__ = ["Diagram"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+
+class Diagram:
+    """The combinatorial part of :class:`CayleyKleinVoronoi`, whose attributes it documents."""
+
+    points: Array
+    metric: CurvedMetric
+    order: int
+    duplicates: Ints
+
+    def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
+        self.metric = _as_curved(metric)
+        frame = self.metric.frame
+        self.points = as_points(points, "points", frame.dimension, ndim=2) + 0.0
+        frame.inside(self.points, "points")
+        self.order = as_count(order, "order")
+        self.duplicates, self._distinct = _find_duplicates(self.points)
+        self._check_order()
+        sites = self.points[self._distinct]
+        self._chart, A, b = local_planes(sites, frame)
+        self._walls = far_walls(self._chart, self._chart.to_local(sites))
+        self._sets, self._A, self._b, self._power = order_k(A, b, self._walls, self.order)
+
+    def _check_order(self) -> None:
+        if self.order == 1:
+            return
+        if self.order >= len(self.points):
+            raise InvalidInputError(
+                f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
+            )
+        if len(self.duplicates):
+            pairs = list_indices(self.duplicates)
+            raise InvalidInputError(
+                f"points coincide, (row, earlier row): {pairs}. The nearest {self.order} are then "
+                f"not a set; drop the repeated rows (duplicates of the diagram of order 1)."
+            )
+
+    @cached_property
+    def _cells(self) -> Ints:
+        """The rows of planes that have a cell in the domain."""
+        used = self._power.used
+        if self.order > 1:  # a generator lies in its own cell, a set may have none
+            used = used & (self._power.cells.sizes > self._power.dimension)
+            if self._disc_corners is not None:
+                used &= meets_ball(self._disc_corners, self._power.cells, used)
+        return np.flatnonzero(used)
+
+    @cached_property
+    def _cell_number(self) -> Ints:
+        """The number of the cell of each row of planes, or -1."""
+        return _numbering(self._cells, len(self._A))
+
+    @cached_property
+    def _disc_corners(self) -> Array | None:
+        """The corners in coordinates in which a hyperbolic domain is the unit ball."""
+        if self.metric.curvature >= 0:
+            return None
+        o, rho = self._chart.disc
+        return np.asarray(o + rho * self._power.corners)
+
+    @cached_property
+    def _vertices(self) -> Ints:
+        """The corners that are vertices: in the domain, and not infinitely far."""
+        y = self._disc_corners
+        if y is None:
+            return np.flatnonzero(~self._power.on_wall)
+        return np.flatnonzero(np.einsum("ij,ij->i", y, y) < 1)
+
+    @cached_property
+    def _vertex_number(self) -> Ints:
+        return _numbering(self._vertices, len(self._power.corners))
+
+    @cached_property
+    def _ridges(self) -> tuple[Ints, Groups]:
+        """The ridges in the domain: pairs of rows of planes, and their corners."""
+        pairs, corners = self._power.ridges
+        keep: Bools = np.asarray((pairs < len(self._A)).all(axis=1))
+        if self.order > 1:
+            keep[keep] = (self._cell_number[pairs[keep]] >= 0).all(axis=1)
+            keep[keep] = differ_by_one(*self._sets[pairs[keep].T])
+        y = self._disc_corners
+        if y is not None and self._power.dimension == 2:
+            ends = y[corners.members.reshape(-1, 2)]
+            keep &= cut_edges(ends[:, 0], ends[:, 1])[2]
+        elif y is not None:
+            keep &= meets_ball(y, corners, keep)
+        return pairs[keep], corners.take(np.flatnonzero(keep))
+
+    @cached_property
+    def cell_generators(self) -> Ints:
+        """The points that each cell belongs to, of shape (n_cells, order)."""
+        return self._distinct[self._sets[self._cells]]
+
+    @cached_property
+    def vertices(self) -> Array:
+        """The vertices in the domain, of shape (n_vertices, d)."""
+        return self._chart.to_points(self._power.corners[self._vertices])
+
+    @cached_property
+    def regions(self) -> list[list[int]]:
+        """The vertices of each cell; -1 stands for infinity, and what is beyond it."""
+        cells = self._power.cells
+        if len(self._cells) < len(self._A):
+            cells = cells.take(self._cells)
+        return _index_lists(cells, self._vertex_number, cyclic=self._power.dimension == 2)
+
+    @cached_property
+    def point_region(self) -> Ints:
+        """The cell in which each point lies."""
+        if self.order > 1:
+            return self.locate(self.points)
+        own = np.full(len(self.points), -1)
+        own[self._distinct] = self._cell_number
+        if len(self.hidden):
+            own[self.hidden] = self.locate(self.points[self.hidden])
+        later, earlier = self.duplicates.T
+        own[later] = own[earlier]
+        return own
+
+    @cached_property
+    def ridge_cells(self) -> Ints:
+        """The two cells on the sides of each ridge."""
+        return self._cell_number[self._ridges[0]]
+
+    @cached_property
+    def ridge_points(self) -> Ints:
+        """The two points on whose bisector each ridge lies."""
+        pairs, _ = self._ridges
+        return self._distinct[lone_members(self._sets[pairs[:, 0]], self._sets[pairs[:, 1]])]
+
+    @cached_property
+    def ridge_vertices(self) -> list[list[int]]:
+        """The vertices of each ridge; -1 as in `regions`."""
+        _, corners = self._ridges
+        if self._power.dimension == 2:
+            ends = self._vertex_number[corners.members.reshape(-1, 2)]
+            ordered: list[list[int]] = np.sort(ends, axis=1).tolist()
+            return ordered
+        return _index_lists(corners, self._vertex_number, cyclic=self._power.dimension == 3)
+
+    @cached_property
+    def unbounded(self) -> Bools:
+        """Which cells reach infinity: the absolute when K < 0."""
+        cells = self._power.cells
+        infinite = self._vertex_number[cells.members] < 0
+        return (np.bincount(cells.keys, infinite, len(self._A)) > 0)[self._cells]
+
+    @cached_property
+    def _locator(self) -> Locator:
+        sites = self._chart.to_local(self.points[self._distinct])[self._sets].mean(axis=1)
+        return Locator(self._power, self._A, self._b, self._walls, sites)
+
+    def locate(self, X: ArrayLike) -> Ints:
+        """Return the number of the cell that each query lies in.
+
+        A query outside a hyperbolic domain is given the cell it would have if the bisectors
+        went on; -1 when the order is over 1, since there may be no such cell.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        X = as_points(X, "X", self.metric.dimension, ndim=2)
+        found = self._cell_number[self._locator(self._chart.to_local(X))]
+        if self.order > 1 and self.metric.curvature < 0:
+            found[~self.metric.contains(X)] = -1
+        return found
+
+    @cached_property
+    def hidden(self) -> Ints:
+        """The points that belong to no cell, their differences from others lost in rounding."""
+        shown = np.zeros(len(self.points), dtype=bool)
+        shown[self.cell_generators] = True
+        shown[self.duplicates[:, 0]] = True
+        return np.flatnonzero(~shown)
+
+
+def _as_curved(metric: Any) -> CurvedMetric:
+    if isinstance(metric, MixedMetric):
+        raise InvalidInputError(
+            "A MixedMetric has curved bisectors, and so no power diagram; take one of its metrics."
+        )
+    return CurvedMetric.from_frame(as_frame(metric))
+
+
+def _find_duplicates(points: Array) -> tuple[Ints, Ints]:
+    """Return (row, first row like it) of the rows that repeat another, and the other rows."""
+    _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
+    original = first[like.reshape(-1)]
+    rows = np.arange(len(points))
+    again = original != rows
+    return np.stack([rows[again], original[again]], axis=1), rows[~again]
+
+
+def _numbering(chosen: Ints, total: int) -> Ints:
+    """Return the place of each of `total` things among the chosen ones, or -1."""
+    number = np.full(total, -1)
+    number[chosen] = np.arange(len(chosen))
+    return number
+
+
+def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int]]:
+    """Return the numbers of each group's members, with one -1 in place of several in a row."""
+    ids, key = number[groups.members], groups.keys
+    if (ids < 0).any():
+        if not cyclic:
+            ids = ids[np.lexsort((ids, key))]
+        before = np.roll(ids, 1)
+        first, last = groups.starts[:-1], groups.starts[1:] - 1
+        before[first] = ids[last] if cyclic else 0
+        repeats = (ids < 0) & (before < 0)
+        repeats[first] &= np.logical_or.reduceat(ids >= 0, first)  # one must stay
+        ids, key = ids[~repeats], key[~repeats]
+        groups = Groups.of(key, ids, len(groups.sizes))
+    flat, starts = ids.tolist(), groups.starts.tolist()
+    return [flat[a:b] for a, b in pairwise(starts)]

@@ -1,0 +1,127 @@
+"""Convex polygons cut to the unit disc, exactly: line segments and arcs of the circle."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.diagrams._power import Groups
+
+__all__ = ["Pieces", "cut_edges", "cut_to_disc", "whole_polygons"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+NO_ARC = 1e-12
+"""An arc this much short of the whole circle is one of length 0 whose ends rounding exchanged."""
+
+
+class Pieces(NamedTuple):
+    """Boundary pieces of convex cells, cell after cell and each cell counter-clockwise."""
+
+    cell: Ints
+    starts: Array
+    ends: Array
+    angles: Array
+    """From where to where an arc goes, shape (m, 2) and increasing; NaN for a segment."""
+
+    @property
+    def is_arc(self) -> Bools:
+        """Which pieces are arcs."""
+        return ~np.isnan(self.angles[:, 0])
+
+    def areas(self, n_cells: int) -> Array:
+        """Return the areas of the cells: ½∮(x dy - y dx)."""
+        (x, y), (u, v) = self.starts.T, self.ends.T
+        sector = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], x * v - y * u)
+        return np.bincount(self.cell, sector / 2, minlength=n_cells).astype(np.float64)
+
+    def subdivide(self, step: float) -> tuple[Ints, Array]:
+        """Return the cells and the corners of polygons that take arcs in steps of that angle."""
+        sweep = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], 0.0)
+        count = np.maximum(1, np.ceil(sweep / step)).astype(np.intp)
+        piece = np.repeat(np.arange(len(count)), count)
+        part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        angle = self.angles[piece, 0] + sweep[piece] * part / count[piece]
+        on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        first = (part == 0)[:, None]
+        return self.cell[piece], np.where(first, self.starts[piece], on_circle)
+
+
+def whole_polygons(corners: Array, cells: Groups) -> Pieces:
+    """Return polygons as they are, in segments."""
+    tail, head = corners[cells.members], corners[_next(cells)]
+    return Pieces(cells.keys, tail, head, np.full((len(tail), 2), np.nan))
+
+
+def cut_to_disc(corners: Array, cells: Groups, around_center: int) -> Pieces:
+    """Return the intersections of polygons with the unit disc.
+
+    Parameters
+    ----------
+    corners : ndarray of shape (c, 2)
+    cells : Groups
+        The corners of each polygon, counter-clockwise.
+    around_center : int
+        The polygon with the disc's centre, which may be all of the disc.
+    """
+    tail, head = cells.members, _next(cells)
+    # both cells at an edge cut it from the same end, so that they agree to the last bit
+    back = (tail > head)[:, None]
+    low, high, meets = cut_edges(corners[np.minimum(tail, head)], corners[np.maximum(tail, head)])
+    cell = cells.keys[meets]
+    start, end = np.where(back, high, low)[meets], np.where(back, low, high)[meets]
+    if not (cell == around_center).any():
+        return _whole_disc(around_center)
+    follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
+    leaving = np.flatnonzero(~_in_disc(corners)[head[meets]])
+    arc_start, arc_end = end[leaving], start[follower[leaving]]
+    segments = Pieces(cell, start, end, np.full((len(cell), 2), np.nan))
+    arcs = Pieces(cell[leaving], arc_start, arc_end, _sweeps(arc_start, arc_end))
+    order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
+    return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
+
+
+def _sweeps(start: Array, end: Array) -> Array:
+    """Return the angles of arcs between points of the circle, counter-clockwise."""
+    first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (start, end))
+    sweep = np.mod(last - first, 2 * math.pi)
+    sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
+    return np.stack([first, first + sweep], axis=1)
+
+
+def cut_edges(tail: Array, head: Array) -> tuple[Array, Array, Bools]:
+    """Return the ends of segments within the unit disc, and which segments meet it."""
+    e = head - tail
+    along, length2 = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
+    cross = tail[:, 0] * e[:, 1] - tail[:, 1] * e[:, 0]
+    # ‖tail + t e‖² = 1, whose discriminant is |e|² - (tail × e)²
+    room = length2 - cross * cross
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(room, 0.0))
+        enter, leave = (-along - root) / length2, (-along + root) / length2
+    tail_in, head_in = _in_disc(tail), _in_disc(head)
+    enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
+    meets = (length2 > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
+    start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
+    end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
+    return start, end, meets
+
+
+def _in_disc(y: Array) -> Bools:
+    return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
+
+
+def _whole_disc(cell: int) -> Pieces:
+    east = np.array([[1.0, 0.0]])
+    return Pieces(np.array([cell]), east, east, np.array([[0.0, 2 * math.pi]]))
+
+
+def _next(groups: Groups) -> Ints:
+    """Return for each member the one after it in its group, cyclically."""
+    following = np.roll(groups.members, -1)
+    filled = groups.sizes > 0
+    following[groups.starts[1:][filled] - 1] = groups.members[groups.starts[:-1][filled]]
+    return following

@@ -1,0 +1,137 @@
+"""Where a diagram ends: the disc of a hyperbolic geometry, or a window."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import nnls
+from scipy.spatial import ConvexHull
+
+from cayleyklein._validation import as_finite_array
+from cayleyklein.diagrams._planes import LocalChart
+from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
+from cayleyklein.exceptions import InvalidInputError
+
+__all__ = ["CutOut", "as_window", "ball_walls", "far_walls", "meets_ball", "window_walls"]
+
+Array = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+FAR = 1e6
+"""Vertices this many times farther than the farthest generator count as infinitely far."""
+
+MARGIN = 0.1
+"""What the default window leaves around the generators, as a part of their extent."""
+
+DISC_ROOM = 1.5
+"""Walls around a hyperbolic domain are this many times its radius away."""
+
+
+def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Array | None:
+    """Return the lower and the upper corner of the window, (2, d); None when hyperbolic."""
+    if curvature < 0:
+        if window is not None:
+            raise InvalidInputError(
+                "A hyperbolic diagram ends at its domain, the inside of the absolute; "
+                "leave out window."
+            )
+        return None
+    if window is None:
+        lower, upper = points.min(axis=0), points.max(axis=0)
+        extent = upper - lower
+        extent[extent == 0] = extent.max() or 1.0
+        return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
+    corners = as_finite_array(window, "window")
+    d = points.shape[1]
+    if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
+        raise InvalidInputError(
+            f"window must be two corners, the lower and the upper, of {d} coordinates each; "
+            f"got {np.asarray(window).tolist()}."
+        )
+    return corners
+
+
+class CutOut:
+    """A diagram cut by walls around a middle, in the coordinates of a chart moved there."""
+
+    def __init__(
+        self, chart: LocalChart, A: Array, b: Array, middle: Array, N: Array, r: Array
+    ) -> None:
+        self.chart, self.A, self.N, self.middle = chart, A, N, middle
+        self.power = PowerDiagram(A, b + A @ middle, N, r)
+
+    def to_points(self, y: Array) -> Array:
+        """Return x of coordinates around the middle."""
+        return self.chart.to_points(y + self.middle)
+
+    def polygons(self) -> tuple[NDArray[np.intp], list[Array]]:
+        """Return the pairs of cells with a common facet in space, and these polygons."""
+        pairs, corners = self.power.ridges
+        between = np.flatnonzero((pairs < self.power.n).all(axis=1))
+        x = self.to_points(self.power.corners)
+        return pairs[between], [x[corners.of_group(ridge)] for ridge in between]
+
+
+def window_walls(chart: LocalChart, window: Array) -> tuple[Array, Array, Array]:
+    """Return the window's middle in the chart, and its walls around that."""
+    middle = window.mean(axis=0)
+    half = (window[1] - window[0]) / 2
+    return (
+        chart.to_local(middle),
+        np.vstack([chart.matrix, -chart.matrix]),
+        np.append(half, half),
+    )
+
+
+def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Array, Array, Array]:
+    """Return the same for a polyhedron in a hyperbolic domain, nowhere `tolerance` inside it."""
+    o, rho = chart.disc
+    N, r = _inscribed_faces(tolerance)
+    return -o / rho, rho * N, r
+
+
+def _inscribed_faces(tolerance: float) -> tuple[Array, Array]:
+    """Return the faces ⟨N, y⟩ ≤ r of a polyhedron in the unit ball of space."""
+    count = 64
+    while True:
+        # a spiral of points that are spread evenly over the sphere
+        height = 1 - (2 * np.arange(count) + 1) / count
+        turn = np.arange(count) * math.pi * (3 - math.sqrt(5))
+        ring = np.sqrt(1 - height * height)
+        points = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+        equations = ConvexHull(points).equations
+        if 1 + equations[:, 3].max() <= tolerance:
+            return equations[:, :3], -equations[:, 3]
+        count *= 2
+
+
+def far_walls(chart: LocalChart, w: Array) -> tuple[Array, Array]:
+    """Return walls around the domain, or far around the generators w."""
+    if chart.frame.curvature < 0:
+        o, rho = chart.disc
+        reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
+    else:
+        reach = FAR * max(1.0, float(np.linalg.norm(w, axis=1).max()))
+    return simplex_walls(w.shape[1], reach)
+
+
+def meets_ball(y: Array, groups: Groups, which: NDArray[Any]) -> Bools:
+    """Say which convex hulls of corners y meet the open unit ball; `which` are those asked for."""
+    inside = np.einsum("ij,ij->i", y, y) < 1
+    answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
+    for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):
+        answer[group] = _nearest_sqnorm(y[groups.of_group(group)]) < 1
+    return answer
+
+
+def _nearest_sqnorm(corners: Array) -> float:
+    """Return the square distance from 0 to the convex hull of corners.
+
+    The nearest point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1.
+    """
+    scale = float(np.abs(corners).max())
+    system = np.vstack([corners.T / scale, np.ones(len(corners))])
+    u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))
+    nearest = u @ corners / u.sum()
+    return float(nearest @ nearest)

@@ -1,0 +1,34 @@
+"""Labelled diagrams: what k nearest neighbours vote in each cell."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein.exceptions import InvalidInputError
+
+__all__ = ["as_labels", "majority"]
+
+Ints = NDArray[np.intp]
+
+
+def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
+    """Return the classes, and the class of each of n points as a number."""
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise InvalidInputError(
+            f"labels must have one entry for each of the {n} points; got shape {values.shape}."
+        )
+    classes, codes = np.unique(values, return_inverse=True)
+    return classes, codes.reshape(-1)
+
+
+def majority(codes: Ints, n_classes: int) -> Ints:
+    """Return the most frequent code of each row (m, k), the smallest of equals.
+
+    >>> majority(np.array([[2, 0, 2], [1, 2, 0]]), 3)
+    array([2, 0])
+    """
+    rows = np.arange(len(codes)) * n_classes
+    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
+    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))

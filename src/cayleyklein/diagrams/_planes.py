@@ -1,0 +1,128 @@
+"""The affine functions whose upper envelope is the diagram, in well-scaled coordinates.
+
+A query is nearest to the generator of the largest f_i (:func:`proximity_planes`). Only
+differences count, so f_i is taken relative to the f of one generator c, the *pivot*, and in
+coordinates w around it, z = z_c + s w:
+
+    f_i(w) = ⟨A_i, w⟩ + b_i,    A_i = s (z_i/σ_i - z_c/σ_c),    b_i = -2 σ_c sin_K²(d(c, i)/2),
+
+both divided by one positive number so that b is of order 1. No term of it cancels, however
+far the generators are from μ and however close to each other, and b ≤ 0 = b_c.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points
+from cayleyklein.geometry import Frame, distance, proximity_planes
+from cayleyklein.geometry._bisectors import point_difference
+from cayleyklein.geometry._frames import as_frame
+from cayleyklein.geometry._trigonometry import sine
+
+__all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
+
+Array = NDArray[np.float64]
+
+
+class EquivalentBalls(NamedTuple):
+    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative."""
+
+    centers: Array
+    sq_radii: Array
+
+    def power(self, x: ArrayLike) -> Array:
+        """Return the power distances ‖x - c_i‖² - r_i² of points (m, d) as an (m, n) array."""
+        x = as_points(x, "x", self.centers.shape[1], ndim=2)
+        height = np.einsum("ij,ij->i", self.centers, self.centers) - self.sq_radii
+        return np.asarray((x * x).sum(axis=1)[:, None] - 2 * x @ self.centers.T + height)
+
+
+def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
+    """Return the balls whose power diagram, clipped to the domain, is the Voronoi diagram.
+
+    With f_i(x) = ⟨a_i, x⟩ + b_i of :func:`cayleyklein.geometry.proximity_planes`,
+
+        c_i = a_i,    r_i² = ‖a_i‖² + 2 b_i,    ‖x - c_i‖² - r_i² = ‖x‖² - 2 f_i(x).
+
+    The paper's balls (§3.1) come from another multiple of f_i and grow without bound as K
+    tends to 0. These do not: for K = 0 and Σ = I they are the points themselves, with radius 0.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+    metric : CurvedMetric or Frame
+
+    Returns
+    -------
+    EquivalentBalls
+        A named tuple of `centers` (n, d) and signed `sq_radii` (n,).
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> points = [[0.0, 0.0], [0.6, 0.0]]
+    >>> equivalent_balls(points, CurvedMetric.euclidean(2)).sq_radii
+    array([0., 0.])
+    >>> balls = equivalent_balls(points, CurvedMetric.euclidean(2, curvature=-1.0))
+    >>> balls.centers.round(12)
+    array([[0.  , 0.  ],
+           [0.75, 0.  ]])
+    >>> balls.power([[0.2, 0.5]]).argmin()  # nearest to the origin
+    np.int64(0)
+    """
+    planes = proximity_planes(as_points(points, "points", ndim=2), as_frame(metric))
+    centers = np.asarray(planes.normal, dtype=np.float64)
+    offsets = np.asarray(planes.offset, dtype=np.float64)
+    return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
+
+
+class LocalChart(NamedTuple):
+    """Coordinates w with x = pivot + spread L⁻¹w, in which the generators are of order 1."""
+
+    frame: Frame
+    pivot: Array
+    spread: float
+
+    def to_local(self, x: Array) -> Array:
+        """Return w of points x."""
+        return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
+
+    def to_points(self, w: Array) -> Array:
+        """Return x of coordinates w."""
+        return np.asarray(w @ self.matrix.T + self.pivot)
+
+    @property
+    def matrix(self) -> Array:
+        """The linear part of :meth:`to_points`, spread L⁻¹."""
+        return self.spread * self.frame.inverse_factor
+
+    @property
+    def disc(self) -> tuple[Array, float]:
+        """(o, ρ) with √-K z = o + ρ w: a hyperbolic domain is ‖o + ρ w‖ < 1."""
+        k = float(np.sqrt(-self.frame.curvature))
+        return k * self.frame.coordinates(self.pivot), k * self.spread
+
+
+def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]:
+    """Return a chart around the generators, and A (n, d), b (n,) in it."""
+    frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
+    frame.inside(points, "points")
+    K = frame.curvature
+    middle = points - points.mean(axis=0)
+    pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
+    reach = np.linalg.norm((points - pivot) @ frame.factor.T, axis=1)
+    spread = _typical(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
+    spatial, _ = point_difference(points, np.broadcast_to(pivot, points.shape), frame)
+    sigma = np.sqrt(frame.inside(pivot[None], "points")[1][0])
+    half = np.asarray(distance(points, pivot, frame)) / 2
+    offsets = -2 * sigma * sine(half, K) ** 2
+    height = _typical(-offsets, default=1.0)
+    return LocalChart(frame, pivot, spread), spatial * (spread / height), offsets / height
+
+
+def _typical(values: Array, default: float) -> float:
+    """Return the median of the positive values, which a few outliers do not move."""
+    positive = values[values > 0]
+    return float(np.median(positive)) if len(positive) else float(default)

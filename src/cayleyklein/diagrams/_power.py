@@ -1,0 +1,213 @@
+"""Power diagrams as convex hulls, cut by half-spaces.
+
+The upper envelope of f_i(w) = ⟨A_i, w⟩ + b_i is dual to the upper hull of the points (A_i, b_i)
+(no paraboloid is needed). A half-space ⟨N, w⟩ ≤ r enters the same hull as a *wall*, the limit of
+the planes G(⟨N, w⟩ - r) for G → ∞. To have that limit at a finite place the hull is taken in the
+projective image
+
+    (A, b) ↦ (A, b)/(1 - b),    wall ↦ (N/r, -1),
+
+which is regular on b ≤ 0 and puts far generators and walls in a box of order 1. Every cell is
+then bounded, and the hull of full dimension whatever the generators: one, collinear, cospherical.
+"""
+
+from functools import cached_property
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import ConvexHull
+
+__all__ = ["Groups", "PowerDiagram", "simplex_walls"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.intp]
+
+
+class Groups(NamedTuple):
+    """Members of groups, one group after the other: group g is members[starts[g]:starts[g + 1]]."""
+
+    members: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, keys: Ints, members: Ints, n_groups: int) -> "Groups":
+        """Group members by keys 0, 1, …, which must be sorted."""
+        return cls(members, np.searchsorted(keys, np.arange(n_groups + 1)))
+
+    @property
+    def sizes(self) -> Ints:
+        """The number of members of each group."""
+        return np.diff(self.starts)
+
+    @property
+    def keys(self) -> Ints:
+        """The group of each member."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
+
+    def take(self, groups: Ints) -> "Groups":
+        """Return the chosen groups, in that order."""
+        sizes = self.sizes[groups]
+        starts = np.append(0, np.cumsum(sizes))
+        shift = np.repeat(self.starts[groups] - starts[:-1], sizes)
+        return Groups(self.members[np.arange(starts[-1]) + shift], starts)
+
+    def of_group(self, group: int | np.intp) -> Ints:
+        """Return the members of one group."""
+        return self.members[self.starts[group] : self.starts[group + 1]]
+
+
+class PowerDiagram:
+    """Cells {w : f_i(w) ≥ f_j(w) for all j} within the walls.
+
+    Parameters
+    ----------
+    A, b : ndarray of shape (n, d) and (n,)
+        The planes.
+    N, r : ndarray of shape (m, d) and (m,)
+        The walls ⟨N, w⟩ ≤ r, r > 0, that bound a polytope around w = 0.
+
+    Attributes
+    ----------
+    simplices : ndarray of shape (f, d + 1)
+        Generators that meet in a corner; n and above are walls.
+    corners : ndarray of shape (c, d)
+        Where they meet; one for several simplices of a degenerate corner.
+    corner_of : ndarray of shape (f,)
+        The corner of each simplex.
+    """
+
+    def __init__(self, A: Array, b: Array, N: Array, r: Array) -> None:
+        self.n, self.dimension = A.shape
+        b = b - b.max()  # a common constant moves no cell
+        norm = np.linalg.norm(N, axis=1)
+        walls, squeeze = N / r[:, None], min(1.0, float((r / norm).min()))
+        flat = np.vstack([A / (1 - b)[:, None], walls]) * squeeze
+        height = np.append(b / (1 - b), np.full(len(N), -1.0))
+        # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
+        options = "Qt Q12" + (" Qx" if self.dimension >= 4 else "")
+        hull = ConvexHull(np.column_stack([flat, height]), qhull_options=options)
+        simplices, equations = hull.simplices.astype(np.intp), hull.equations
+        floor = (simplices >= self.n).all(axis=1)  # walls alone: the facet below everything
+        number = np.where(floor, -1, np.cumsum(~floor) - 1)
+        self.simplices = simplices[~floor]
+        self.neighbors = number[hull.neighbors[~floor]]
+        equations = equations[~floor]
+        self.corner_of, first = _merge_equal(equations, self.neighbors)
+        normal, slope, constant = np.split(equations[first], [-2, -1], axis=1)
+        self.corners = squeeze * normal / (slope - constant)
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which generators have a cell."""
+        flags = np.zeros(self.n, dtype=bool)
+        flags[self.simplices[self.simplices < self.n]] = True
+        return flags
+
+    @cached_property
+    def on_wall(self) -> NDArray[np.bool_]:
+        """Which corners lie on a wall."""
+        flags = np.zeros(len(self.corners), dtype=bool)
+        flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
+        return flags
+
+    @cached_property
+    def cells(self) -> Groups:
+        """The corners of each generator's cell, in the plane in order around it."""
+        rows, columns = np.nonzero(self.simplices < self.n)
+        cell, corner = self.simplices[rows, columns], self.corner_of[rows]
+        if len(self.corners) < len(self.simplices):
+            cell, corner = np.unique(np.stack([cell, corner]), axis=1)
+        if self.dimension == 2:
+            order = self._around(cell, corner)
+        else:
+            order = np.lexsort((corner, cell))
+        return Groups.of(cell[order], corner[order], self.n)
+
+    def _around(self, cell: Ints, corner: Ints) -> Ints:
+        """Order incidences by cell and then by the angle around the middle of its corners."""
+        at = self.corners[corner]
+        count = np.bincount(cell, minlength=self.n)[cell]
+        middle = [np.bincount(cell, at[:, j], minlength=self.n)[cell] / count for j in (0, 1)]
+        angle = np.arctan2(at[:, 1] - middle[1], at[:, 0] - middle[0])
+        return np.lexsort((angle, cell))
+
+    @cached_property
+    def ridges(self) -> tuple[Ints, Groups]:
+        """Pairs of cells with a common facet (walls are cells here), and its corners."""
+        return self._edges() if self.dimension == 2 else self._facets()
+
+    def _edges(self) -> tuple[Ints, Groups]:
+        """In the plane a ridge is where two neighbouring simplices look at each other."""
+        found = []
+        for opposite, (i, j) in ((0, (1, 2)), (1, (2, 0)), (2, (0, 1))):
+            other = self.neighbors[:, opposite]
+            ends = np.stack([self.corner_of, self.corner_of[other]], axis=1)
+            once = (other > np.arange(len(other))) & (ends[:, 0] != ends[:, 1])
+            found.append(np.hstack([self.simplices[once][:, [i, j]], ends[once]]))
+        table = np.concatenate(found)
+        starts = np.arange(0, 2 * len(table) + 1, 2)
+        return table[:, :2], Groups(table[:, 2:].ravel(), starts)
+
+    def _facets(self) -> tuple[Ints, Groups]:
+        """In general a ridge is the corners of all the simplices with a common edge."""
+        pairs = np.array(list(combinations(range(self.dimension + 1), 2)))
+        edge = np.sort(self.simplices[:, pairs].reshape(-1, 2), axis=1)
+        corner = np.repeat(self.corner_of, len(pairs))
+        real = edge[:, 0] < self.n
+        code = edge[real, 0] * (self.simplices.max() + 1) + edge[real, 1]
+        code, corner = np.unique(np.stack([code, corner[real]]), axis=1)
+        codes, key = np.unique(code, return_inverse=True)
+        groups = Groups.of(key, corner, len(codes))
+        # where simplices share a corner, some edges only cross it, or a lower face of it
+        full = groups.sizes >= self.dimension
+        keep = full[key]
+        groups = Groups.of(np.cumsum(full)[key[keep]] - 1, corner[keep], int(full.sum()))
+        found = np.stack(np.divmod(codes[full], self.simplices.max() + 1), axis=1)
+        return found, self._polygons(groups) if self.dimension == 3 else groups
+
+    def _polygons(self, groups: Groups) -> Groups:
+        """Order the corners of flat ridges in space around their middle."""
+        key, at = groups.keys, self.corners[groups.members]
+        at = at - _mean_by(key, at, groups.sizes)[key]
+        first = at[groups.starts[:-1]]
+        normal = np.cross(first[key], at)
+        longest = np.lexsort((-np.linalg.norm(normal, axis=1), key))[groups.starts[:-1]]
+        second = np.cross(normal[longest], first)
+        # each along its axis times the other axis's length: no division, for slivers too
+        x = np.einsum("ij,ij->i", at, first[key]) * np.linalg.norm(second, axis=1)[key]
+        y = np.einsum("ij,ij->i", at, second[key]) * np.linalg.norm(first, axis=1)[key]
+        return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
+
+
+def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
+    """Return the d + 1 walls of a regular simplex around the ball of radius `reach`."""
+    corners = np.eye(dimension + 1) - 1 / (dimension + 1)
+    basis = np.linalg.svd(corners)[2][:dimension]
+    N = corners @ basis.T
+    return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
+
+
+def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:
+    """Return a number for each facet, one for all that Qhull split from one; and one of each."""
+    rows, columns = np.nonzero(neighbors > np.arange(len(neighbors))[:, None])
+    others = neighbors[rows, columns]
+    same = equations[rows, 0] == equations[others, 0]
+    rows, others = rows[same], others[same]
+    same = (equations[rows] == equations[others]).all(axis=1)
+    if not same.any():
+        everything = np.arange(len(equations))
+        return everything, everything
+    rows, others = rows[same], others[same]
+    graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(equations),) * 2)
+    _, label = connected_components(graph, directed=False)
+    return label.astype(np.intp), np.unique(label, return_index=True)[1]
+
+
+def _mean_by(key: Ints, values: Array, sizes: Ints) -> Array:
+    """Return the mean of rows in each group."""
+    sums = [np.bincount(key, column, minlength=len(sizes)) for column in values.T]
+    return np.stack(sums, axis=1) / sizes[:, None]

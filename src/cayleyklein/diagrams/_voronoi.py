@@ -1,0 +1,313 @@
+"""Voronoi diagrams of curved metrics."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_real, at_index, require
+from cayleyklein.diagrams._diagram import Diagram
+from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
+from cayleyklein.diagrams._drawings import Boundary, PlaneDrawing, draw_in_disc, draw_in_window
+from cayleyklein.diagrams._labels import as_labels, majority
+from cayleyklein.diagrams._meshes import cell_meshes
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+
+__all__ = ["CayleyKleinVoronoi", "Triangulation"]
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
+
+PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
+"""Default distance between the absolute and what is drawn for it, as a part of its radius."""
+
+
+class CayleyKleinVoronoi(Diagram):
+    """The Voronoi diagram of points under a curved metric, of order 1 or k (paper §3.1).
+
+    The bisectors of a curved metric are hyperplanes, so the diagram is the power diagram of
+    :func:`equivalent_balls`, within the domain.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, d)
+        The generators. Points that coincide share a cell, see `duplicates`.
+    metric : CurvedMetric or Frame
+        Of any curvature, with a factor of full rank.
+    order : int, default=1
+        k < n: a cell is where its k generators are the nearest k.
+    labels : array-like of shape (n,), optional
+        The class of each point.
+    window : array-like of shape (2, d), optional
+        Lower and upper corner of the box that a flat or elliptic diagram is drawn in; by
+        default a tenth larger on each side than the points' own. A hyperbolic diagram ends at its
+        domain.
+
+    Attributes
+    ----------
+    points : ndarray of shape (n, d)
+    vertices : ndarray of shape (n_vertices, d)
+        Vertices in the domain, wherever the window is.
+    regions : list of list of int
+        The vertices of each cell, in the plane in order around it; -1 stands for one at, or in a
+        hyperbolic geometry beyond, infinity.
+    point_region : ndarray of shape (n,)
+        The cell in which each point lies.
+    cell_generators : ndarray of shape (n_cells, order)
+        The points that each cell belongs to.
+    ridge_points : ndarray of shape (n_ridges, 2)
+        The two points on whose bisector a ridge lies.
+    ridge_cells : ndarray of shape (n_ridges, 2)
+        The two cells on its sides.
+    ridge_vertices : list of list of int
+        Its vertices, in space in order around it; -1 as in `regions`.
+    unbounded : ndarray of shape (n_cells,)
+        Which cells reach infinity: the absolute when K < 0.
+    duplicates : ndarray of shape (m, 2)
+        Points that coincide with an earlier one, and that one.
+    hidden : ndarray
+        Points that belong to no cell: so close to another that rounding took theirs.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+    >>> diagram
+    CayleyKleinVoronoi(4 points, hyperbolic, d=2, K=-1, order=1, 4 cells)
+    >>> diagram.locate([[0.1, 0.0], [0.9, 0.0]])
+    array([0, 1])
+    >>> bool(np.isclose(diagram.areas().sum(), np.pi))  # the disc
+    True
+    """
+
+    window: Array | None
+    labels: NDArray[Any] | None
+
+    def __init__(
+        self,
+        points: ArrayLike,
+        metric: Any,
+        *,
+        order: int = 1,
+        labels: ArrayLike | None = None,
+        window: ArrayLike | None = None,
+    ) -> None:
+        super().__init__(points, metric, order)
+        self.window = as_window(window, self.points, self.metric.curvature)
+        self.labels = None if labels is None else np.asarray(labels)
+        if labels is not None:
+            self.classes, self._codes = as_labels(labels, len(self.points))
+
+    def __repr__(self) -> str:
+        what = repr(self.metric).partition("(")[2][:-1]
+        return (
+            f"CayleyKleinVoronoi({len(self.points)} points, {what}, order={self.order}, "
+            f"{len(self.cell_generators)} cells)"
+        )
+
+    # -- shapes -----------------------------------------------------------------------
+
+    @cached_property
+    def _drawing(self) -> PlaneDrawing:
+        self._needs_dimension(2)
+        if self.window is not None:
+            return draw_in_window(self._cut_out(PLANE_TOLERANCE))
+        o, rho = self._chart.disc
+        center = self._cell_number[self._locator(-o[None] / rho)[0]]
+        corners = np.asarray(self._disc_corners)
+        cells = self._power.cells.take(self._cells)
+        ridges = self.ridge_cells, self._ridges[1]
+        return draw_in_disc(self.metric.frame, corners, cells, int(center), ridges)
+
+    def _cut_out(self, tolerance: float) -> CutOut:
+        """Return the diagram within the window, or within a polyhedron close to the domain."""
+        if self.window is None:
+            walls = ball_walls(self._chart, tolerance)
+        else:
+            walls = window_walls(self._chart, self.window)
+        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
+
+    def _needs_dimension(self, *allowed: int) -> None:
+        d = self._power.dimension
+        if d not in allowed:
+            names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
+            raise NotRepresentableError(
+                f"This is drawn for diagrams in {names}; this one has {d} dimensions. Its "
+                f"vertices, regions and ridges, locate() and predict() do without drawing."
+            )
+
+    def boundaries(self) -> list[Boundary]:
+        """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
+
+        Within the domain when hyperbolic, within the window otherwise; a cell outside the
+        window has an empty one.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> left, right = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc).boundaries()
+        >>> np.isnan(left.angles[:, 0])  # a segment, then an arc
+        array([ True, False])
+        """
+        return self._drawing.boundaries()
+
+    def areas(self) -> Array:
+        """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
+        return self._drawing.areas()
+
+    def cells(self, tolerance: float | None = None) -> list[Any]:
+        """Return the cells within the domain, or the window, as shapes.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            How far from the absolute the shapes of a hyperbolic diagram may end, as a part of its
+            radius; 1e-4 in the plane and 1e-2 in space by default.
+
+        Returns
+        -------
+        list of shapely.Polygon, or list of Mesh
+            In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
+            in space closed triangle meshes. What lies outside the window is empty.
+        """
+        self._needs_dimension(2, 3)
+        if self._power.dimension == 2:
+            return self._drawing.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
+        return cell_meshes(self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)))
+
+    def ridge_segments(self) -> tuple[Ints, Array]:
+        """Return the ridges of a plane diagram within the domain, or the window, as segments.
+
+        Returns
+        -------
+        cells : ndarray of shape (m, 2)
+            The cells on both sides.
+        segments : ndarray of shape (m, 2, 2)
+            The two ends.
+        """
+        drawing = self._drawing
+        return drawing.pairs, drawing.to_points(drawing.segments)
+
+    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Array]]:
+        """Return the same for space: pairs of cells (m, 2), and m convex polygons (k, 3)."""
+        self._needs_dimension(3)
+        return self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)).polygons()
+
+    def dual(self) -> Triangulation:
+        """Return the Delaunay triangulation of the metric, the dual of a diagram of order 1.
+
+        Its edges are straight, and geodesics; it is the regular triangulation of the
+        :func:`equivalent_balls`. The ball of the metric around a simplex's center through its
+        corners holds no other point. Where no such ball exists in the domain there is no simplex:
+        in curved geometries a part of the points' convex hull may stay uncovered.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.6, 0.6]]
+        >>> triangles = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2)).dual().simplices
+        >>> np.sort(triangles, axis=1)
+        array([[0, 1, 2],
+               [1, 2, 3]])
+        """
+        if self.order > 1:
+            raise NotRepresentableError(
+                f"A triangulation of the points is dual to a diagram of order 1, and not of order "
+                f"{self.order}."
+            )
+        vertex = self._vertex_number[self._power.corner_of]
+        simplices = self._distinct[self._power.simplices[vertex >= 0]]
+        return Triangulation(simplices, self.vertices[vertex[vertex >= 0]], self.ridge_points)
+
+    # -- labels -----------------------------------------------------------------------
+
+    @cached_property
+    def cell_labels(self) -> NDArray[Any]:
+        """The label that k-NN gives to each cell: the majority's, the smallest of equals."""
+        if self.labels is None:
+            raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
+        return self.classes[majority(self._codes[self.cell_generators], len(self.classes))]
+
+    @property
+    def frontier_ridges(self) -> Bools:
+        """Which ridges lie between different labels: the facets of the decision frontier."""
+        return self._differ(self.ridge_cells)
+
+    def _differ(self, pairs: Ints) -> Bools:
+        first, second = self.cell_labels[pairs].T
+        return np.asarray(first != second)
+
+    def frontier(self, tolerance: float | None = None) -> Any:
+        """Return the decision frontier of k-NN, k = order: ridges between different labels.
+
+        Returns
+        -------
+        ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
+            Segments in the plane, as of :meth:`ridge_segments`, and polygons in space.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> points, labels = [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], ["red", "blue", "blue"]
+        >>> metric = CurvedMetric.euclidean(2)
+        >>> window = [[-2.0, -1.0], [4.0, 1.0]]
+        >>> diagram = CayleyKleinVoronoi(points, metric, labels=labels, window=window)
+        >>> np.sort(diagram.frontier(), axis=1)
+        array([[[ 0., -1.],
+                [ 0.,  1.]]])
+        """
+        self._needs_dimension(2, 3)
+        if self._power.dimension == 2:
+            pairs, segments = self.ridge_segments()
+            return segments[self._differ(pairs)]
+        pairs, polygons = self.ridge_polygons(tolerance)
+        return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
+
+    def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
+        """Return the multi-colour diagram: for each label the union of its cells, by shapely."""
+        self._needs_dimension(2)
+        shapely = require("shapely", "plot")
+        cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
+        return {label: shapely.union_all(cells[labels == label]) for label in self.classes.tolist()}
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of the cell of each query: what k-NN says, k = order.
+
+        Raises
+        ------
+        OutsideDomainError
+            For queries outside a hyperbolic domain, when the order is over 1.
+        """
+        cells = self.locate(X)
+        if (cells < 0).any():
+            raise OutsideDomainError(
+                f"X{at_index(cells < 0)} lies outside the hyperbolic domain, in no cell of the "
+                f"diagram of order {self.order}; move or drop such points."
+            )
+        return self.cell_labels[cells]
+
+
+class Triangulation(NamedTuple):
+    """The Delaunay triangulation of a curved metric."""
+
+    simplices: Ints
+    """The points of each simplex, shape (m, d + 1)."""
+
+    centers: Array
+    """What is as far from all of them, shape (m, d): the vertices of the diagram."""
+
+    edges: Ints
+    """The points of neighbouring cells, shape (e, 2); some may belong to no simplex when K < 0."""
+
+
+def _as_tolerance(value: float | None, default: float) -> float:
+    tolerance = default if value is None else as_real(value, "tolerance")
+    if not 0 < tolerance < 1:
+        raise InvalidInputError(f"Got tolerance={value}, but expected a number between 0 and 1.")
+    return tolerance

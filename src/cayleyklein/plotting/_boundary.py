@@ -1,0 +1,279 @@
+"""Decision regions of classifiers, exact for nearest neighbours in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_count, as_points
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._estimators import as_labels, find_metric
+from cayleyklein.plotting._sections import choose_section
+from cayleyklein.plotting._style import (
+    PADDING,
+    Metric,
+    bounds_of,
+    class_tints,
+    domains_of,
+    draw_cells,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+from cayleyklein.plotting._voronoi import outlines, picture_bounds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["DecisionBoundaryDisplay", "Regions", "Samples"]
+
+Array = NDArray[np.float64]
+
+SURROUNDINGS = 0.1
+"""How far beyond the rows a grid reaches, as a part of their extent."""
+
+
+class Regions(NamedTuple):
+    """Exact regions: outlines of cells, the class of each, and the frontier between classes."""
+
+    cells: list[Array]
+    codes: NDArray[np.intp]
+    frontier: Array
+
+
+class Samples(NamedTuple):
+    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is no class."""
+
+    x: Array
+    y: Array
+    codes: NDArray[np.intp]
+
+
+class DecisionBoundaryDisplay:
+    """Decision regions of a classifier (paper, figure 7).
+
+    Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
+    neighbours, whose frontier is piecewise linear; or by :meth:`from_estimator`, for what any
+    classifier predicts on a grid, in the plane or on a plane section.
+
+    Parameters
+    ----------
+    regions : Regions or Samples
+    classes : ndarray of shape (n_classes,)
+    bounds : ndarray of shape (2, 2)
+        The lower and the upper corner of the picture.
+    X : ndarray of shape (n, 2), optional
+        Rows to show.
+    y : ndarray of shape (n,), optional
+        Their classes.
+    names : pair of str, default=("$x_1$", "$x_2$")
+        Labels of the axes.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
+    >>> X = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = DecisionBoundaryDisplay.from_points(X, ["a", "b", "b", "a"], metric)
+    >>> display.regions.frontier.shape  # segments between cells of different classes
+    (4, 2, 2)
+    """
+
+    def __init__(
+        self,
+        *,
+        regions: Regions | Samples,
+        classes: NDArray[Any],
+        bounds: Array,
+        X: Array | None = None,
+        y: NDArray[Any] | None = None,
+        names: Sequence[str] = ("$x_1$", "$x_2$"),
+        domains: Sequence[Ellipsoid] = (),
+    ) -> None:
+        self.regions = regions
+        self.classes = classes
+        self.bounds = bounds
+        self.X = X
+        self.y = y
+        self.names = names
+        self.domains = domains
+
+    @classmethod
+    def from_points(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        metric: CurvedMetric,
+        *,
+        n_neighbors: int = 1,
+        window: ArrayLike | None = None,
+    ) -> DecisionBoundaryDisplay:
+        """Compute the exact regions of nearest neighbours in the plane.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, 2)
+        y : array-like of shape (n,)
+        metric : CurvedMetric
+        n_neighbors : int, default=1
+            Each of the k nearest has one vote; the first of equal classes wins.
+        window : array-like of shape (2, 2), optional
+            Lower and upper corner of a flat or elliptic picture.
+        """
+        diagram = CayleyKleinVoronoi(X, metric, order=n_neighbors, labels=y, window=window)
+        return cls.from_diagram(diagram)
+
+    @classmethod
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> DecisionBoundaryDisplay:
+        """Take the regions of a labelled diagram of the plane."""
+        if diagram.labels is None:
+            raise InvalidInputError("The diagram has no labels; make it with labels=y.")
+        bounds, codes = (
+            picture_bounds(diagram),
+            np.searchsorted(diagram.classes, diagram.cell_labels),
+        )
+        return cls(
+            regions=Regions(outlines(diagram), codes, diagram.frontier()),
+            classes=diagram.classes,
+            bounds=bounds,
+            X=diagram.points,
+            y=diagram.labels,
+            domains=domains_of(diagram.metric),
+        )
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: Any,
+        X: Any,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
+        resolution: int = 300,
+    ) -> DecisionBoundaryDisplay:
+        """Compute what a fitted classifier predicts on a grid over the rows.
+
+        Parameters
+        ----------
+        estimator : classifier
+            Anything with ``predict``. When it, or a step of a pipeline, has a hyperbolic metric,
+            what lies outside its domain stays blank.
+        X : array-like of shape (n, d)
+            Rows to show, projected to the plane of the picture.
+        y : array-like of shape (n,), optional
+        features : pair of int or str, "pca" or None
+            The plane: two columns, with the others at the mean of X, or the principal plane of the
+            standardised columns. None is "pca" when d > 2.
+        feature_names : sequence of d str, optional
+            Those of a DataFrame by default.
+        resolution : int, default=300
+            Points of the grid along each axis.
+        """
+        names = getattr(X, "columns", None) if feature_names is None else feature_names
+        rows = as_points(np.asarray(X), "X", ndim=2)
+        scale = rows.std(axis=0)
+        ruler = CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
+        section = choose_section(ruler, rows, features, names)
+        shown = section.project(rows)
+        low, high = bounds_of(shown)
+        margin = SURROUNDINGS * (high - low)
+        n = as_count(resolution, "resolution")
+        axes = [np.linspace(a, b, n) for a, b in zip(low - margin, high + margin, strict=True)]
+        grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
+        if hasattr(X, "iloc"):  # named columns reach the estimator under their names
+            grid = type(X)(grid, columns=X.columns)
+        metric, seen = find_metric(estimator, grid)
+        classes, codes = _predict(estimator, grid, metric, seen)
+        # The conic is drawn when it is among the rows, and not among what a step made of them.
+        own = section.restrict(metric) if metric is not None and seen is grid else None
+        return cls(
+            regions=Samples(axes[0], axes[1], codes.reshape(n, n)),
+            classes=classes,
+            bounds=np.stack([low - margin, high + margin]),
+            X=shown,
+            y=as_labels(y, len(rows)),
+            names=section.names,
+            domains=() if own is None else domains_of(own),
+        )
+
+    def plot(
+        self, ax: Axes | None = None, *, legend: bool = True, show_points: bool = True, **style: Any
+    ) -> DecisionBoundaryDisplay:
+        """Draw the regions, the frontier and the rows.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        legend : bool, default=True
+            Whether to name the classes.
+        show_points : bool, default=True
+        **style
+            For the frontier, a LineCollection, or the contours of a grid.
+        """
+        ax = new_axes(ax)
+        tints = class_tints(len(self.classes))
+        if isinstance(self.regions, Regions):
+            draw_cells(ax, self.regions.cells, [tints[code] for code in self.regions.codes])
+            look = {"colors": "black", "linewidths": 1.4} | style
+            draw_lines(ax, list(self.regions.frontier), **look)
+        else:
+            _draw_samples(ax, self.regions, tints, {"linewidths": 1.0} | style)
+        if show_points and self.X is not None:
+            draw_points(ax, self.X, self.y)
+            if legend and self.y is not None:
+                ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        draw_domains(ax, self.domains)
+        room = PADDING if self.domains and isinstance(self.regions, Regions) else 0.0
+        finish_axes(ax, self.bounds, self.names, padding=room)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+def _predict(
+    estimator: Any, grid: Any, metric: Metric | None, seen: Any
+) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
+    inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
+    if not inside.any():
+        raise InvalidInputError("No point of the grid lies in the domain of the metric.")
+    codes = np.full(len(grid), -1, dtype=np.intp)
+    found = estimator.predict(grid[inside])
+    classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
+    codes[inside] = np.searchsorted(classes, found)
+    return classes, codes
+
+
+def _draw_samples(ax: Axes, samples: Samples, tints: Sequence[Any], style: dict[str, Any]) -> None:
+    codes = samples.codes
+    colors = np.array([*tints, (1.0, 1.0, 1.0)])[codes]  # -1, no class, is the last: white
+    half = (samples.x[1] - samples.x[0]) / 2, (samples.y[1] - samples.y[0]) / 2
+    extent = (
+        samples.x[0] - half[0],
+        samples.x[-1] + half[0],
+        samples.y[0] - half[1],
+        samples.y[-1] + half[1],
+    )
+    ax.imshow(colors, extent=extent, origin="lower", interpolation="nearest", zorder=0.5)
+    for code in np.unique(codes[codes >= 0]):
+        side = np.ma.masked_where(codes < 0, (codes == code).astype(float))
+        if side.all():
+            continue
+        ax.contour(samples.x, samples.y, side, levels=[0.5], colors="black", **style)

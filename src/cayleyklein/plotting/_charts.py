@@ -1,0 +1,301 @@
+"""One diagram in several charts of the same space."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_choice, require
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.geometry import CHARTS
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._outlines import inset
+from cayleyklein.plotting._style import (
+    BLUE,
+    DOMAIN_WIDTH,
+    EDGE_WIDTH,
+    bounds_of,
+    draw_lines,
+    draw_points,
+    finish_axes,
+)
+from cayleyklein.plotting._voronoi import picture_bounds
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["ChartDisplay", "ChartPanel"]
+
+Array = NDArray[np.float64]
+
+EUCLIDEAN = "euclidean"
+TITLES = {
+    EUCLIDEAN: ("Euclidean: the data", "Euclidean: the data", "Euclidean: the data"),
+    "klein": ("Klein disc", "Cartesian", "gnomonic"),
+    "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
+    "half_space": ("Poincaré half-plane", "", ""),
+    "hemisphere": ("hemisphere", "", ""),
+    "hyperboloid": ("hyperboloid", "", ""),
+    "sphere": ("", "", "sphere"),
+}
+"""By the sign of K: negative, zero, positive."""
+
+DEFAULT_CHARTS = {
+    -1: (EUCLIDEAN, "klein", "conformal", "half_space", "hemisphere"),
+    0: (EUCLIDEAN, "klein"),
+    1: (EUCLIDEAN, "klein", "conformal", "sphere"),
+}
+
+EDGE_POINTS = 64
+"""Points on an edge, which is straight in the Klein chart and curved in others."""
+
+WHOLE = 1e4
+"""Window of a whole elliptic diagram, in radii of the sphere: as good as up to the equator."""
+
+RIM_POINTS = 721
+
+ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
+"""Whence the surfaces are seen."""
+
+BEHIND = 0.2
+"""Opacity of what is on the far side of a sphere."""
+
+HALF_PLANE = 1e6
+"""Where the boundary line of the half-plane ends: far outside every picture."""
+
+
+class ChartPanel(NamedTuple):
+    """What one chart shows.
+
+    ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
+    fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
+    ``bounds`` are two corners.
+    """
+
+    chart: str
+    title: str
+    edges: list[Array]
+    points: Array
+    rim: Array
+    rim_width: float
+    bounds: Array
+
+
+class ChartDisplay:
+    """The same Voronoi diagram in several charts, side by side.
+
+    Make one by :meth:`from_points` or :meth:`from_diagram`. Cells are straight in the Euclidean
+    chart (the data as they are) and in the Klein chart, where the conic is round. In Poincaré's
+    disc and half-plane angles are true, and edges are arcs of circles. The hemisphere stands above
+    the Klein disc.
+
+    Parameters
+    ----------
+    panels : sequence of ChartPanel
+
+    Attributes
+    ----------
+    axes_ : list of matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import ChartDisplay
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = ChartDisplay.from_points(points, metric)
+    >>> [panel.title for panel in display.panels][1:]
+    ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
+    """
+
+    def __init__(self, *, panels: Sequence[ChartPanel]) -> None:
+        self.panels = panels
+
+    @classmethod
+    def from_points(
+        cls,
+        points: ArrayLike,
+        metric: CurvedMetric,
+        *,
+        charts: Sequence[str] | None = None,
+        order: int = 1,
+        window: ArrayLike | None = None,
+    ) -> ChartDisplay:
+        """Compute the diagram and its images.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, 2)
+        metric : CurvedMetric
+        charts : sequence of str, optional
+            "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
+            curvature by default.
+        order, window
+            See :class:`cayleyklein.diagrams.CayleyKleinVoronoi`.
+        """
+        if metric.curvature > 0 and window is None:
+            reach = WHOLE * np.linalg.norm(metric.frame.inverse_factor, axis=1)
+            reach /= math.sqrt(metric.curvature)
+            window = np.stack([metric.center - reach, metric.center + reach])
+        diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)
+        return cls.from_diagram(diagram, charts=charts)
+
+    @classmethod
+    def from_diagram(
+        cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
+    ) -> ChartDisplay:
+        """Compute the images of a diagram of the plane, see :meth:`from_points`."""
+        picture_bounds(diagram)  # refuses more than two dimensions
+        metric = diagram.metric
+        names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
+        edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
+        return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
+
+    def plot(self, axes: Sequence[Axes] | None = None, **style: Any) -> ChartDisplay:
+        """Draw the charts.
+
+        Parameters
+        ----------
+        axes : sequence of matplotlib Axes, optional
+            One for each chart, with ``projection="3d"`` for the surfaces. A new figure's by
+            default.
+        **style
+            For the edges, LineCollections.
+        """
+        pyplot = require("matplotlib.pyplot", "plot")
+        if axes is None:
+            n = len(self.panels)
+            figure = pyplot.figure(figsize=(3.2 * n, 3.4), layout="constrained")
+            axes = [
+                figure.add_subplot(1, n, i + 1, projection=_projection(panel))
+                for i, panel in enumerate(self.panels)
+            ]
+        look = {"colors": BLUE, "linewidths": EDGE_WIDTH} | style
+        for ax, panel in zip(axes, self.panels, strict=True):
+            (_draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
+            ax.set_title(panel.title, fontsize="medium")
+        self.axes_ = list(axes)
+        self.figure_ = self.axes_[0].figure
+        return self
+
+
+def _projection(panel: ChartPanel) -> str | None:
+    return "3d" if panel.points.shape[1] == 3 else None
+
+
+def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
+    """Return points of a segment, dense where the charts stretch it: far out."""
+    start, end = segment
+    t = np.linspace(0, 1, EDGE_POINTS)
+    if metric.curvature > 0:
+        return np.asarray(metric.geodesic(start, end, t), dtype=float)
+    # An end may be on the conic, infinitely far.
+    return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
+
+
+def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) -> ChartPanel:
+    as_choice(chart, "chart", (EUCLIDEAN, *CHARTS))
+
+    def image(x: Array) -> Array:
+        if chart == EUCLIDEAN:
+            return x
+        return np.asarray(metric.to_chart(inset(metric, x), chart), dtype=float)
+
+    sign = int(np.sign(metric.curvature))
+    dots, mapped = image(points), [image(edge) for edge in edges]
+    rim = _rim(chart, metric, image)
+    if chart == "half_space":
+        bounds = _around(dots)
+        bounds[0, 1] = 0.0
+    elif chart in ("hemisphere", "sphere"):
+        bounds = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
+    elif chart == "hyperboloid":
+        bounds = _cap(dots)
+    else:
+        bounds = bounds_of(rim) if len(rim) else _around(dots)
+    width = DOMAIN_WIDTH if sign < 0 else EDGE_WIDTH  # only the conic is thick
+    return ChartPanel(chart, TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
+
+
+def _rim(chart: str, metric: CurvedMetric, image: Callable[[Array], Array]) -> Array:
+    angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
+    equator = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
+    if metric.domain is None:
+        return {"conformal": equator[:, :2], "sphere": equator}.get(chart, np.empty((0, 2)))
+    if chart == "half_space":
+        return HALF_PLANE * np.array([[-1.0, 0.0], [1.0, 0.0]])
+    if chart == "hyperboloid":  # infinitely far
+        return np.empty((0, 3))
+    return image(metric.domain.from_euclidean(equator[:, :2]))
+
+
+def _around(points: Array) -> Array:
+    """Return a square around points, with as much room again."""
+    low, high = bounds_of(points)
+    half = np.full(points.shape[1], 0.75 * (high - low).max())
+    return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
+
+
+def _cap(points: Array) -> Array:
+    """Return the box of a cap of the hyperboloid that holds the points, with some room."""
+    top = 1 + 1.3 * (points[:, 2].max() - 1)
+    reach = math.sqrt(top**2 - 1)
+    return np.array([[-reach, -reach, 1.0], [reach, reach, top]])
+
+
+def _draw_plane(ax: Axes, panel: ChartPanel, look: dict[str, Any]) -> None:
+    draw_lines(ax, panel.edges, **look)
+    draw_points(ax, panel.points, s=10)
+    draw_lines(ax, [panel.rim], colors="black", linewidths=panel.rim_width, zorder=3)
+    letter = {EUCLIDEAN: "x", "klein": "w"}.get(panel.chart, "y")
+    finish_axes(ax, panel.bounds, (f"${letter}_1$", f"${letter}_2$"))
+
+
+def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
+    low, high = panel.bounds
+    ax.plot_surface(*_surface(panel), color="0.9", alpha=0.3, linewidth=0)
+    for front, alpha in ((False, BEHIND), (True, 1.0)):
+        for path, color, width in [
+            *((edge, look["colors"], look["linewidths"]) for edge in panel.edges),
+            (panel.rim, "black", panel.rim_width),
+        ]:
+            seen = (_in_front(path, panel.chart) == front) & (path[:, 2] <= high[2])
+            shown = np.where(seen[:, None], path, np.nan)
+            ax.plot(*shown.T, color=color, linewidth=width, alpha=alpha, solid_capstyle="butt")
+        dots = panel.points[_in_front(panel.points, panel.chart) == front]
+        ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
+    ax.set_proj_type("ortho")
+    ax.set_box_aspect(high - low)
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
+    ax.set(xlabel="$X_1$", ylabel="$X_2$", zlabel="$X_3$")
+    ax.locator_params(nbins=3)
+    ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
+
+
+def _in_front(points: Array, chart: str) -> NDArray[np.bool_]:
+    """Say which points of a sphere its other side does not hide; a bowl hides none."""
+    flat = math.cos(ELEVATION)
+    eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
+    return np.asarray((points @ eye >= 0) | (chart == "hyperboloid"))
+
+
+def _surface(panel: ChartPanel) -> tuple[Array, Array, Array]:
+    """Return a mesh of the surface, up to the bounds."""
+    around = np.linspace(0, 2 * math.pi, 49)
+    if panel.chart == "hyperboloid":
+        height = np.linspace(1, panel.bounds[1, 2], 13)
+        radius = np.sqrt(height**2 - 1)
+    else:
+        rise = np.linspace(0, math.pi / 2, 13)
+        radius, height = np.cos(rise), np.sin(rise)
+    turn, radius = np.meshgrid(around, radius)
+    return (
+        radius * np.cos(turn),
+        radius * np.sin(turn),
+        np.broadcast_to(height[:, None], turn.shape),
+    )

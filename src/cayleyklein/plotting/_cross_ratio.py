@@ -1,0 +1,179 @@
+"""The cross-ratio of four points of a line, from which distances are made."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_points
+from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein.geometry import Ellipsoid, cross_ratio, line_intersections
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._style import (
+    BLUE,
+    bounds_of,
+    domains_of,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CrossRatioDisplay"]
+
+Array = NDArray[np.float64]
+
+OVERHANG = 0.08
+"""How far the line is drawn beyond the outermost points, as a part of their distance."""
+
+
+class CrossRatioDisplay:
+    """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
+
+    Make one by :meth:`from_points`, or by :meth:`from_metric`, where P and Q are the points in
+    which the line pq meets the fundamental conic.
+
+    Parameters
+    ----------
+    points : ndarray of shape (4, 2)
+        p, q, P and Q.
+    value : float
+        (p, q; P, Q).
+    distance : float, optional
+        d(p, q), when the points come from a metric.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    texts_ : list of matplotlib Annotation
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import CrossRatioDisplay
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0])
+    >>> bool(np.isclose(display.distance, abs(np.log(display.value)) / 2))
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        points: Array,
+        value: float,
+        distance: float | None = None,
+        domains: Sequence[Ellipsoid] = (),
+    ) -> None:
+        self.points = points
+        self.value = value
+        self.distance = distance
+        self.domains = domains
+
+    @classmethod
+    def from_points(
+        cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike
+    ) -> CrossRatioDisplay:
+        """Compute the cross-ratio of four points of a line."""
+        named = {"p": p, "q": q, "P": P, "Q": Q}
+        rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
+        return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
+
+    @classmethod
+    def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
+        """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
+        p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
+        if metric.geometry != "hyperbolic":
+            raise NotRepresentableError(
+                f"The conic of a {metric.geometry} metric has no real points, and no line meets "
+                f"it in the picture; take a metric with K < 0."
+            )
+        distance = metric(p, q)
+        P, Q = (
+            (end / end[-1]).real[:2] for end in line_intersections(metric.absolute.matrix, p, q)
+        )
+        if (Q - P) @ (q - p) < 0:  # whichever sign the form has, the order is P, p, q, Q
+            P, Q = Q, P
+        display = cls.from_points(p, q, P, Q)
+        return cls(
+            points=display.points,
+            value=display.value,
+            distance=distance,
+            domains=domains_of(metric),
+        )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        labels: Sequence[str] = ("p", "q", "P", "Q"),
+        color: str = BLUE,
+        title: bool = True,
+        **style: Any,
+    ) -> CrossRatioDisplay:
+        """Draw the line with its points and, in the title, their cross-ratio.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        labels : sequence of 4 str, default=("p", "q", "P", "Q")
+            Names of the points, set as mathematics.
+        color : str
+            Of the points p and q; P and Q are white.
+        title : bool, default=True
+            Whether to write the numbers above axes that have no title.
+        **style
+            For the line, a LineCollection.
+        """
+        ax = new_axes(ax)
+        P, Q = self.points[2:]
+        along = (Q - P) / math.dist(P, Q)
+        t = (self.points - P) @ along
+        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
+        line = P + ends[:, None] * along
+        draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | style))
+        draw_points(ax, self.points[:2], color=color, s=30)
+        draw_points(ax, self.points[2:], color="white", s=30, edgecolors="black", linewidths=1)
+        across = np.array([-along[1], along[0]])
+        across = across if across[1] >= 0 else -across
+        shifts = np.tile(11 * across, (4, 1))
+        for domain in self.domains:  # P and Q are named outside, where the conic recedes
+            for end, outwards in ((2, -along), (3, along)):
+                normal = domain.shape @ (self.points[end] - domain.center)
+                side = 1.0 if normal @ across >= 0 else -1.0
+                shifts[end] = 9 * outwards + 11 * side * across
+        self.texts_ = [
+            ax.annotate(
+                f"${name}$",
+                (point[0], point[1]),
+                xytext=tuple(shift),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                zorder=5,
+            )
+            for name, point, shift in zip(labels, self.points, shifts, strict=True)
+        ]
+        if title and not ax.get_title():
+            ax.set_title(self._summary(labels), fontsize="medium")
+        draw_domains(ax, self.domains)
+        finish_axes(ax, bounds_of(line, *(domain.boundary() for domain in self.domains)))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _summary(self, labels: Sequence[str]) -> str:
+        p, q, P, Q = labels
+        ratio = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
+        return ratio if self.distance is None else f"{ratio},  $d({p}, {q}) = {self.distance:.3f}$"

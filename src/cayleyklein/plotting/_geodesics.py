@@ -1,0 +1,140 @@
+"""Geodesics: straight in the plane, circular arcs in the conformal charts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_count, as_points, broadcast_points
+from cayleyklein.geometry import Ellipsoid, Hyperplane
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._outlines import line_path
+from cayleyklein.plotting._style import (
+    bounds_of,
+    domains_of,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["GeodesicDisplay"]
+
+Array = NDArray[np.float64]
+
+
+class GeodesicDisplay:
+    """Geodesics of a metric of the plane, with marks at equal distances.
+
+    Make one by :meth:`from_points`, or by :meth:`from_hyperplane` for whole lines such as
+    bisectors.
+
+    Parameters
+    ----------
+    paths : sequence of ndarray of shape (m, 2)
+    marks : ndarray of shape (k, 2)
+        Points to mark; may be empty.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : matplotlib LineCollection
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import GeodesicDisplay
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
+    >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
+    array([0.   , 0.627, 0.9  ])
+    """
+
+    def __init__(
+        self, *, paths: Sequence[Array], marks: Array, domains: Sequence[Ellipsoid] = ()
+    ) -> None:
+        self.paths = paths
+        self.marks = marks
+        self.domains = domains
+
+    @classmethod
+    def from_points(
+        cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike, *, marks: int = 2
+    ) -> GeodesicDisplay:
+        """Compute the geodesics from p to q.
+
+        Parameters
+        ----------
+        metric : CurvedMetric
+            Of the plane.
+        p, q : array-like of shape (..., 2)
+            The ends, broadcast against each other.
+        marks : int, default=2
+            Marks on each geodesic, at equal distances; 2 marks its ends.
+        """
+        ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
+        t = np.linspace(0, 1, as_count(marks, "marks"))
+        pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
+        return cls(
+            paths=list(pairs),
+            marks=np.concatenate([metric.geodesic(start, end, t) for start, end in pairs]),
+            domains=domains_of(metric),
+        )
+
+    @classmethod
+    def from_hyperplane(
+        cls, metric: CurvedMetric, line: Hyperplane, *, resolution: int = 2
+    ) -> GeodesicDisplay:
+        """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain.
+
+        Parameters
+        ----------
+        metric : CurvedMetric
+            Of the plane.
+        line : Hyperplane
+        resolution : int, default=2
+            Points on the line, which is straight.
+        """
+        path = line_path(metric, line, as_count(resolution, "resolution"))
+        return cls(paths=[path], marks=np.empty((0, 2)), domains=domains_of(metric))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        color: str = "black",
+        label: str | None = None,
+        **style: Any,
+    ) -> GeodesicDisplay:
+        """Draw the geodesics.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        color : str, default="black"
+        label : str, optional
+            For a legend.
+        **style
+            For the lines, a LineCollection.
+        """
+        ax = new_axes(ax)
+        look = {"colors": color, "linewidths": 1.2, "label": label} | style
+        self.lines_ = draw_lines(ax, self.paths, **look)
+        draw_points(ax, self.marks, color=color)
+        draw_domains(ax, self.domains)
+        edges = [domain.boundary() for domain in self.domains]
+        shown = [self.marks, *edges]
+        finish_axes(ax, bounds_of(*shown) if sum(map(len, shown)) else None)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

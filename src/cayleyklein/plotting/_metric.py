@@ -1,0 +1,240 @@
+"""What a learner has learned, at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein._validation import as_count, as_points, as_real, require
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import MixedMetric
+from cayleyklein.plotting._balls import BallDisplay
+from cayleyklein.plotting._estimators import as_labels, find_metric
+from cayleyklein.plotting._sections import choose_section
+from cayleyklein.plotting._style import (
+    GEOMETRY_COLORS,
+    Metric,
+    bounds_of,
+    domains_of,
+    draw_domains,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["MetricDisplay"]
+
+Array = NDArray[np.float64]
+
+DISTANT = 3.0
+"""Size of the domain relative to the data from which on it is drawn apart, in a corner."""
+
+BALL_OF_CELL = 0.4
+"""How far balls reach towards their neighbours in the lattice, as a part of the way."""
+
+
+class MetricDisplay:
+    """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
+
+    Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius stand on a
+    lattice over the data; how their size and shape change is the metric.
+
+    Parameters
+    ----------
+    metric : CurvedMetric or MixedMetric
+        Of the plane.
+    balls : BallDisplay
+    X : ndarray of shape (n, 2), optional
+        Rows of data.
+    y : ndarray of shape (n,), optional
+        Their labels.
+    names : pair of str, default=("$x_1$", "$x_2$")
+        Labels of the axes.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.plotting import MetricDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> display = MetricDisplay.from_estimator(learner, X, y, features=(2, 3))
+    >>> display.metric  # on a plane it has the same curvature
+    CurvedMetric(elliptic, d=2, K=1)
+    """
+
+    def __init__(
+        self,
+        *,
+        metric: Metric,
+        balls: BallDisplay,
+        X: Array | None = None,
+        y: NDArray[Any] | None = None,
+        names: Sequence[str] = ("$x_1$", "$x_2$"),
+    ) -> None:
+        self.metric = metric
+        self.balls = balls
+        self.X = X
+        self.y = y
+        self.names = names
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **options: Any
+    ) -> MetricDisplay:
+        """Show the metric of a fitted learner over its data.
+
+        Parameters
+        ----------
+        estimator : CurvedLMNN, MMC, or a Pipeline that holds one
+            Fitted. The steps of a pipeline before the learner are applied to X.
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,), optional
+        **options
+            For :meth:`from_metric`.
+        """
+        names = options.pop("feature_names", getattr(estimator, "feature_names_in_", None))
+        metric, rows = find_metric(estimator, X)
+        if metric is None:
+            raise InvalidInputError(
+                f"{type(estimator).__name__} has no metric: pass a fitted learner such as "
+                f"CurvedLMNN, or a fitted pipeline that holds one."
+            )
+        if names is not None and len(names) != metric.dimension:  # a step has made other columns
+            names = None
+        return cls.from_metric(metric, rows, y, feature_names=names, **options)
+
+    @classmethod
+    def from_metric(
+        cls,
+        metric: Metric,
+        X: ArrayLike | None = None,
+        y: ArrayLike | None = None,
+        *,
+        features: Sequence[Any] | str | None = None,
+        feature_names: Sequence[str] | None = None,
+        radius: float | None = None,
+        lattice: int = 7,
+    ) -> MetricDisplay:
+        """Compute the balls, on a plane section when the metric has more than two dimensions.
+
+        Parameters
+        ----------
+        metric : CurvedMetric or MixedMetric
+        X : array-like of shape (n, d), optional
+        y : array-like of shape (n,), optional
+        features : pair of int or str, "pca" or None
+            The plane to show: two columns, with the others at the mean of X (at the centre without
+            X), or the principal plane of X in the coordinates z of the metric. Balls are cut by
+            the plane exactly; rows are projected to it. None is "pca" when d > 2.
+        feature_names : sequence of d str, optional
+        radius : float, optional
+            Of the balls; by default such that they nearly touch.
+        lattice : int, default=7
+            Balls along the longer side of the data.
+        """
+        rows = None if X is None else as_points(np.asarray(X), "X", metric.dimension, ndim=2)
+        section = choose_section(metric, rows, features, feature_names)
+        plane = section.restrict(metric)
+        shown = None if rows is None else section.project(rows)
+        centers, size = _lattice(plane, shown, as_count(lattice, "lattice"))
+        size = size if radius is None else as_real(radius, "radius")
+        return cls(
+            metric=plane,
+            balls=BallDisplay.from_metric(plane, centers, size),
+            X=shown,
+            y=None if rows is None else as_labels(y, len(rows)),
+            names=section.names,
+        )
+
+    def plot(self, ax: Axes | None = None, *, legend: bool = True, **style: Any) -> MetricDisplay:
+        """Draw the data, the balls and the domain.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        legend : bool, default=True
+            Whether to name the classes.
+        **style
+            For the rows, a scatter.
+        """
+        ax = new_axes(ax)
+        color = GEOMETRY_COLORS[self.metric.geometry]
+        self.balls._draw(ax, color, 0.1, {"linewidths": 0.8})
+        if self.X is not None:
+            draw_points(ax, self.X, self.y, **({"s": 14} | style))
+        domains = domains_of(self.metric)
+        draw_domains(ax, domains)
+        near = bounds_of(self.balls.centers, *([] if self.X is None else [self.X]))
+        far = bounds_of(near, *(domain.boundary() for domain in domains))
+        distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
+        finish_axes(ax, near if distant else far, self.names)
+        if distant:
+            self._draw_overview(ax, near, far)
+        if not ax.get_title():
+            ax.set_title(self._summary(), fontsize="medium")
+        if legend and self.y is not None:
+            ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _draw_overview(self, ax: Axes, near: Array, far: Array) -> None:
+        """Draw the whole domain in a corner, with the place of the picture in it."""
+        corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
+        draw_domains(corner, domains_of(self.metric))
+        (left, bottom), (width, height) = near[0], np.ptp(near, axis=0)
+        patches = require("matplotlib.patches", "plot")
+        corner.add_patch(patches.Rectangle((left, bottom), width, height, fill=False, lw=0.8))
+        corner.set(xticks=[], yticks=[], frame_on=False)
+        finish_axes(corner, far, ("", ""))
+
+    def _summary(self) -> str:
+        metric = self.metric
+        parts = metric.metrics if isinstance(metric, MixedMetric) else (metric,)
+        K = ", ".join(f"{part.curvature:.3g}" for part in parts).replace("-", "\N{MINUS SIGN}")
+        return f"{metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
+
+
+def _lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]:
+    """Return centres over the rows (or the domain), and a radius for which balls hardly meet."""
+    if X is not None and np.ptp(X, axis=0).any():
+        low, high = bounds_of(X)
+    elif domains_of(metric):
+        low, high = bounds_of(*(domain.boundary() for domain in domains_of(metric)))
+    else:
+        low, high = bounds_of(_unit_box(metric))
+    step = (high - low).max() / n
+    counts = np.maximum(np.round((high - low) / step), 1).astype(int)
+    axes = [
+        a + (np.arange(count) + 0.5) * (b - a) / count
+        for a, b, count in zip(low, high, counts, strict=True)
+    ]
+    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = centers[metric.contains(centers)]
+    if not len(centers):
+        raise InvalidInputError(
+            "No ball of the lattice lies in the domain of the metric; give rows X that do, or "
+            "a finer lattice."
+        )
+    sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
+    ends = centers[:, None] + BALL_OF_CELL * step * sides
+    radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
+    return centers, float(np.median(radii))
+
+
+def _unit_box(metric: Metric) -> Array:
+    part = metric.metrics[0] if isinstance(metric, MixedMetric) else metric
+    half = np.linalg.norm(part.frame.inverse_factor, axis=1)
+    return np.stack([part.center - half, part.center + half])

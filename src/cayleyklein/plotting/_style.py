@@ -1,0 +1,190 @@
+"""How every picture looks: colours, line widths, axes and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import cycle, islice
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein._validation import require
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "CLASS_COLORS",
+    "DOMAIN_WIDTH",
+    "EDGE_WIDTH",
+    "GEOMETRY_COLORS",
+    "Metric",
+    "bounds_of",
+    "class_colors",
+    "class_tints",
+    "domains_of",
+    "draw_cells",
+    "draw_domains",
+    "draw_lines",
+    "draw_points",
+    "finish_axes",
+    "new_axes",
+    "tint",
+]
+
+Array = NDArray[np.float64]
+Metric = CurvedMetric | MixedMetric
+
+# Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
+
+GEOMETRY_COLORS = {
+    "elliptic": VERMILION,
+    "hyperbolic": GREEN,
+    "flat": BLUE,
+    "mixed": PURPLE,
+}
+"""The paper's red, green and blue, in shades that everyone can tell apart."""
+
+CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
+CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+DOMAIN_WIDTH = 2.2
+EDGE_WIDTH = 0.8
+REGION_TINT = 0.22
+"""How much of a class's colour its regions show."""
+
+TICKS = 6
+"""Most intervals between the ticks of an axis."""
+
+DOMAIN_ID = "domain"
+PADDING = 0.04
+"""How far a picture reaches beyond what it shows, on each side, as a part of it."""
+
+
+def new_axes(ax: Axes | None) -> Axes:
+    """Return the axes to draw in: those given, or the only ones of a new figure."""
+    pyplot = require("matplotlib.pyplot", "plot")
+    if ax is None:
+        _, ax = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
+    return ax
+
+
+def finish_axes(
+    ax: Axes,
+    bounds: Array | None,
+    names: Sequence[str] = ("$x_1$", "$x_2$"),
+    *,
+    padding: float = PADDING,
+) -> None:
+    """Label the axes, make them equal, and widen their limits to the bounds.
+
+    Several displays may share one axes: the limits then hold all their bounds, and what the
+    caller has set is left alone.
+    """
+    if bounds is not None:
+        ax.update_datalim(bounds)
+    ax.margins(padding)
+    ax.autoscale_view()
+    ax.set_aspect("equal")
+    ticker = require("matplotlib.ticker", "plot")
+    for axis in (ax.xaxis, ax.yaxis):
+        locator: Any = axis.get_major_locator()
+        if isinstance(locator, ticker.AutoLocator):
+            locator.set_params(nbins=TICKS)
+    if not ax.get_xlabel():
+        ax.set_xlabel(names[0])
+    if not ax.get_ylabel():
+        ax.set_ylabel(names[1])
+
+
+def bounds_of(*points: Array) -> Array:
+    """Return the corners (2, 2) of the box around points."""
+    rows = np.concatenate(points)
+    return np.stack([rows.min(axis=0), rows.max(axis=0)])
+
+
+def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
+    """Return the ellipses whose common inside is the domain; none when it is the whole plane."""
+    domain = metric.domain
+    if isinstance(domain, tuple):
+        return domain
+    return () if domain is None else (domain,)
+
+
+def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
+    """Draw the fundamental conic in thick black, where it is real, once in each axes."""
+    patches = require("matplotlib.patches", "plot")
+    for domain in domains:
+        edge = domain.boundary(512)
+        if any(np.array_equal(old.get_xy()[:-1], edge) for old in _domains_in(ax)):
+            continue
+        outline = patches.Polygon(
+            edge,
+            fill=False,
+            edgecolor="black",
+            linewidth=DOMAIN_WIDTH,
+            joinstyle="round",
+            zorder=3,
+            gid=DOMAIN_ID,
+        )
+        # Not by add_patch: a domain far larger than the bounds must not widen the limits.
+        ax.add_artist(outline)
+
+
+def _domains_in(ax: Axes) -> list[Any]:
+    return [artist for artist in ax.get_children() if artist.get_gid() == DOMAIN_ID]
+
+
+def draw_lines(ax: Axes, paths: Sequence[Array], **style: Any) -> Any:
+    """Draw polylines that do not widen the limits: they may leave for infinity."""
+    collections = require("matplotlib.collections", "plot")
+    look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
+    lines = collections.LineCollection([path for path in paths if len(path) > 1], **look)
+    ax.add_collection(lines, autolim=False)
+    return lines
+
+
+def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
+    """Fill polygons, without edges and beneath everything else."""
+    collections = require("matplotlib.collections", "plot")
+    # Edges of the same colour close the hairlines that antialiasing leaves between cells.
+    painted = collections.PolyCollection(
+        list(cells), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
+    )
+    ax.add_collection(painted, autolim=False)
+    return painted
+
+
+def draw_points(ax: Axes, points: Array, labels: NDArray[Any] | None = None, **style: Any) -> None:
+    """Draw points: black dots, or one colour and one marker for each label."""
+    look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
+    if labels is None:
+        ax.scatter(points[:, 0], points[:, 1], **({"color": "black"} | look))
+        return
+    classes = np.unique(labels)
+    markers = cycle(CLASS_MARKERS)
+    for name, color, marker in zip(classes, class_colors(len(classes)), markers, strict=False):
+        rows = points[labels == name]
+        mine = {"color": color, "marker": marker, "label": str(name)} | look
+        ax.scatter(rows[:, 0], rows[:, 1], **mine)
+
+
+def class_colors(n: int) -> list[str]:
+    """Return a colour for each of n classes; they repeat after eight."""
+    return list(islice(cycle(CLASS_COLORS), n))
+
+
+def class_tints(n: int) -> list[tuple[float, ...]]:
+    """Return light colours for the regions of n classes."""
+    return [tint(color, REGION_TINT) for color in class_colors(n)]
+
+
+def tint(color: str, strength: float) -> tuple[float, ...]:
+    """Return a colour mixed with white: opaque, so that neighbours do not add up."""
+    colors = require("matplotlib.colors", "plot")
+    return tuple(1 - strength * (1 - np.array(colors.to_rgb(color))))

@@ -1,0 +1,190 @@
+"""Voronoi diagrams in the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._style import (
+    PADDING,
+    VERMILION,
+    YELLOW,
+    bounds_of,
+    class_tints,
+    domains_of,
+    draw_cells,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+    tint,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["VoronoiDisplay", "outlines", "picture_bounds"]
+
+Array = NDArray[np.float64]
+
+
+def outlines(diagram: CayleyKleinVoronoi) -> list[Array]:
+    """Return the corners of each cell of a diagram of the plane; none of a cell out of sight."""
+    return [np.asarray(cell.exterior.coords).reshape(-1, 2) for cell in diagram.cells()]
+
+
+def picture_bounds(diagram: CayleyKleinVoronoi) -> Array:
+    """Return the corners of what a diagram of the plane fills: its window, or its domain."""
+    if diagram.metric.dimension != 2:
+        raise InvalidInputError(
+            f"The diagram has {diagram.metric.dimension} dimensions, and a picture two; make it "
+            f"of points of the plane, for example of two columns."
+        )
+    if diagram.window is not None:
+        return diagram.window
+    return bounds_of(*(domain.boundary() for domain in domains_of(diagram.metric)))
+
+
+class VoronoiDisplay:
+    """A Voronoi diagram of the plane, of order 1 or more (paper, figures 5, 7 and 8).
+
+    Make one by :meth:`from_points` or :meth:`from_diagram`.
+
+    Parameters
+    ----------
+    edges : ndarray of shape (m, 2, 2)
+        The segments between cells.
+    cells : sequence of ndarray of shape (k, 2)
+        The outline of each cell.
+    generators : ndarray of shape (n_cells, order)
+        The points that each cell belongs to.
+    points : ndarray of shape (n, 2)
+    bounds : ndarray of shape (2, 2)
+        The lower and the upper corner of the picture.
+    labels : ndarray of shape (n,), optional
+        Classes of the points.
+    cell_labels : ndarray of shape (n_cells,), optional
+        Classes of the cells.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    edges_ : matplotlib LineCollection
+    cells_ : matplotlib PolyCollection
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import VoronoiDisplay
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = VoronoiDisplay.from_points(points, metric)
+    >>> len(display.cells), display.edges.shape
+    (4, (6, 2, 2))
+    """
+
+    def __init__(
+        self,
+        *,
+        edges: Array,
+        cells: Sequence[Array],
+        generators: NDArray[np.intp],
+        points: Array,
+        bounds: Array,
+        labels: NDArray[Any] | None = None,
+        cell_labels: NDArray[Any] | None = None,
+        domains: Sequence[Ellipsoid] = (),
+    ) -> None:
+        self.edges = edges
+        self.cells = cells
+        self.generators = generators
+        self.points = points
+        self.bounds = bounds
+        self.labels = labels
+        self.cell_labels = cell_labels
+        self.domains = domains
+
+    @classmethod
+    def from_points(
+        cls,
+        points: ArrayLike,
+        metric: CurvedMetric,
+        *,
+        order: int = 1,
+        labels: ArrayLike | None = None,
+        window: ArrayLike | None = None,
+    ) -> VoronoiDisplay:
+        """Compute the diagram, see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`."""
+        diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels, window=window)
+        return cls.from_diagram(diagram)
+
+    @classmethod
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
+        """Take the cells of a diagram of the plane."""
+        bounds = picture_bounds(diagram)
+        return cls(
+            edges=diagram.ridge_segments()[1],
+            cells=outlines(diagram),
+            generators=diagram.cell_generators,
+            points=diagram.points,
+            bounds=bounds,
+            labels=diagram.labels,
+            cell_labels=None if diagram.labels is None else diagram.cell_labels,
+            domains=domains_of(diagram.metric),
+        )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        fill: bool = True,
+        highlight: int | None = None,
+        show_points: bool = True,
+        **style: Any,
+    ) -> VoronoiDisplay:
+        """Draw the cells, the points and the conic.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        fill : bool, default=True
+            Whether the cells take the colours of their labels, when there are some.
+        highlight : int, optional
+            A cell to paint yellow, with its generators in red.
+        show_points : bool, default=True
+        **style
+            For the edges, a LineCollection.
+        """
+        ax = new_axes(ax)
+        self.cells_ = draw_cells(ax, self.cells, self._cell_colors(fill, highlight))
+        self.edges_ = draw_lines(ax, list(self.edges), **({"colors": "0.35"} | style))
+        if show_points:
+            draw_points(ax, self.points, self.labels)
+        if highlight is not None:
+            draw_points(ax, self.points[self.generators[highlight]], color=VERMILION, s=40)
+        draw_domains(ax, self.domains)
+        finish_axes(ax, self.bounds, padding=PADDING if self.domains else 0.0)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _cell_colors(self, fill: bool, highlight: int | None) -> list[Any]:
+        colors: list[Any] = ["none"] * len(self.cells)
+        if fill and self.labels is not None and self.cell_labels is not None:
+            classes = np.unique(self.labels)
+            tints = class_tints(len(classes))
+            colors = [tints[i] for i in np.searchsorted(classes, self.cell_labels)]
+        if highlight is not None:
+            colors[highlight] = tint(YELLOW, 0.8)
+        return colors

@@ -1,0 +1,127 @@
+import numpy as np
+import pytest
+from sklearn.datasets import load_iris
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from cayleyklein import CurvedLMNN, CurvedMetric
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.plotting import DecisionBoundaryDisplay
+
+RNG = np.random.default_rng(5)
+POINTS = RNG.uniform(-0.6, 0.6, size=(25, 2))
+LABELS = np.array(["a", "b", "c"])[RNG.integers(0, 3, 25)]
+X, Y = load_iris(return_X_y=True)
+
+
+class Neighbors:
+    """k nearest neighbours by brute force, to compare with."""
+
+    def __init__(self, k, metric):
+        self.k, self.metric = k, metric
+
+    def fit(self, rows, labels):
+        self.rows = rows
+        self.classes_, self.codes = np.unique(labels, return_inverse=True)
+        return self
+
+    def predict(self, queries):
+        nearest = np.argsort(self.metric.pairwise(queries, self.rows), axis=1)[:, : self.k]
+        votes = self.codes[nearest][:, :, None] == np.arange(len(self.classes_))
+        return self.classes_[votes.sum(axis=1).argmax(axis=1)]
+
+
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_frontier_parts_what_neighbours_say(K, k):
+    metric = CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
+    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=k)
+    model = Neighbors(k, metric).fit(POINTS, LABELS)
+    start, end = np.moveaxis(display.regions.frontier, 1, 0)
+    middle, along = (start + end) / 2, end - start
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    long = np.linalg.norm(along, axis=1) > 1e-3
+    step = 1e-4 * across[long]
+    first, second = (model.predict(middle[long] + side * step) for side in (1, -1))
+    assert long.sum() > 5
+    assert (first != second).all()
+
+
+def test_regions_agree_with_a_grid():
+    metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=3)
+    shapely = pytest.importorskip("shapely")
+    grid = np.random.default_rng(0).uniform(-0.7, 0.7, size=(500, 2))
+    model = Neighbors(3, metric).fit(POINTS, LABELS)
+    said = model.predict(grid)
+    cells = [shapely.Polygon(cell) for cell in display.regions.cells]
+    tree = shapely.STRtree(cells)
+    point, cell = tree.query(shapely.points(grid), predicate="within")
+    assert len(point) > 450
+    np.testing.assert_array_equal(display.classes[display.regions.codes[cell]], said[point])
+
+
+def test_unlabelled_diagram_is_refused():
+    diagram = CayleyKleinVoronoi(POINTS, CurvedMetric.euclidean(2))
+    with pytest.raises(InvalidInputError, match="labels=y"):
+        DecisionBoundaryDisplay.from_diagram(diagram)
+
+
+@pytest.mark.parametrize("features", [(2, 3), "pca", None])
+def test_grid_holds_what_the_estimator_predicts(features):
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, X, Y, features=features, resolution=40
+    ).plot()
+    codes = display.regions.codes
+    assert codes.shape == (40, 40)
+    assert set(np.unique(codes)) <= {0, 1, 2}
+    if features == (2, 3):
+        row = X.mean(axis=0)
+        row[2:] = display.regions.x[7], display.regions.y[30]
+        assert codes[30, 7] == model.predict([row])[0]
+        np.testing.assert_array_equal(display.X, X[:, 2:])
+    legend = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert legend == ["0", "1", "2"]
+
+
+def test_plane_data_are_shown_as_they_are():
+    model = KNeighborsClassifier().fit(X[:, :2], Y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X[:, :2], resolution=20)
+    np.testing.assert_array_equal(display.X, X[:, :2])
+
+
+def test_outside_the_domain_stays_blank():
+    metric = CurvedMetric(factor=np.eye(2) / 0.62, curvature=-1.0)
+    rows = POINTS[np.linalg.norm(POINTS, axis=1) < 0.6]
+    labels = (rows[:, 0] > 0).astype(int)
+    model = Neighbors(1, metric).fit(rows, labels)
+    display = DecisionBoundaryDisplay.from_estimator(model, rows, labels, resolution=30).plot()
+    x, y = np.meshgrid(display.regions.x, display.regions.y)
+    outside = np.hypot(x, y) >= 0.62
+    assert outside.any()
+    np.testing.assert_array_equal(display.regions.codes == -1, outside)
+    (domain,) = display.domains
+    np.testing.assert_allclose(domain.semi_axes, 0.62)
+
+
+def test_hyperbolic_learner_in_a_pipeline():
+    learner = CurvedLMNN(geometry="hyperbolic", n_init=1, random_state=0)
+    model = make_pipeline(StandardScaler(), learner, KNeighborsClassifier(3)).fit(X, Y)
+    display = DecisionBoundaryDisplay.from_estimator(model, X, Y, features=(0, 3), resolution=25)
+    assert (display.regions.codes >= 0).any()
+    assert display.domains == ()  # it is one of the standardised rows
+    display.plot()
+
+
+def test_named_columns_label_the_axes_and_reach_the_estimator():
+    data = load_iris(as_frame=True)
+    model = LogisticRegression(max_iter=1000).fit(data.data, data.target)
+    names = list(data.data.columns)
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, data.data, features=names[1:3], resolution=10
+    ).plot()
+    assert [display.ax_.get_xlabel(), display.ax_.get_ylabel()] == names[1:3]

@@ -1,0 +1,147 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cayleyklein import CurvedMetric
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, NotRepresentableError
+from cayleyklein.plotting import ChartDisplay, VoronoiDisplay
+from cayleyklein.plotting._style import CLASS_COLORS, REGION_TINT, YELLOW, tint
+
+SHAPE = [[1.0, 0.3], [0.3, 0.8]]
+CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]
+
+
+def random_points(n, seed=0):
+    return np.random.default_rng(seed).uniform(-0.6, 0.6, size=(n, 2))
+
+
+def metric_of(K):
+    return CurvedMetric(shape=SHAPE, center=[0.05, -0.02], curvature=K)
+
+
+def inner_points(edges):
+    """Points within segments: their ends may be on the conic, infinitely far."""
+    t = np.array([0.1, 0.5, 0.8])[:, None, None]
+    return ((1 - t) * edges[:, 0] + t * edges[:, 1]).reshape(-1, 2)
+
+
+@pytest.mark.parametrize("order", [1, 3])
+@pytest.mark.parametrize("K", CURVATURES)
+@settings(max_examples=15)
+@given(seed=st.integers(0, 10_000))
+def test_edges_are_as_far_from_two_points(K, order, seed):
+    points, metric = random_points(12, seed), metric_of(K)
+    display = VoronoiDisplay.from_points(points, metric, order=order)
+    middles = inner_points(display.edges)
+    distances = np.sort(metric.pairwise(middles, points), axis=1)
+    np.testing.assert_allclose(distances[:, order - 1], distances[:, order], rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_plot_draws_what_was_computed(K):
+    display = VoronoiDisplay.from_points(random_points(20), metric_of(K)).plot()
+    np.testing.assert_array_equal(display.edges_.get_segments(), display.edges)
+    assert len(display.cells_.get_paths()) == 20
+    low, high = np.transpose([display.ax_.get_xlim(), display.ax_.get_ylim()])
+    if K < 0:
+        assert (low < display.bounds[0]).all()
+        assert (high > display.bounds[1]).all()
+    else:  # the window fills the axes
+        np.testing.assert_allclose([low, high], display.bounds)
+
+
+def test_cells_take_the_colours_of_their_labels():
+    points = random_points(15)
+    labels = np.where(points[:, 0] > 0, "right", "left")
+    display = VoronoiDisplay.from_points(points, metric_of(-1.0), labels=labels).plot()
+    tints = {
+        name: tint(color, REGION_TINT)
+        for name, color in zip(["left", "right"], CLASS_COLORS, strict=False)
+    }
+    expected = [tints[labels[generator]] for generator in display.generators[:, 0]]
+    np.testing.assert_allclose(display.cells_.get_facecolors()[:, :3], expected)
+    names = [c.get_label() for c in display.ax_.collections]
+    assert {"left", "right"} <= set(names)
+
+
+def test_highlighted_cell_shows_its_generators():
+    diagram = CayleyKleinVoronoi(random_points(15), metric_of(-1.0), order=3)
+    (cell,) = diagram.locate([[0.1, 0.0]])
+    display = VoronoiDisplay.from_diagram(diagram).plot(highlight=cell)
+    np.testing.assert_allclose(
+        display.cells_.get_facecolors()[cell, :3], tint(YELLOW, 0.8), atol=1e-9
+    )
+    drawn = display.ax_.collections[-1].get_offsets()
+    nearest = np.argsort(diagram.metric.pairwise([[0.1, 0.0]], diagram.points)[0])[:3]
+    np.testing.assert_array_equal(np.sort(drawn, axis=0), np.sort(diagram.points[nearest], axis=0))
+
+
+def test_a_diagram_in_space_is_refused():
+    diagram = CayleyKleinVoronoi(np.eye(3), CurvedMetric.euclidean(3))
+    for display in (VoronoiDisplay, ChartDisplay):
+        with pytest.raises(InvalidInputError, match="3 dimensions"):
+            display.from_diagram(diagram)
+
+
+@pytest.mark.parametrize("chart", ["conformal", "half_space", "hemisphere", "hyperboloid", "klein"])
+def test_images_of_hyperbolic_edges_are_equidistant(chart):
+    points, metric = random_points(12), metric_of(-1.0)
+    (panel,) = ChartDisplay.from_points(points, metric, charts=[chart]).panels
+    np.testing.assert_allclose(metric.from_chart(panel.points, chart), points, atol=1e-9)
+    for edge in panel.edges:
+        back = metric.from_chart(edge[5:-5], chart)
+        distances = np.sort(metric.pairwise(back, points), axis=1)
+        np.testing.assert_allclose(distances[:, 0], distances[:, 1], rtol=1e-5)
+
+
+@pytest.mark.parametrize("chart", ["conformal", "sphere"])
+def test_images_of_elliptic_edges_are_equidistant_up_to_the_equator(chart):
+    points, metric = random_points(12), metric_of(1.0)
+    (panel,) = ChartDisplay.from_points(points, metric, charts=[chart]).panels
+    for edge in panel.edges:
+        distances = np.sort(metric.pairwise(metric.from_chart(edge, chart), points), axis=1)
+        np.testing.assert_allclose(distances[:, 0], distances[:, 1], rtol=1e-6)
+    reach = max(np.linalg.norm(edge[:, :2], axis=1).max() for edge in panel.edges)
+    assert 0.999 < reach <= 1
+
+
+def test_poincare_edges_are_circles_across_the_rim():
+    display = ChartDisplay.from_points(
+        random_points(12), CurvedMetric.euclidean(2, -1.0), charts=["conformal"]
+    )
+    for edge in display.panels[0].edges:
+        # ‖y‖² + 1 = 2 ⟨y, c⟩: a circle orthogonal to the unit circle
+        y = edge[1:-1]
+        c, *_ = np.linalg.lstsq(2 * y, (y * y).sum(axis=1) + 1, rcond=None)
+        np.testing.assert_allclose(
+            2 * y @ c, (y * y).sum(axis=1) + 1, atol=1e-7 * (1 + abs(c).max())
+        )
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_every_default_chart_is_drawn(K):
+    display = ChartDisplay.from_points(random_points(10), metric_of(K)).plot()
+    assert len(display.axes_) == len(display.panels) >= 2
+    for ax, panel in zip(display.axes_, display.panels, strict=True):
+        assert ax.get_title() == panel.title != ""
+        assert ax.get_xlabel()
+        assert ax.get_ylabel()
+    display.figure_.canvas.draw()
+
+
+def test_a_bowl_is_drawn_up_to_its_rim():
+    charts = ["hyperboloid"]
+    display = ChartDisplay.from_points(random_points(10), metric_of(-1.0), charts=charts).plot()
+    (ax,) = display.axes_
+    assert ax.get_zlim()[1] > display.panels[0].points[:, 2].max()
+    drawn = np.concatenate([np.transpose(line.get_data_3d()) for line in ax.lines])
+    assert np.nanmax(drawn[:, 2]) <= ax.get_zlim()[1]
+
+
+def test_a_chart_that_does_not_exist_is_refused():
+    with pytest.raises(NotRepresentableError, match="half_space"):
+        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["half_space"])
+    with pytest.raises(CayleyKleinError, match="mercator"):
+        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["mercator"])

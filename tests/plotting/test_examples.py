@@ -1,0 +1,50 @@
+"""Every example runs and writes its pictures."""
+
+import runpy
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SCRIPTS = sorted(EXAMPLES.glob("plot_*.py"))
+
+
+def test_the_paper_s_figures_are_here():
+    names = {script.stem.removeprefix("plot_") for script in SCRIPTS}
+    assert names >= {
+        "cross_ratio",
+        "distance_and_angle",
+        "projections",
+        "bisectors",
+        "voronoi",
+        "spheres",
+        "bichromatic",
+        "order_k",
+        "curvature_animation",
+    }
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_runs(script, tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "argv", [str(script), "-o", str(tmp_path / "new"), "--quick"])
+    monkeypatch.syspath_prepend(EXAMPLES)
+    runpy.run_path(str(script), run_name="__main__")
+    sys.modules.pop("_output")
+    written = list((tmp_path / "new").iterdir())
+    suffixes = {path.suffix for path in written}
+    assert suffixes == ({".gif"} if "animation" in script.stem else {".png", ".svg"})
+    for path in written:
+        assert path.stem == script.stem
+        assert path.stat().st_size > 2000
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_explains_itself(script):
+    """The form that sphinx-gallery reads: a title, underlined, and a paragraph."""
+    docstring = compile(script.read_text("utf-8"), script.name, "exec").co_consts[0]
+    _, title, line, empty, *text = docstring.split("\n")
+    assert set(line) == {"="}
+    assert len(line) == len(title)
+    assert empty == ""
+    assert len(" ".join(text)) > 100
