@@ -23,7 +23,7 @@ $(READY): pyproject.toml src/cayleyklein/_version.py
 	  echo 'cayleyklein needs Python 3.11 or newer, which "$(PYTHON)" is not: name one, as in make test PYTHON=python3.12.' >&2; \
 	  exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev,plot]"
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
 run: $(READY) ## Run the command, python -m cayleyklein

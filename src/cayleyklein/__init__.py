@@ -9,25 +9,48 @@ from typing import TYPE_CHECKING, Any
 from cayleyklein._version import __version__
 
 if TYPE_CHECKING:
-    from cayleyklein import exceptions, geometry, learning, metrics
-    from cayleyklein.learning import MMC, CurvedLMNN
+    from cayleyklein import (
+        datasets,
+        diagrams,
+        exceptions,
+        geometry,
+        learning,
+        metrics,
+        neighbors,
+        plotting,
+    )
+    from cayleyklein.diagrams import CayleyKleinVoronoi
+    from cayleyklein.learning import MMC, CurvedKNeighborsClassifier, CurvedLMNN
     from cayleyklein.metrics import CurvedMetric, MixedMetric
+    from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
 
 __all__ = [
     "MMC",
+    "CayleyKleinVoronoi",
+    "CurvedKNeighborsClassifier",
+    "CurvedKNeighborsRegressor",
     "CurvedLMNN",
     "CurvedMetric",
+    "CurvedNeighbors",
     "MixedMetric",
     "__version__",
+    "datasets",
+    "diagrams",
     "exceptions",
     "geometry",
     "learning",
     "metrics",
+    "neighbors",
+    "plotting",
 ]
 
 _HOME = {
+    "CayleyKleinVoronoi": "diagrams",
+    "CurvedKNeighborsClassifier": "learning",
+    "CurvedKNeighborsRegressor": "neighbors",
     "CurvedLMNN": "learning",
     "CurvedMetric": "metrics",
+    "CurvedNeighbors": "neighbors",
     "MMC": "learning",
     "MixedMetric": "metrics",
 }

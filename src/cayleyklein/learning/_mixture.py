@@ -6,8 +6,9 @@ from numpy.typing import NDArray
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.neighbors._outside import pull_inside
 
-__all__ = ["count_votes", "distance_unit", "held_out_distances", "pull_inside", "sum_of"]
+__all__ = ["count_votes", "distance_unit", "held_out_distances", "sum_of"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -17,9 +18,6 @@ UNIT_NEIGHBORS = 3
 
 UNIT_ROWS = 1000
 """Rows from which the unit is taken, evenly spread over the sorted rows."""
-
-JUST_INSIDE = 1 - 1e-4
-"""√-K‖z‖ to which a row outside a hyperbolic domain is pulled along its radius."""
 
 
 def distance_unit(data: TrainingRows, frame: Frame) -> float:
@@ -35,16 +33,6 @@ def distance_unit(data: TrainingRows, frame: Frame) -> float:
         nearest.append(np.partition(D, k - 1, axis=1)[:, :k])
     unit = float(np.median(np.concatenate(nearest)))
     return unit if unit > 0 else 1.0
-
-
-def pull_inside(X: Array, frame: Frame) -> Array:
-    """Move rows outside a hyperbolic domain along their radius to just inside."""
-    if frame.curvature >= 0:
-        return X
-    z = frame.coordinates(X)
-    radius = np.sqrt(-frame.curvature * np.einsum("ij,ij->i", z, z))
-    shrink = np.minimum(1.0, JUST_INSIDE / np.maximum(radius, JUST_INSIDE))
-    return np.asarray(frame.center + (X - frame.center) * shrink[:, None])
 
 
 def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Array:

@@ -1,0 +1,240 @@
+"""Time curved nearest neighbours against the Euclidean ones of scikit-learn and of faiss.
+
+n = 100,000 rows, 1,000 queries, k = 10. Goals: elliptic and hyperbolic brute force at most 1.1
+times scikit-learn's Euclidean brute force (d = 16 and 64), the elliptic tree at most 1.3 times
+scikit-learn's k-d tree on the lifted rows, faiss at most 1.2 times plain faiss; a tree of vantage
+points 100, 5 and 20 times as fast as mixed brute force (d = 2, d = 8, d = 16 clustered) and 20 and
+3 times as fast as hyperbolic brute force (d = 2, d = 16 clustered); a search within the data, the
+lifted copy and 256 MB. ``--quick`` takes a tenth of the rows; a name takes one part alone.
+"""
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+
+import numpy as np
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+
+from _timing import interleave, print_ratios, timed
+from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein.neighbors import CurvedNeighbors
+
+K_NEIGHBORS = 10
+RNG = np.random.default_rng(0)
+
+
+def gaussian(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return Gaussian rows and queries inside the unit ball."""
+    rows = RNG.normal(size=(n + m, d))
+    rows /= 1.02 * np.linalg.norm(rows, axis=1).max()
+    return rows[:n].copy(), rows[n:].copy()
+
+
+def clustered(n: int, m: int, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows and queries in 200 Gaussian clusters inside the unit ball."""
+    centers = RNG.normal(size=(200, d))
+    rows = centers[RNG.integers(200, size=n + m)] + 0.05 * RNG.normal(size=(n + m, d))
+    rows /= 1.02 * np.linalg.norm(rows, axis=1).max()
+    return rows[:n].copy(), rows[n:].copy()
+
+
+def rotated(d: int, K: float) -> CurvedMetric:
+    """Return a metric whose factor is a full matrix, as a learned one is."""
+    return CurvedMetric(factor=np.linalg.qr(RNG.normal(size=(d, d)))[0], curvature=K)
+
+
+def mixed(d: int) -> MixedMetric:
+    """Return the mean of an elliptic and a hyperbolic metric."""
+    return MixedMetric([rotated(d, 1.0), rotated(d, -1.0)])
+
+
+def search(metric, algorithm: str, X: np.ndarray) -> CurvedNeighbors:
+    """Return a fitted search with all threads, as scikit-learn's and faiss's brute force have."""
+    fitted = CurvedNeighbors(metric, K_NEIGHBORS, algorithm=algorithm, n_jobs=-1).fit(X)
+    if algorithm not in ("auto", fitted.algorithm_used_):
+        print(f"  {algorithm} gave way to {fitted.algorithm_used_}")
+    return fitted
+
+
+def bench_brute(n: int, m: int) -> None:
+    """Brute force against scikit-learn's Euclidean one."""
+    for d in (16, 64):
+        X, Q = gaussian(n, m, d)
+        plain = NearestNeighbors(n_neighbors=K_NEIGHBORS, algorithm="brute").fit(X)
+        samplers = {"scikit-learn, Euclidean": timed(lambda plain=plain, Q=Q: plain.kneighbors(Q))}
+        for name, K in (("elliptic", 1.0), ("flat", 0.0), ("hyperbolic", -1.0)):
+            ours = search(rotated(d, K), "brute", X)
+            samplers[name] = timed(lambda ours=ours, Q=Q: ours.kneighbors(Q))
+        print(f"\nbrute, Gaussian, d = {d} (goal 1.1)")
+        print_ratios(interleave(samplers), baseline="scikit-learn, Euclidean")
+
+
+def bench_tree(n: int, m: int) -> None:
+    """Time the elliptic tree against scikit-learn's on the lifted rows."""
+    for name, make, d in (("clustered", clustered, 16), ("Gaussian", gaussian, 4)):
+        X, Q = make(n, m, d)
+        metric = rotated(d, 1.0)
+        lifted, asked = metric.to_chart(X, "sphere"), metric.to_chart(Q, "sphere")
+        plain = NearestNeighbors(n_neighbors=K_NEIGHBORS, algorithm="kd_tree", n_jobs=-1).fit(
+            lifted
+        )
+        ours = search(metric, "tree", X)
+        samplers = {
+            "scikit-learn's k-d tree, lifted": timed(lambda p=plain, q=asked: p.kneighbors(q)),
+            "elliptic tree": timed(lambda ours=ours, Q=Q: ours.kneighbors(Q)),
+        }
+        print(f"\ntree, {name}, d = {d} (goal 1.3)")
+        print_ratios(interleave(samplers), baseline="scikit-learn's k-d tree, lifted")
+
+
+def bench_faiss(n: int, m: int) -> None:
+    """Exact search on top of faiss against faiss itself."""
+    import faiss
+
+    for d in (16, 64):
+        X, Q = gaussian(n, m, d)
+        plain, asked = faiss.IndexFlatL2(d), Q.astype(np.float32)
+        plain.add(X.astype(np.float32))
+        samplers = {"faiss, Euclidean": timed(lambda p=plain, q=asked: p.search(q, K_NEIGHBORS))}
+        for name, K in (("elliptic", 1.0), ("hyperbolic", -1.0)):
+            ours = search(rotated(d, K), "faiss", X)
+            samplers[name] = timed(lambda ours=ours, Q=Q: ours.kneighbors(Q))
+        print(f"\nfaiss, Gaussian, d = {d} (goal 1.2)")
+        print_ratios(interleave(samplers, repeats=5), baseline="faiss, Euclidean")
+    X, Q = clustered(n, m, 16)
+    near = CurvedNeighbors(rotated(16, 1.0), K_NEIGHBORS, algorithm="faiss-approximate").fit(X)
+    print(f"faiss-approximate, elliptic, clustered, d = 16: estimated recall {near.recall_:.3f}")
+
+
+def bench_vptree(n: int, m: int) -> None:
+    """Time a tree of vantage points against brute force, and what auto makes of it."""
+    cases = [
+        ("mixed", "Gaussian", gaussian, 2, "100"),
+        ("mixed", "Gaussian", gaussian, 8, "5"),
+        ("mixed", "clustered", clustered, 16, "20"),
+        ("mixed", "Gaussian", gaussian, 16, "none: it loses"),
+        ("hyperbolic", "Gaussian", gaussian, 2, "20"),
+        ("hyperbolic", "clustered", clustered, 16, "3"),
+        ("hyperbolic", "Gaussian", gaussian, 8, "none: it loses"),
+    ]
+    for kind, shape, make, d, goal in cases:
+        X, Q = make(n, m if kind == "hyperbolic" else m // 5, d)
+        metric = mixed(d) if kind == "mixed" else rotated(d, -1.0)
+        rivals = {how: search(metric, how, X) for how in ("brute", "vptree", "auto")}
+        found = {how: fitted.kneighbors(Q)[1] for how, fitted in rivals.items()}
+        same = all((rows == found["brute"]).all() for rows in found.values())
+        samplers = {
+            how: timed(lambda fitted=fitted, Q=Q: fitted.kneighbors(Q))
+            for how, fitted in rivals.items()
+        }
+        print(f"\nvptree, {kind}, {shape}, d = {d}: goal {goal}; auto chose "
+              f"{rivals['auto'].algorithm_used_}; same rows: {same}")  # fmt: skip
+        seconds = interleave(samplers, repeats=3)
+        print_ratios(seconds, baseline="brute")
+        pairs = zip(seconds["brute"], seconds["vptree"], strict=True)
+        print(f"vptree: {statistics.median(b / v for b, v in pairs):.1f} times as fast as brute")
+
+
+def bench_callable(n: int, m: int) -> None:
+    """Time what a user of a custom distance has today: scikit-learn with a callable."""
+    X, Q = gaussian(1000, 10, 8)
+    labels = np.arange(len(X)) % 3
+    for name, metric in (("hyperbolic", rotated(8, -1.0)), ("mixed", mixed(8))):
+        theirs = KNeighborsClassifier(K_NEIGHBORS, metric=metric).fit(X, labels)
+        ours = search(metric, "auto", X)
+        samplers = {
+            "KNeighborsClassifier(metric=callable)": timed(lambda t=theirs: t.kneighbors(Q)),
+            f"CurvedNeighbors ({ours.algorithm_used_})": timed(
+                lambda ours=ours: ours.kneighbors(Q)
+            ),
+        }
+        print(f"\ncallable, {name}, 1,000 rows, 10 queries, d = 8")
+        seconds = interleave(samplers, repeats=3)
+        print_ratios(seconds, baseline="KNeighborsClassifier(metric=callable)")
+        slow, fast = (statistics.median(samples) for samples in seconds.values())
+        print(f"{slow / fast:.0f} times as fast")
+
+
+def bench_recall(n: int, m: int) -> None:
+    """Share of the float64 neighbours found, rows at hyperbolic radius 12 and float32 included."""
+    n, m = n // 5, 100
+    directions = RNG.normal(size=(n, 8))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    hyperbolic = CurvedMetric.euclidean(8, curvature=-1.0)
+    spread = directions * np.tanh(RNG.uniform(0, 12, size=(n, 1)))
+    single = spread.astype(np.float32)
+    cases = {
+        "hyperbolic, radius up to 12": (hyperbolic, spread),
+        "hyperbolic, radius 12": (hyperbolic, directions * np.tanh(12.0)),
+        "hyperbolic, float32": (hyperbolic, single[hyperbolic.contains(single)]),
+        "elliptic, clustered": (rotated(8, 1.0), clustered(n, 1, 8)[0]),
+        "mixed, clustered": (mixed(8), clustered(n, 1, 8)[0]),
+    }
+    print()
+    for name, (metric, X) in cases.items():
+        wide = X.astype(np.float64)
+        true = np.argsort(metric.pairwise(wide[:m], wide), axis=1, kind="stable")
+        shares = []
+        for how in ("brute", "vptree"):
+            rows = CurvedNeighbors(metric, K_NEIGHBORS, algorithm=how).fit(X).kneighbors(X[:m])[1]
+            pairs = zip(true[:, :K_NEIGHBORS], rows, strict=True)
+            shares.append(f"{how} {np.mean([np.isin(t, r).mean() for t, r in pairs]):.4f}")
+        print(f"recall, {name}: {', '.join(shares)}")
+
+
+def bench_memory(n: int, m: int) -> None:
+    """Peak memory of fitting and searching, each in a process of its own."""
+    print()
+    for case in ("elliptic brute", "hyperbolic brute", "mixed brute", "mixed vptree"):
+        command = [sys.executable, __file__, "--peak", case, "--rows", str(n)]
+        print(subprocess.run(command, check=True, capture_output=True, text=True).stdout, end="")
+
+
+def print_peak(case: str, n: int, d: int = 64) -> None:
+    """Print by how much the process grew beyond its data and their lifted copy."""
+    kind, how = case.split()
+    make = {"elliptic": lambda d: rotated(d, 1.0), "hyperbolic": lambda d: rotated(d, -1.0)}
+    make["mixed"] = mixed
+    X, Q = (clustered if how == "vptree" else gaussian)(n, 1000, d)
+    for rows in (X[:300], X[:3000]):  # loads and compiles all there is
+        CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(rows).kneighbors(Q[:50])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(X).kneighbors(Q)
+    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    copies = {"elliptic": 1, "hyperbolic": 1, "mixed": 2 if how == "vptree" else 0}[kind]
+    lifted = copies * X.nbytes / 2**20
+    print(f"memory, {case}, {n} rows, d = {d}: {grown:.0f} MB beside the data "
+          f"(goal {lifted + 256:.0f}: the lifted copy and 256)")  # fmt: skip
+
+
+PARTS = {
+    "brute": bench_brute,
+    "tree": bench_tree,
+    "faiss": bench_faiss,
+    "vptree": bench_vptree,
+    "callable": bench_callable,
+    "recall": bench_recall,
+    "memory": bench_memory,
+}
+
+
+def main() -> None:
+    """Run the parts."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], metavar="|".join(PARTS))
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--peak", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    n = options.rows // 10 if options.quick else options.rows
+    if options.peak:
+        print_peak(options.peak, n)
+        return
+    for name in options.parts or PARTS:
+        PARTS[name](n, 1000)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""The classifier: learn a metric, then let the nearest neighbours by it vote."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+
+from cayleyklein._validation import list_indices
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning._lmnn import CurvedLMNN
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.neighbors._nearest import as_metric
+from cayleyklein.neighbors._rows import References
+from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+
+__all__ = ["CurvedKNeighborsClassifier"]
+
+
+class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
+    """Learn a curved metric from labelled rows, and classify by the nearest ones.
+
+    Columns need no scaling: the learner standardises them by itself.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=3
+        Neighbours that vote, and for which the metric is learned.
+    geometry : str, default="auto"
+        Of the metric to learn, see :class:`CurvedLMNN`. Not used with a `learner` or a `metric`.
+    learner : estimator, optional
+        Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)`` or ``MMC()``. One
+        that has been fitted is used as it is, not fitted again; note that scikit-learn's `clone`,
+        and so a cross-validation, forgets that it was: put it in a ``FrozenEstimator``, or give its
+        ``metric_``.
+    metric : CurvedMetric or MixedMetric, optional
+        A ready-made metric; nothing is learned then.
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        What a vote counts: as much as the others, 1/distance, or what a function makes of the
+        distances.
+    algorithm, outside, n_jobs : see :class:`CurvedNeighbors`
+    random_state : int, RandomState instance or None, default=None
+        For the learner that `geometry` stands for.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    metric_ : CurvedMetric or MixedMetric
+    learner_ : estimator or None
+        The fitted learner; None with a ready-made metric.
+    algorithm_used_, n_samples_fit_, n_features_in_, feature_names_in_ : see CurvedNeighbors
+
+    Notes
+    -----
+    As in scikit-learn's ``KNeighborsClassifier``, equally near rows are neighbours in their order,
+    and of classes with equally many votes the first wins.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedKNeighborsClassifier
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = CurvedKNeighborsClassifier(geometry="elliptic").fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
+    True
+    >>> model.metric_.geometry
+    'elliptic'
+
+    With a metric that is known:
+
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
+    >>> model = CurvedKNeighborsClassifier(1, metric=disc).fit([[0.0], [0.9]], ["a", "b"])
+    >>> model.predict([[0.5], [0.8]])
+    array(['a', 'b'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int = 3,
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: CurvedMetric | MixedMetric | None = None,
+        weights: Weights = "uniform",
+        algorithm: str = "auto",
+        outside: Literal["extend", "raise"] = "extend",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(metric, n_neighbors, algorithm=algorithm, outside=outside, n_jobs=n_jobs)
+        self.geometry = geometry
+        self.learner = learner
+        self.weights = weights
+        self.random_state = random_state
+
+    # -- fitting --------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedKNeighborsClassifier:
+        """Learn the metric from labelled rows, and keep them as the neighbours to come.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X, y, None)
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None
+    ) -> CurvedKNeighborsClassifier:
+        self._check_parameters()
+        _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        check_classification_targets(target)
+        known = np.unique(target if classes is None else np.asarray(classes))
+        labels = labels_of(target, known)
+        metric, learner = self.metric, None
+        if metric is None:
+            learner = self._learner()
+            if not hasattr(learner, "metric_"):
+                learner = clone(learner).fit(X, target)
+            metric = learner.metric_
+        rows = self._rows(X, reset=True)
+        metric = as_metric(metric, rows.shape[1])
+        self._index(References(rows, metric))
+        self.metric_, self.learner_ = metric, learner
+        self.classes_, self._labels = known, labels
+        return self
+
+    def _learner(self) -> Any:
+        if self.learner is not None:
+            return self.learner
+        return CurvedLMNN(
+            n_neighbors=self.n_neighbors,
+            geometry=self.geometry,
+            random_state=self.random_state,
+            n_jobs=self.n_jobs,
+        )
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_weights(self.weights)
+        if self.metric is not None and self.learner is not None:
+            raise InvalidInputError(
+                "Got both a learner and a metric; give the one or the other, or neither to learn "
+                "one by geometry."
+            )
+        if self.learner is not None and not hasattr(self.learner, "fit"):
+            raise InvalidInputError(
+                f"learner must be an estimator such as CurvedLMNN(); got "
+                f"{type(self.learner).__name__}. A ready-made metric is given as metric=."
+            )
+
+    def partial_fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None
+    ) -> CurvedKNeighborsClassifier:
+        """Add labelled rows as neighbours; the metric stays. The first call is a fit.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,)
+        classes : array-like, optional
+            All the classes to come, at the first call; those of its y when None.
+        """
+        if not hasattr(self, "classes_"):
+            return self._fit(X, y, classes)
+        self._check_parameters()
+        _, target = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        labels = labels_of(column_or_1d(target), self.classes_)
+        super().partial_fit(X)
+        self._labels = np.concatenate([self._labels, labels])
+        return self
+
+    # -- predicting -----------------------------------------------------------------
+
+    def predict_proba(self, X: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the share of the votes that each class has, in the order of ``classes_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or None
+            With None, the fitted rows, each left out of its own vote.
+
+        Returns
+        -------
+        ndarray of shape (m, n_classes)
+        """
+        check_is_fitted(self, "classes_")
+        distances, rows = self.kneighbors(X)
+        weights = neighbor_weights(distances, self.weights)
+        votes = np.zeros((len(rows), len(self.classes_)))
+        each = np.arange(len(rows))
+        for t in range(rows.shape[1]):
+            votes[each, self._labels[rows[:, t]]] += weights[:, t]
+        total = votes.sum(axis=1, keepdims=True)
+        return np.asarray(votes / np.where(total == 0, 1.0, total))
+
+    def predict(self, X: ArrayLike | None) -> NDArray[Any]:
+        """Return the class with most of the votes, the first of equals.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or None
+            With None, the fitted rows, each left out of its own vote.
+
+        Returns
+        -------
+        ndarray of shape (m,)
+        """
+        check_is_fitted(self, "classes_")
+        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+
+    def score(
+        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return the accuracy; with X None, of leaving one fitted row out at a time."""
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of each target among the classes, which it must be one of."""
+    known = np.isin(target, classes)
+    if not known.all():
+        raise InvalidInputError(
+            f"y has classes that were not seen or announced before, "
+            f"{np.unique(target[~known]).tolist()}, at rows "
+            f"{list_indices(np.flatnonzero(~known))}; fit again to learn them."
+        )
+    return np.searchsorted(classes, target)

@@ -1,0 +1,327 @@
+"""The search itself, as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cayleyklein._validation import as_choice, as_count, as_real
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.neighbors._engines import ALGORITHMS, build
+from cayleyklein.neighbors._outside import refuse_outside
+from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
+from cayleyklein.neighbors._rows import Metric, Queries, References, form_values, thread_pool
+
+__all__ = ["CurvedNeighbors"]
+
+Floats = NDArray[np.float64]
+Index = NDArray[np.intp]
+
+
+CHUNK = 4096
+"""Queries at a time."""
+
+
+class CurvedNeighbors(BaseEstimator):
+    """Nearest neighbours by a curved or a mixed metric, at the price of Euclidean ones.
+
+    Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or
+    by an inner product (hyperbolic); a mixed metric, which has no lift, is searched by a tree of
+    vantage points. Every algorithm but the approximate one returns the neighbours that the exact
+    float64 distances have, equally near ones in the order of their rows.
+
+    Parameters
+    ----------
+    metric : CurvedMetric or MixedMetric, optional
+        The Euclidean metric when None.
+    n_neighbors : int, default=5
+    radius : float, default=1.0
+        Of :meth:`radius_neighbors`, in the unit of the metric's distances.
+    algorithm : {"auto", "brute", "tree", "vptree", "faiss", "faiss-approximate"}, default="auto"
+        How to search; ``"auto"`` probes the fitted rows. See the user guide.
+    outside : {"extend", "raise"}, default="extend"
+        What becomes of queries outside a hyperbolic domain: they are infinitely far from every
+        row and yet have neighbours, or they are refused. Fitted rows must lie inside.
+    n_jobs : int, optional
+        Threads; the answer does not depend on it. scikit-learn's own brute search, and faiss,
+        take their number of threads from the environment.
+
+    Attributes
+    ----------
+    algorithm_used_ : str
+        What ``"auto"`` picked, or what took over where a tree would not have paid.
+    metric_ : CurvedMetric or MixedMetric
+    recall_ : float
+        With ``"faiss-approximate"``, the share of true neighbours found for a sample of the
+        fitted rows; 1 for every exact algorithm.
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Only where the columns of X have names.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> search = CurvedNeighbors(disc, n_neighbors=2).fit([[0.0, 0.0], [0.5, 0.0], [0.0, 0.9]])
+    >>> distances, rows = search.kneighbors([[0.1, 0.0]])
+    >>> rows
+    array([[0, 1]])
+    >>> distances.round(3)
+    array([[0.1  , 0.449]])
+
+    A query outside the disc has neighbours, infinitely far:
+
+    >>> search.kneighbors([[0.0, 2.0]])
+    (array([[inf, inf]]), array([[2, 0]]))
+    """
+
+    _references: References
+    _engine: Engine | None
+
+    def __init__(
+        self,
+        metric: Metric | None = None,
+        n_neighbors: int = 5,
+        *,
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        outside: Literal["extend", "raise"] = "extend",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.outside = outside
+        self.n_jobs = n_jobs
+
+    # -- fitting --------------------------------------------------------------------
+
+    def fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+        """Take the rows among which neighbours are sought.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            Inside the metric's domain.
+        y : ignored
+        """
+        self._check_parameters()
+        rows = self._rows(X, reset=True)
+        self.metric_ = as_metric(self.metric, rows.shape[1])
+        self._index(References(rows, self.metric_))
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+        """Add rows to those fitted before, whose indices stay.
+
+        Brute force and faiss add them to what they have; a tree is built anew.
+        """
+        if not hasattr(self, "metric_"):
+            return self.fit(X, y)
+        self._check_parameters()
+        added = self._rows(X, reset=False)
+        references = self._references.appended(added)
+        if self._engine is None or not self._engine.append(references):
+            self._index(references)
+        else:
+            self._references, self.n_samples_fit_ = references, len(references)
+        return self
+
+    def _index(self, references: References) -> None:
+        with thread_pool(self.n_jobs) as pool:
+            built = build(self.algorithm, references, pool)
+        self._references, self._engine = references, built.engine
+        self.algorithm_used_, self.recall_ = built.name, built.recall
+        self.n_samples_fit_ = len(references)
+
+    def _check_parameters(self) -> None:
+        as_count(self.n_neighbors, "n_neighbors")
+        as_choice(self.algorithm, "algorithm", ALGORITHMS)
+        as_choice(self.outside, "outside", ("extend", "raise"))
+        as_radius(self.radius)
+
+    def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
+        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        return np.asarray(X, dtype=np.float64)
+
+    def _query_rows(self, X: ArrayLike | None) -> Floats:
+        check_is_fitted(self, "metric_")
+        if X is None:
+            return self._references.X
+        rows = self._rows(X, reset=False)
+        if self.outside == "raise":
+            inside = np.all([s > 0 for s in form_values(rows, self._references.parts)], axis=0)
+            refuse_outside(inside, "X", 'drop them, or rank their neighbours by outside="extend"')
+        return rows
+
+    def _chunks(self, rows: Floats, own: bool) -> Iterator[tuple[slice, Queries]]:
+        """Cut the queries into chunks; of one at a time more is kept than the rows."""
+        for start in range(0, len(rows), CHUNK):
+            chunk = slice(start, min(start + CHUNK, len(rows)))
+            mine = np.arange(chunk.start, chunk.stop) if own else None
+            yield chunk, Queries(rows[chunk], self._references.parts, mine)
+
+    # -- searching ------------------------------------------------------------------
+
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> tuple[Floats, Index] | Index:
+        """Return the distances and the rows of the nearest neighbours, nearest first.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        n_neighbors : int, optional
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray of shape (m, n_neighbors)
+            Only if `return_distance`; inf for queries outside a hyperbolic domain.
+        rows : ndarray of shape (m, n_neighbors)
+        """
+        queries = self._query_rows(X)
+        k = as_count(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
+        available = self.n_samples_fit_ - (X is None)
+        if k > available:
+            raise InvalidInputError(
+                f"Expected n_neighbors <= {available}, the number of fitted rows"
+                f"{' other than the query itself' if X is None else ''}, but "
+                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
+                f"n_samples = {len(queries)}."
+            )
+        distances = np.empty((len(queries), k))
+        rows = np.empty((len(queries), k), dtype=np.intp)
+        with thread_pool(self.n_jobs) as pool:
+            for at, some in self._chunks(queries, own=X is None):
+                found = find_nearest(self._engine, self._references, some, k, pool)
+                distances[at] = np.where(some.inside[:, None], found[0], np.inf)
+                rows[at] = found[1]
+        return (distances, rows) if return_distance else rows
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]:
+        """Return the distances and the rows of all neighbours within a radius, itself included.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        radius : float, optional
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            Nearest first, rather than in the order of rows.
+
+        Returns
+        -------
+        distances, rows : ndarray of shape (m,) of arrays
+            `distances` only if `return_distance`. A query outside the domain has none.
+        """
+        queries = self._query_rows(X)
+        radius = as_radius(self.radius if radius is None else radius)
+        distances = np.empty(len(queries), dtype=object)
+        rows = np.empty(len(queries), dtype=object)
+        with thread_pool(self.n_jobs) as pool:
+            for at, some in self._chunks(queries, own=X is None):
+                which, columns, values = find_within(
+                    self._engine, self._references, some, radius, pool
+                )
+                if sort_results:
+                    order = np.lexsort((columns, values, which))
+                    columns, values = columns[order], values[order]
+                cuts = np.searchsorted(which, np.arange(1, len(some)))
+                rows[at], distances[at] = (as_ragged(np.split(a, cuts)) for a in (columns, values))
+        return (distances, rows) if return_distance else rows
+
+    # -- graphs ---------------------------------------------------------------------
+
+    def kneighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> sparse.csr_matrix:
+        """Return the graph of nearest neighbours as a sparse matrix (m, n).
+
+        Parameters
+        ----------
+        X, n_neighbors : see :meth:`kneighbors`
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Entries 1, or the distances.
+        """
+        as_choice(mode, "mode", ("connectivity", "distance"))
+        distances, rows = self.kneighbors(X, n_neighbors)
+        m, k = rows.shape
+        return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
+
+    def radius_neighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        sort_results: bool = False,
+    ) -> sparse.csr_matrix:
+        """Return the graph of neighbours within a radius as a sparse matrix (m, n).
+
+        Parameters
+        ----------
+        X, radius, sort_results : see :meth:`radius_neighbors`
+        mode : {"connectivity", "distance"}, default="connectivity"
+        """
+        as_choice(mode, "mode", ("connectivity", "distance"))
+        distances, rows = self.radius_neighbors(X, radius, sort_results=sort_results)
+        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        return self._graph(mode, np.concatenate(distances), np.concatenate(rows), starts)
+
+    def _graph(self, mode: str, distances: Floats, rows: Index, starts: Index) -> sparse.csr_matrix:
+        values = distances if mode == "distance" else np.ones(len(rows))
+        shape = (len(starts) - 1, self.n_samples_fit_)
+        return sparse.csr_matrix((values, rows, starts), shape=shape)
+
+
+def as_metric(metric: object, n_features: int) -> Metric:
+    """Check the metric of a search against the number of columns."""
+    if metric is None:
+        return CurvedMetric.euclidean(n_features)
+    if not isinstance(metric, CurvedMetric | MixedMetric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, a MixedMetric or None; got {type(metric).__name__}."
+        )
+    if metric.dimension != n_features:
+        raise InvalidInputError(
+            f"X has {n_features} columns, but the metric is for {metric.dimension}."
+        )
+    return metric
+
+
+def as_radius(value: object) -> float:
+    """Check a radius."""
+    radius = as_real(value, "radius")
+    if radius < 0:
+        raise InvalidInputError(f"Got radius={radius:g}, but expected a number ≥ 0.")
+    return radius
+
+
+def as_ragged(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return an array of arrays, also where all have one length."""
+    ragged = np.empty(len(arrays), dtype=object)
+    ragged[:] = arrays
+    return ragged

@@ -1,0 +1,119 @@
+"""Regression on the neighbours by a given metric."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import RegressorMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from cayleyklein.neighbors._nearest import CurvedNeighbors
+from cayleyklein.neighbors._rows import Metric
+from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+
+__all__ = ["CurvedKNeighborsRegressor"]
+
+
+class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
+    """The mean target of the nearest neighbours by a curved or a mixed metric.
+
+    Parameters
+    ----------
+    metric : CurvedMetric or MixedMetric, optional
+        The Euclidean metric when None.
+    n_neighbors : int, default=5
+    weights : {"uniform", "distance"} or callable, default="uniform"
+        What each neighbour counts in the mean: as much as the others, 1/distance, or what a
+        function makes of the distances. All neighbours of a query outside a hyperbolic domain are
+        infinitely far; ``"distance"`` then counts them alike.
+    radius, algorithm, outside, n_jobs : see :class:`CurvedNeighbors`
+
+    Attributes
+    ----------
+    metric_, algorithm_used_, recall_, n_samples_fit_, n_features_in_ : see CurvedNeighbors
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
+    >>> model = CurvedKNeighborsRegressor(disc, n_neighbors=2, weights="distance")
+    >>> model.fit([[0.0], [0.5], [0.9]], [0.0, 1.0, 2.0]).predict([[0.0], [0.25]]).round(3)
+    array([0.   , 0.465])
+    """
+
+    def __init__(
+        self,
+        metric: Metric | None = None,
+        n_neighbors: int = 5,
+        *,
+        weights: Weights = "uniform",
+        radius: float = 1.0,
+        algorithm: str = "auto",
+        outside: Literal["extend", "raise"] = "extend",
+        n_jobs: int | None = None,
+    ) -> None:
+        super().__init__(
+            metric,
+            n_neighbors,
+            radius=radius,
+            algorithm=algorithm,
+            outside=outside,
+            n_jobs=n_jobs,
+        )
+        self.weights = weights
+
+    def fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
+        """Take rows and their targets.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        y : array-like of shape (n,) or (n, outputs)
+        """
+        targets = self._targets_of(X, y, reset=True)
+        super().fit(X)
+        self._targets = targets
+        return self
+
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
+        """Add rows and their targets."""
+        if not hasattr(self, "_targets"):
+            return self.fit(X, y)
+        targets = self._targets_of(X, y, reset=False)
+        joined = np.concatenate([self._targets, targets])
+        super().partial_fit(X)
+        self._targets = joined
+        return self
+
+    def predict(self, X: ArrayLike | None) -> NDArray[np.float64]:
+        """Return the mean targets of the neighbours; with None, of the fitted rows, each left out.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or None
+
+        Returns
+        -------
+        ndarray of shape (m,) or (m, outputs)
+        """
+        check_is_fitted(self, "metric_")
+        distances, rows = self.kneighbors(X)
+        weights = neighbor_weights(distances, self.weights)
+        shares = weights / weights.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("mk,mk...->m...", shares, self._targets[rows]))
+
+    def _targets_of(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool) -> NDArray[np.float64]:
+        check_weights(self.weights)
+        _, y = validate_data(
+            self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
+            reset=reset,
+        )  # fmt: skip
+        return np.asarray(y, dtype=np.float64)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.target_tags.multi_output = True
+        return tags

@@ -1,0 +1,53 @@
+"""How much each neighbour counts."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.exceptions import InvalidInputError
+
+__all__ = ["Weights", "check_weights", "neighbor_weights"]
+
+Array = NDArray[np.float64]
+Weights = str | Callable[[Array], Any]
+
+
+def check_weights(weights: Weights) -> None:
+    """Check the parameter `weights` of an estimator."""
+    if not callable(weights) and weights not in ("uniform", "distance"):
+        raise InvalidInputError(
+            f"Got weights={weights!r}, but expected 'uniform', 'distance' or a function of the "
+            f"distances."
+        )
+
+
+def neighbor_weights(distances: Array, weights: Weights) -> Array:
+    """Return the weights of neighbours at distances (m, k), as scikit-learn has them.
+
+    With ``"distance"`` they are 1/d; where some neighbours are at distance 0, only these count.
+    The neighbours of a query outside a hyperbolic domain, all infinitely far, count alike.
+
+    Examples
+    --------
+    >>> neighbor_weights(np.array([[1.0, 2.0], [0.0, 3.0], [np.inf, np.inf]]), "distance")
+    array([[1. , 0.5],
+           [1. , 0. ],
+           [1. , 1. ]])
+    """
+    if callable(weights):
+        given = np.asarray(weights(distances), dtype=np.float64)
+        if given.shape != distances.shape:
+            raise InvalidInputError(
+                f"weights made an array of shape {given.shape} of distances of shape "
+                f"{distances.shape}; expected one weight for each."
+            )
+        return given
+    if weights == "uniform":
+        return np.ones_like(distances)
+    with np.errstate(divide="ignore"):
+        inverse = 1 / distances
+    same = np.isinf(inverse)
+    inverse = np.where(same.any(axis=1, keepdims=True), same, inverse)
+    return np.where(np.isinf(distances).all(axis=1, keepdims=True), 1.0, inverse)

@@ -1,0 +1,199 @@
+"""The classifier against scikit-learn's on the same distances, and its ways to a metric."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cayleyklein import MMC, CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+
+X, Y = load_iris(return_X_y=True)
+NAMES = np.array(["setosa", "versicolor", "virginica"])[Y]
+METRICS = {
+    "flat": CurvedMetric.euclidean(4),
+    "elliptic": CurvedMetric.euclidean(4, curvature=0.3),
+    "hyperbolic": CurvedMetric.euclidean(4, curvature=-0.005),
+    "mixed": MixedMetric(
+        [CurvedMetric.euclidean(4, curvature=0.3), CurvedMetric.euclidean(4, curvature=-0.005)],
+        [0.5, 0.5],
+    ),
+}
+
+
+@pytest.fixture(autouse=True)
+def _quiet():
+    """The checks fit classes of one row, which is warned about."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Classes .* have fewer than")
+        warnings.filterwarnings("ignore", message="No learned metric beat")
+        yield
+
+
+@parametrize_with_checks(
+    [
+        CurvedKNeighborsClassifier(),
+        CurvedKNeighborsClassifier(geometry="hyperbolic"),
+        CurvedKNeighborsClassifier(learner=MMC(), weights="distance"),
+    ]
+)
+def test_is_a_scikit_learn_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
+@pytest.mark.parametrize("k", [1, 2, 4])
+@pytest.mark.parametrize("name", METRICS)
+def test_votes_as_scikit_learn_does(name, k, weights):
+    metric = METRICS[name]
+    train, test = slice(0, None, 2), slice(1, None, 2)
+    model = CurvedKNeighborsClassifier(k, metric=metric, weights=weights)
+    model.fit(X[train], NAMES[train])
+    other = KNeighborsClassifier(k, metric="precomputed", weights=weights)
+    other.fit(metric.pairwise(X[train]), NAMES[train])
+    D = metric.pairwise(X[test], X[train])
+    np.testing.assert_allclose(model.predict_proba(X[test]), other.predict_proba(D), atol=1e-12)
+    assert (model.predict(X[test]) == other.predict(D)).mean() == 1
+    assert model.score(X[test], NAMES[test]) == other.score(D, NAMES[test])
+
+
+@pytest.mark.parametrize("geometry", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"])
+def test_learns_by_itself(geometry):
+    """Two columns of much noise hide the classes from plain neighbours."""
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([X, 30 * rng.normal(size=(len(X), 2))])
+    model = CurvedKNeighborsClassifier(geometry=geometry, random_state=0)
+    model.fit(rows[::2], NAMES[::2])
+    plain = KNeighborsClassifier(3).fit(rows[::2], NAMES[::2])
+    assert model.score(rows[1::2], NAMES[1::2]) > 0.9
+    assert plain.score(rows[1::2], NAMES[1::2]) < 0.6
+    assert model.learner_.metric_ is model.metric_
+    assert list(model.classes_) == ["setosa", "versicolor", "virginica"]
+
+
+def test_a_learner_is_cloned_and_fitted():
+    learner = CurvedLMNN(geometry="flat", n_init=1)
+    model = CurvedKNeighborsClassifier(learner=learner).fit(X, Y)
+    assert not hasattr(learner, "metric_")
+    assert model.metric_.geometry == "flat"
+
+
+@pytest.mark.parametrize("wrap", [lambda learner: learner, FrozenEstimator])
+def test_a_fitted_learner_is_used_as_it_is(wrap):
+    learner = CurvedLMNN(geometry="elliptic", n_init=1).fit(X[::3], Y[::3])
+    model = CurvedKNeighborsClassifier(learner=wrap(learner)).fit(X, Y)
+    assert model.metric_ is learner.metric_
+
+
+def test_a_frozen_learner_survives_cross_validation():
+    learner = CurvedLMNN(geometry="elliptic", n_init=1).fit(X[::3], Y[::3])
+    model = clone(CurvedKNeighborsClassifier(learner=FrozenEstimator(learner)))
+    assert model.fit(X, Y).metric_ is learner.metric_
+
+
+def test_pipelines_and_searches():
+    pipe = make_pipeline(StandardScaler(), CurvedKNeighborsClassifier(learner=CurvedLMNN(n_init=1)))
+    grid = {
+        "curvedkneighborsclassifier__learner__geometry": ["flat", "elliptic"],
+        "curvedkneighborsclassifier__n_neighbors": [1, 3],
+    }
+    search = GridSearchCV(pipe, grid, cv=2, error_score="raise").fit(X, Y)
+    assert search.best_score_ > 0.9
+    assert cross_val_score(pipe, X, Y, cv=2, error_score="raise").mean() > 0.9
+
+
+def test_leave_one_out_without_rows():
+    model = CurvedKNeighborsClassifier(metric=METRICS["elliptic"]).fit(X, Y)
+    expected = []
+    for i in range(len(X)):
+        rest = np.delete(np.arange(len(X)), i)
+        one = CurvedKNeighborsClassifier(metric=METRICS["elliptic"]).fit(X[rest], Y[rest])
+        expected.append(one.predict(X[i : i + 1])[0])
+    np.testing.assert_array_equal(model.predict(None), expected)
+    assert model.score(None, Y) == np.mean(np.array(expected) == Y)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "tree", "vptree"])
+def test_rows_are_added_under_the_same_metric(algorithm):
+    rng = np.random.default_rng(0)
+    order = rng.permutation(len(X))
+    metric = METRICS["elliptic"]
+    parts = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm)
+    parts.partial_fit(X[order[:60]], NAMES[order[:60]])
+    parts.partial_fit(X[order[60:]], NAMES[order[60:]])
+    whole = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm)
+    whole.fit(X[order], NAMES[order])
+    np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
+    with pytest.raises(InvalidInputError, match=r"\['rosa'\], at rows 1"):
+        parts.partial_fit(X[:2], ["setosa", "rosa"])
+    assert parts.n_samples_fit_ == len(X)
+
+
+def test_classes_may_be_announced():
+    model = CurvedKNeighborsClassifier(metric=METRICS["flat"])
+    model.partial_fit(X[:100], Y[:100], classes=[2, 1, 0])
+    assert model.predict_proba(X[:1]).tolist() == [[1.0, 0.0, 0.0]]
+    model.partial_fit(X[100:], Y[100:])
+    assert model.predict(X[-1:]) == 2
+    with pytest.raises(InvalidInputError, match=r"\[1\]"):
+        CurvedKNeighborsClassifier().partial_fit(X[:100], Y[:100], classes=[0, 2])
+
+
+def test_queries_outside_have_a_class():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    model = CurvedKNeighborsClassifier(1, metric=disc, weights="distance")
+    model.fit([[0.0, 0.0], [0.9, 0.0]], [0, 1])
+    assert model.predict([[5.0, 0.0], [-5.0, 0.0]]).tolist() == [1, 0]
+    strict = clone(model).set_params(outside="raise").fit([[0.0, 0.0], [0.9, 0.0]], [0, 1])
+    with pytest.raises(OutsideDomainError, match="row"):
+        strict.predict([[5.0, 0.0]])
+    with pytest.raises(OutsideDomainError, match="1"):
+        model.fit([[0.0, 0.0], [1.9, 0.0]], [0, 1])
+
+
+def test_what_it_refuses():
+    with pytest.raises(InvalidInputError, match="both a learner and a metric"):
+        CurvedKNeighborsClassifier(learner=MMC(), metric=METRICS["flat"]).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="given as metric="):
+        CurvedKNeighborsClassifier(learner=METRICS["flat"]).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="weights='near'"):
+        CurvedKNeighborsClassifier(weights="near").fit(X, Y)
+    with pytest.raises(InvalidInputError, match="metric is for 4"):
+        CurvedKNeighborsClassifier(metric=METRICS["flat"]).fit(X[:, :2], Y)
+    with pytest.raises(NotFittedError):
+        CurvedKNeighborsClassifier().predict(X)
+    with pytest.raises(InvalidInputError, match="n_neighbors <= 150"):
+        CurvedKNeighborsClassifier(151, metric=METRICS["flat"]).fit(X, Y).predict(X)
+
+
+def test_a_failed_fit_keeps_the_model():
+    model = CurvedKNeighborsClassifier(metric=METRICS["flat"]).fit(X, Y)
+    before = model.predict(X)
+    with pytest.raises(ValueError, match="NaN"):
+        model.fit(np.full((4, 4), np.nan), [0, 1, 0, 1])
+    np.testing.assert_array_equal(model.predict(X), before)
+
+
+def test_pickles_frames_and_names():
+    frame = pd.DataFrame(X, columns=list("abcd"))
+    model = CurvedKNeighborsClassifier(geometry="elliptic", random_state=0).fit(frame, NAMES)
+    assert list(model.feature_names_in_) == list("abcd")
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict(frame), model.predict(frame))
+
+
+def test_n_jobs_changes_nothing():
+    rows, y = make_classification(400, n_features=8, n_informative=5, n_classes=3, random_state=0)
+    one, two = (CurvedKNeighborsClassifier(random_state=0, n_jobs=n).fit(rows, y) for n in (1, 2))
+    np.testing.assert_array_equal(one.predict_proba(rows), two.predict_proba(rows))

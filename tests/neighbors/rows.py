@@ -1,0 +1,63 @@
+"""Metrics and rows for the tests of neighbours."""
+
+import math
+
+import numpy as np
+from hypothesis import strategies as st
+from tests.strategies import random_frame
+
+from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein.geometry import Frame
+
+KINDS = ("random", "clustered", "duplicated", "boundary", "far away")
+FAMILIES = ("curved", "low rank", "mixed")
+
+kinds = st.sampled_from(KINDS)
+families = st.sampled_from(FAMILIES)
+dimensions = st.sampled_from((1, 2, 3, 8))
+curvatures = st.sampled_from((-10.0, -1.0, -1e-3, -1e-6, 0.0, 1e-6, 1e-3, 1.0, 10.0))
+
+
+def round_rows(rng, kind, n, d):
+    """Rows of the unit ball, of norm ≤ 0.98, or up to the hyperbolic radius 12."""
+    z = rng.normal(size=(n, d))
+    z *= 0.98 * rng.uniform(0, 1, size=(n, 1)) / np.linalg.norm(z, axis=1, keepdims=True)
+    if kind == "clustered":
+        centers = z[: max(2, n // 20)]
+        return 0.9 * centers[rng.integers(len(centers), size=n)] + 10.0 ** rng.uniform(-9, -2) * z
+    if kind == "duplicated":
+        return np.round(2 * z) / 4 / math.sqrt(d)
+    if kind == "boundary":
+        return z / np.linalg.norm(z, axis=1, keepdims=True) * np.tanh(rng.uniform(0, 12, (n, 1)))
+    if kind == "far away":
+        return 0.9 * z[0] + 1e-3 * z
+    return z
+
+
+def make(rng, family, d, K, kind, n=120):
+    """A metric, anisotropic and off-centre, and rows of its domain."""
+    radius = 1 / math.sqrt(abs(K)) if K else 1.0
+    if kind != "boundary" and rng.integers(2):
+        radius = min(radius, 1.0)
+    z = radius * round_rows(rng, kind, n, d)
+    if family == "low rank":
+        frame = random_frame(rng, d, K)
+        keep = frame.factor[: max(1, d - 1)]
+        return CurvedMetric.from_frame(Frame(keep, center=frame.center, curvature=K)), frame.points(
+            z
+        )
+    frame = random_frame(rng, d, K)
+    if family == "curved":
+        return CurvedMetric.from_frame(frame), frame.points(z)
+    other = random_frame(rng, d, abs(K) or 1.0)
+    return MixedMetric(
+        [CurvedMetric.from_frame(f) for f in (frame, other)], [0.3, 1.7]
+    ), frame.points(z)
+
+
+def algorithms(metric):
+    """The exact algorithms that know a metric."""
+    if isinstance(metric, MixedMetric):
+        return ("brute", "vptree")
+    trees = ("tree",) if metric.curvature >= 0 else ()
+    return ("brute", "faiss", *trees, "vptree")

@@ -1,0 +1,10 @@
+"""The estimators keep scikit-learn's conventions."""
+
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
+
+
+@parametrize_with_checks([CurvedNeighbors(), CurvedKNeighborsRegressor()])
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)

@@ -1,0 +1,194 @@
+"""Every exact algorithm returns the neighbours that the plain float64 distances have."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.neighbors.rows import (
+    KINDS,
+    algorithms,
+    curvatures,
+    dimensions,
+    families,
+    kinds,
+    make,
+    round_rows,
+)
+from tests.strategies import seeds
+
+from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein.neighbors import CurvedNeighbors, _brute, _engines, _refine
+
+pytest.importorskip("faiss")
+
+DISC = CurvedMetric.euclidean(3, curvature=-1.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_tree_gives_way(monkeypatch):
+    """Among few rows a tree spares little; it is to be tried all the same."""
+    monkeypatch.setattr(_engines, "HOPELESS", 2.0)
+
+
+def rounding(metric, plain):
+    """Where a factor of low rank cancels a difference, what is left of it is rounding."""
+    cancels = isinstance(metric, CurvedMetric) and len(metric.factor) < metric.dimension
+    return {"rtol": 1e-11, "atol": 1e-13 * plain.max() if cancels else 1e-300}
+
+
+def assert_nearest(metric, X, Q, distances, rows, own=False):
+    """The k nearest, in order, equal ones by row; what rounding leaves open is open."""
+    plain = metric.distance(Q[:, None], X)
+    open_ = rounding(metric, plain)
+    if own:
+        np.fill_diagonal(plain, np.inf)
+    k = rows.shape[1]
+    expected = np.sort(plain, axis=1)[:, :k]
+    chosen = np.take_along_axis(plain, rows, axis=1)
+    np.testing.assert_allclose(chosen, expected, **open_)
+    np.testing.assert_allclose(distances, expected, **open_)
+    assert all(len(set(row)) == k for row in rows.tolist())
+    assert (np.diff(distances, axis=1) >= 0).all()
+    tied = np.diff(distances, axis=1) == 0
+    assert (np.diff(rows, axis=1)[tied] > 0).all()
+
+
+@given(seeds, families, dimensions, curvatures, kinds)
+def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, d, K, kind)
+    Q = np.concatenate([X[:10] + 1e-4 * (X[10:20] - X[:10]), X[20:25]])
+    k = int(rng.integers(1, 20))
+    answers = {}
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(metric, k, algorithm=algorithm).fit(X)
+        answers[algorithm] = search.kneighbors(Q)
+        assert_nearest(metric, X, Q, *answers[algorithm])
+    assert_nearest(metric, X, X, *search.kneighbors(), own=True)
+    for distances, rows in answers.values():  # one kernel measures: the same to the last bit
+        np.testing.assert_array_equal(rows, answers["brute"][1])
+        np.testing.assert_array_equal(distances, answers["brute"][0])
+
+
+@given(seeds, families, dimensions, curvatures, kinds)
+def test_radius_neighbors(seed, family, d, K, kind):
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, d, K, kind)
+    plain = metric.distance(X[:9, None], X)
+    radius = float(np.quantile(plain, 0.2))
+    doubtful = np.isclose(plain, radius, **rounding(metric, plain))
+    first = None
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(metric, algorithm=algorithm).fit(X)
+        distances, rows = search.radius_neighbors(X[:9], radius)
+        for i in range(9):
+            found = np.zeros(len(X), dtype=bool)
+            found[rows[i]] = True
+            np.testing.assert_array_equal((found ^ (plain[i] <= radius)) & ~doubtful[i], False)
+            expected = plain[i, rows[i]]
+            np.testing.assert_allclose(distances[i], expected, **rounding(metric, plain))
+            assert (np.diff(rows[i]) > 0).all()
+        first = rows if first is None else first
+        assert all((a == b).all() for a, b in zip(rows, first, strict=True))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("family", ["curved", "mixed"])
+def test_float32_rows_keep_their_neighbours(family, kind):
+    """Whatever rows float32 input rounds to, their neighbours are the float64 ones."""
+    rng = np.random.default_rng(5)
+    metric, X = make(rng, family, 3, -1.0, kind)
+    X = X.astype(np.float32)
+    X = X[metric.contains(X)]
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(metric, 7, algorithm=algorithm).fit(X)
+        distances, rows = search.kneighbors(X[:50])
+        assert_nearest(metric, X.astype(float), X[:50].astype(float), distances, rows)
+
+
+@pytest.mark.parametrize("algorithm", ["brute", "vptree", "faiss", "auto"])
+def test_rows_at_hyperbolic_radius_12(algorithm):
+    """In float32 most of these neighbours would be lost."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 3))
+    X *= math.tanh(12.0) / np.linalg.norm(X, axis=1, keepdims=True)
+    search = CurvedNeighbors(DISC, 10, algorithm=algorithm).fit(X)
+    assert_nearest(DISC, X, X[:60], *search.kneighbors(X[:60]))
+    assert search.algorithm_used_ != "faiss"
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_hundreds_of_equal_rows(K):
+    """All candidates tie, however many are asked for."""
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    X = np.tile([[0.1, 0.2], [0.3, 0.1]], (150, 1))
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(X)
+        np.testing.assert_array_equal(search.kneighbors(X[:2])[1], [[0, 2, 4, 6], [1, 3, 5, 7]])
+        np.testing.assert_array_equal(search.kneighbors()[1][:2], [[2, 4, 6, 8], [3, 5, 7, 9]])
+
+
+@given(seeds, curvatures, kinds)
+def test_without_the_fused_search(seed, K, kind):
+    """Where scikit-learn has no ArgKmin to offer, plain blocks do."""
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, "curved", 3, K, kind)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_brute, "fused_search", lambda: None)
+        patch.setattr(_brute, "BLOCK_ENTRIES", 500)
+        found = CurvedNeighbors(metric, 4, algorithm="brute").fit(X).kneighbors(X[:20])
+    assert_nearest(metric, X, X[:20], *found)
+
+
+@given(seeds, families, curvatures, st.sampled_from(("random", "boundary")))
+def test_candidates_are_enough_without_a_scan(seed, family, K, kind):
+    """On rows in general position the bounds of rounding are tight enough to be of use."""
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, 3, K, kind, n=400)
+    scanned = []
+
+    def scan(references, queries, k, pool):
+        scanned.append(len(queries))
+        return original(references, queries, k, pool)
+
+    original = _refine.scan_nearest
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_refine, "scan_nearest", scan)
+        for algorithm in ("vptree",) if family == "mixed" else ("brute", "vptree"):
+            CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X).kneighbors()
+    assert sum(scanned) <= 4
+
+
+@given(seeds, dimensions, curvatures)
+def test_small_cluster_far_from_the_centre(seed, d, K):
+    """Spread 1e-6 at 0.9 of the domain's radius: lifted from μ, all digits would be lost."""
+    rng = np.random.default_rng(seed)
+    metric = CurvedMetric.euclidean(d, curvature=K)
+    center = 0.9 / math.sqrt(abs(K)) if K else 1e3
+    X = center * np.eye(d)[0] + 1e-6 * round_rows(rng, "random", 200, d)
+    for algorithm in algorithms(metric):
+        found = CurvedNeighbors(metric, 3, algorithm=algorithm).fit(X).kneighbors(X[:30])
+        assert_nearest(metric, X, X[:30], *found)
+
+
+def test_antipodal_rows():
+    """The farthest rows of a hemisphere are nearly opposite, where a chord says little."""
+    rng = np.random.default_rng(1)
+    sphere = CurvedMetric.euclidean(2, curvature=1.0)
+    X = rng.normal(size=(200, 2)) * 10.0 ** rng.uniform(-3, 9, size=(200, 1))
+    for metric in (sphere, MixedMetric([sphere, CurvedMetric.euclidean(2, curvature=1e-20)])):
+        for algorithm in algorithms(metric):
+            found = CurvedNeighbors(metric, 190, algorithm=algorithm).fit(X).kneighbors(X[:40])
+            assert_nearest(metric, X, X[:40], *found)
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
+def test_squares_that_leave_the_range_of_floats(scale):
+    rng = np.random.default_rng(2)
+    metric = CurvedMetric.euclidean(3)
+    X = scale * rng.normal(size=(200, 3))
+    for algorithm in algorithms(metric):
+        found = CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X).kneighbors(X[:20])
+        assert_nearest(metric, X, X[:20], *found)

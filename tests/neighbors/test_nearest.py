@@ -1,0 +1,291 @@
+"""What a search promises besides its neighbours."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from tests.neighbors.rows import algorithms, make
+
+from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein.exceptions import InvalidInputError, MissingExtraError, OutsideDomainError
+from cayleyklein.geometry import proximity_planes
+from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors, _engines
+from cayleyklein.neighbors._outside import JUST_INSIDE, pull_inside
+
+faiss = pytest.importorskip("faiss")
+
+RNG = np.random.default_rng(3)
+METRICS = {
+    "flat": CurvedMetric.euclidean(3),
+    "elliptic": CurvedMetric.euclidean(3, curvature=1.0),
+    "hyperbolic": CurvedMetric.euclidean(3, curvature=-1.0),
+    "mixed": MixedMetric([CurvedMetric.euclidean(3, curvature=K) for K in (1.0, -1.0)]),
+}
+X = RNG.uniform(-0.5, 0.5, size=(300, 3))
+Q = RNG.uniform(-0.5, 0.5, size=(40, 3))
+CASES = [(name, how) for name, metric in METRICS.items() for how in algorithms(metric)]
+
+
+@pytest.fixture(autouse=True)
+def _no_tree_gives_way(monkeypatch):
+    monkeypatch.setattr(_engines, "HOPELESS", 2.0)
+
+
+def same(first, second):
+    for a, b in zip(first, second, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+# -- scikit-learn's conventions -------------------------------------------------------
+
+
+def test_flat_is_scikit_learns():
+    ours, theirs = CurvedNeighbors().fit(X), NearestNeighbors().fit(X)
+    for rows in (Q, None):
+        found, expected = ours.kneighbors(rows), theirs.kneighbors(rows)
+        np.testing.assert_allclose(found[0], expected[0], rtol=1e-12)
+        np.testing.assert_array_equal(found[1], expected[1])
+        for mode in ("connectivity", "distance"):
+            graph = ours.kneighbors_graph(rows, mode=mode) - theirs.kneighbors_graph(
+                rows, mode=mode
+            )
+            assert abs(graph).max() < 1e-12
+            ball = ours.radius_neighbors_graph(rows, 0.2, mode=mode)
+            assert abs(ball - theirs.radius_neighbors_graph(rows, 0.2, mode=mode)).max() < 1e-12
+        found = ours.radius_neighbors(rows, 0.2, sort_results=True)
+        expected = theirs.radius_neighbors(rows, 0.2, sort_results=True)
+        for a, b in zip(found[1], expected[1], strict=True):
+            np.testing.assert_array_equal(a, b)
+
+
+def test_rows_alone():
+    search = CurvedNeighbors(METRICS["mixed"]).fit(X)
+    np.testing.assert_array_equal(
+        search.kneighbors(Q, return_distance=False), search.kneighbors(Q)[1]
+    )
+    alone = search.radius_neighbors(Q, 0.1, return_distance=False)
+    assert [len(row) for row in alone] == [len(row) for row in search.radius_neighbors(Q, 0.1)[1]]
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_every_row_may_be_asked_for(name, how):
+    search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X[:30])
+    assert search.algorithm_used_ == how
+    assert (np.sort(search.kneighbors(Q, 30)[1], axis=1) == np.arange(30)).all()
+    assert search.kneighbors(n_neighbors=29)[1].shape == (30, 29)
+    with pytest.raises(InvalidInputError, match="n_neighbors = 31, n_samples_fit = 30"):
+        search.kneighbors(Q, 31)
+    with pytest.raises(InvalidInputError, match="other than the query itself"):
+        search.kneighbors(n_neighbors=30)
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_pickles_and_threads(name, how):
+    search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
+    expected = search.kneighbors(Q)
+    same(pickle.loads(pickle.dumps(search)).kneighbors(Q), expected)
+    same(search.set_params(n_jobs=3).kneighbors(Q), expected)
+    same(search.fit(X).kneighbors(Q), expected)
+    ragged = search.radius_neighbors(Q, 0.2)[1]
+    for a, b in zip(search.set_params(n_jobs=1).radius_neighbors(Q, 0.2)[1], ragged, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_partial_fit_is_fit(name, how):
+    whole = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
+    parts = CurvedNeighbors(METRICS[name], algorithm=how)
+    for start in range(0, len(X), 100):
+        parts.partial_fit(X[start : start + 100])
+    assert parts.n_samples_fit_ == len(X)
+    same(parts.kneighbors(Q), whole.kneighbors(Q))
+    same(parts.kneighbors(), whole.kneighbors())
+
+
+def test_partial_fit_far_from_the_first_rows():
+    """Rows are seen from one of the first; later ones may lie anywhere."""
+    far = 1e4 + X
+    search = CurvedNeighbors(METRICS["flat"], algorithm="brute").fit(X).partial_fit(far)
+    expected = CurvedNeighbors(METRICS["flat"], algorithm="brute").fit(np.concatenate([X, far]))
+    same(search.kneighbors(far[:20]), expected.kneighbors(far[:20]))
+
+
+def test_many_chunks_and_blocks(monkeypatch):
+    expected = {name: CurvedNeighbors(m).fit(X).kneighbors() for name, m in METRICS.items()}
+    monkeypatch.setattr("cayleyklein.neighbors._nearest.CHUNK", 70)
+    monkeypatch.setattr("cayleyklein.neighbors._rows.STRIP", 64)
+    monkeypatch.setattr("cayleyklein.neighbors._lift.STRIP", 64)
+    monkeypatch.setattr("cayleyklein.neighbors._scan.BLOCK_ROWS", 32)
+    monkeypatch.setattr("cayleyklein.neighbors._scan.BLOCK_COLUMNS", 64)
+    for name, metric in METRICS.items():
+        same(CurvedNeighbors(metric).fit(X).kneighbors(), expected[name])
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"algorithm": "kd"}, "Got algorithm='kd'"),
+        ({"n_neighbors": 0}, "Got n_neighbors=0"),
+        ({"radius": -1.0}, "Got radius=-1"),
+        ({"outside": "inf"}, "Got outside='inf'"),
+        ({"metric": "euclidean"}, "metric must be a CurvedMetric"),
+        ({"metric": CurvedMetric.euclidean(2)}, "X has 3 columns, but the metric is for 2"),
+        ({"metric": METRICS["mixed"], "algorithm": "tree"}, "use algorithm='vptree'"),
+        ({"metric": METRICS["hyperbolic"], "algorithm": "tree"}, "use algorithm='vptree'"),
+    ],
+)
+def test_bad_parameters(parameters, message):
+    with pytest.raises(InvalidInputError, match=message):
+        CurvedNeighbors(**parameters).fit(X)
+
+
+# -- outside the domain ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", algorithms(METRICS["hyperbolic"]))
+def test_queries_outside_are_ranked_by_the_affine_function(how):
+    rng = np.random.default_rng(0)
+    metric, rows = make(rng, "curved", 3, -2.0, "random", n=300)
+    outside = metric.center + rng.uniform(1.1, 30, (20, 1)) * (rows[:20] - metric.center)
+    outside = outside[~metric.contains(outside)]
+    distances, found = CurvedNeighbors(metric, 6, algorithm=how).fit(rows).kneighbors(outside)
+    planes = proximity_planes(rows, metric.frame)
+    expected = np.argsort(-(outside @ planes.normal.T + planes.offset), axis=1)[:, :6]
+    np.testing.assert_array_equal(found, expected)
+    assert np.isinf(distances).all()
+
+
+def test_ranking_is_continuous_across_the_boundary():
+    disc = METRICS["hyperbolic"]
+    search = CurvedNeighbors(disc, 10).fit(X)
+    direction = Q / np.linalg.norm(Q, axis=1, keepdims=True)
+    inside, outside = (
+        search.kneighbors((1 - 1e-9) * direction),
+        search.kneighbors((1 + 1e-9) * direction),
+    )
+    np.testing.assert_array_equal(inside[1], outside[1])
+    assert np.isfinite(inside[0]).all()
+    assert np.isinf(outside[0]).all()
+
+
+@pytest.mark.parametrize("how", ["brute", "vptree"])
+def test_mixed_queries_outside_are_projected(how):
+    metric = METRICS["mixed"]
+    outside = 2 * Q / np.linalg.norm(Q, axis=1, keepdims=True)
+    distances, rows = CurvedNeighbors(metric, 4, algorithm=how).fit(X).kneighbors(outside)
+    elliptic, hyperbolic = metric.metrics
+    pulled = outside / 2 * JUST_INSIDE
+    plain = elliptic.pairwise(outside, X) + hyperbolic.pairwise(pulled, X)
+    np.testing.assert_array_equal(rows, np.argsort(plain, axis=1)[:, :4])
+    assert np.isinf(distances).all()
+
+
+@pytest.mark.parametrize("name", ["hyperbolic", "mixed"])
+def test_a_ball_around_a_query_outside_is_empty(name):
+    for how in algorithms(METRICS[name]):
+        search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
+        counts = [len(row) for row in search.radius_neighbors([[2.0, 0, 0], [0, 0, 0]], 50.0)[1]]
+        assert counts == [0, len(X)]
+
+
+@pytest.mark.parametrize("name", ["hyperbolic", "mixed"])
+def test_rows_outside_are_named(name):
+    metric = METRICS[name]
+    bad = X.copy()
+    bad[[7, 9]] = [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
+    with pytest.raises(OutsideDomainError, match=r"X has 2 row\(s\) .*: 7, 9"):
+        CurvedNeighbors(metric).fit(bad)
+    strict = CurvedNeighbors(metric, outside="raise").fit(X)
+    with pytest.raises(OutsideDomainError, match=r"7, 9; .*extend"):
+        strict.kneighbors(bad)
+    same(strict.kneighbors(Q), CurvedNeighbors(metric).fit(X).kneighbors(Q))
+
+
+def test_pull_inside_moves_rows_outside_alone():
+    frame = METRICS["hyperbolic"].frame
+    near = np.array([[1 - 1e-12, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -4.0, 0.0]])
+    expected = [near[0], [0, 0, JUST_INSIDE], [0, -JUST_INSIDE, 0]]
+    np.testing.assert_allclose(pull_inside(near, frame), expected, rtol=0, atol=1e-15)
+
+
+# -- which algorithm ------------------------------------------------------------------
+
+
+def test_auto_probes(monkeypatch):
+    monkeypatch.undo()
+    rng = np.random.default_rng(0)
+    plane, wide = rng.uniform(-0.3, 0.3, (3000, 2)), rng.normal(size=(3000, 24)) / 24
+    for rows, hyperbolic, flat, mixed in (
+        (plane, "vptree", "tree", "vptree"),
+        (wide, "brute", "brute", "brute"),
+    ):
+        d = rows.shape[1]
+        curved = {K: CurvedMetric.euclidean(d, curvature=K) for K in (-1.0, 0.0, 1.0)}
+        assert CurvedNeighbors(curved[-1.0]).fit(rows).algorithm_used_ == hyperbolic
+        assert CurvedNeighbors(curved[0.0]).fit(rows).algorithm_used_ == flat
+        assert CurvedNeighbors(curved[1.0]).fit(rows).algorithm_used_ == flat
+        both = MixedMetric([curved[1.0], curved[-1.0]])
+        assert CurvedNeighbors(both).fit(rows).algorithm_used_ == mixed
+        assert CurvedNeighbors(both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
+    assert CurvedNeighbors(curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"
+
+
+@pytest.mark.parametrize("name", ["flat", "elliptic", "hyperbolic"])
+def test_approximate_search_reports_its_recall(name):
+    rng = np.random.default_rng(0)
+    rows, queries = rng.uniform(-0.5, 0.5, (6000, 3)), rng.uniform(-0.5, 0.5, (300, 3))
+    search = CurvedNeighbors(METRICS[name], 10, algorithm="faiss-approximate").fit(rows)
+    distances, found = search.kneighbors(queries)
+    truth = CurvedNeighbors(METRICS[name], 10).fit(rows).kneighbors(queries)[1]
+    recall = np.mean([np.isin(t, f).mean() for t, f in zip(truth, found, strict=True)])
+    assert search.algorithm_used_ == "faiss-approximate"
+    assert 0.95 <= search.recall_ <= 1.0
+    assert recall == pytest.approx(search.recall_, abs=0.05)
+    pairs = METRICS[name].distance(queries[:, None], rows[found])
+    np.testing.assert_allclose(distances, pairs, rtol=1e-12)
+    same(pickle.loads(pickle.dumps(search)).kneighbors(queries), (distances, found))
+
+
+def test_faiss_needs_its_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "faiss", None)
+    with pytest.raises(MissingExtraError, match=r"cayleyklein\[faiss\]"):
+        CurvedNeighbors(METRICS["flat"], algorithm="faiss").fit(X)
+    with pytest.raises(InvalidInputError, match="mixed metric has none"):
+        CurvedNeighbors(METRICS["mixed"], algorithm="faiss").fit(X)
+
+
+# -- regression -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
+def test_regression_is_scikit_learns(weights):
+    y = np.column_stack([X.sum(axis=1), X[:, 0] ** 2])
+    metric = METRICS["elliptic"]
+    queries = np.concatenate([Q, X[:5]])
+    ours = CurvedKNeighborsRegressor(metric, 4, weights=weights).fit(X, y)
+    theirs = KNeighborsRegressor(4, weights=weights, metric="precomputed").fit(
+        metric.pairwise(X), y
+    )
+    expected = theirs.predict(metric.pairwise(queries, X))
+    np.testing.assert_allclose(ours.predict(queries), expected, rtol=1e-10)
+    single = CurvedKNeighborsRegressor(metric, 4, weights=weights).fit(X, y[:, 1])
+    np.testing.assert_allclose(single.predict(queries), ours.predict(queries)[:, 1], rtol=1e-14)
+    grown = CurvedKNeighborsRegressor(metric, 4, weights=weights)
+    grown.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
+    np.testing.assert_array_equal(grown.predict(queries), ours.predict(queries))
+
+
+def test_regression_outside_counts_neighbours_alike():
+    y = X[:, 0]
+    model = CurvedKNeighborsRegressor(METRICS["hyperbolic"], 3, weights="distance").fit(X, y)
+    rows = model.kneighbors([[3.0, 0.0, 0.0]])[1]
+    np.testing.assert_allclose(model.predict([[3.0, 0.0, 0.0]]), y[rows].mean(), rtol=1e-12)
+
+
+def test_regression_refuses_bad_weights():
+    with pytest.raises(InvalidInputError, match="Got weights='near'"):
+        CurvedKNeighborsRegressor(weights="near").fit(X, X[:, 0])
+    wrong = CurvedKNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0])
+    with pytest.raises(InvalidInputError, match="one weight for each"):
+        wrong.predict(Q)
