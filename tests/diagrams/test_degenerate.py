@@ -112,8 +112,43 @@ def test_duplicates_share_a_cell_and_are_reported(K):
     np.testing.assert_array_equal(diagram.point_region, [*range(49), 3, 5, 3])
     assert diagram.hidden.size == 0
     assert_right(diagram)
-    with pytest.raises(InvalidInputError, match=r"coincide.*\(49, 3\), \(50, 5\), \(51, 3\)"):
-        CayleyKleinVoronoi(points, metric, order=2)
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_duplicates_count_in_higher_orders(K, d):
+    """Of points that coincide the earlier rows are taken first; ridges are between places."""
+    rng = np.random.default_rng(d)
+    places = rng.uniform(-0.5, 0.5, size=(5, d))
+    points = places[[0, 1, 2, 0, 3, 1, 0, 4, 0]]
+    labels = rng.integers(3, size=9)
+    metric = CurvedMetric.euclidean(d, curvature=K)
+    X = rng.uniform(-0.55, 0.55, size=(2_000, d))
+    nearest = np.argsort(metric.pairwise(X, points).round(12), axis=1, kind="stable")
+    for order in range(1, 9):
+        diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels)
+        assert_right(diagram)
+        found = diagram.cell_generators[diagram.locate(X)]
+        np.testing.assert_array_equal(found, np.sort(nearest[:, :order], axis=1))
+        votes = (labels[found][:, :, None] == np.arange(3)).sum(axis=1)
+        np.testing.assert_array_equal(diagram.predict(X), votes.argmax(axis=1))
+        p, q = points[diagram.ridge_points].transpose(1, 0, 2)
+        assert (p != q).any(axis=1).all()
+        for (a, b), vertices in zip(diagram.ridge_points, diagram.ridge_vertices, strict=True):
+            at = diagram.vertices[[v for v in vertices if v >= 0]]
+            if len(at):
+                apart = np.diff(metric.pairwise(at, points[[a, b]]), axis=1)
+                np.testing.assert_allclose(apart, 0, atol=1e-6)
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_a_single_place(K):
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    diagram = CayleyKleinVoronoi([[0.3, 0.2]] * 3, metric, order=2)
+    assert diagram.cell_generators.tolist() == [[0, 1]]
+    assert diagram.point_region.tolist() == [0, 0, 0]
+    assert diagram.duplicates.tolist() == [[1, 0], [2, 0]]
+    assert_right(diagram)
 
 
 def test_points_lost_in_rounding_are_reported():
@@ -128,6 +163,22 @@ def test_points_lost_in_rounding_are_reported():
     twin = diagram.cell_generators[diagram.point_region[diagram.hidden], 0]
     np.testing.assert_array_equal(twin % 100, diagram.hidden % 100)
     assert_right(diagram)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-5, 1e-7])
+@pytest.mark.parametrize("K", CURVATURES)
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_collinear_point_is_lost(d, K, gap):
+    """The hull of collinear planes between far walls is thin, and must not be merged flat."""
+    rng = np.random.default_rng(4)
+    direction = rng.normal(size=d) / d
+    along = np.linspace(-0.6, 0.6, 40)
+    points = np.append(along, along[::5] + gap)[:, None] * direction
+    for order in (1, 3):
+        diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(d, curvature=K), order=order)
+        assert diagram.hidden.size == 0
+        assert len(diagram.cell_generators) == len(points) + 1 - order
+        assert_right(diagram)
 
 
 @pytest.mark.parametrize("gap", [1e-6, 1e-9])

@@ -1,5 +1,10 @@
-"""The paper's data sets."""
+"""The paper's data sets, rows that are truly curved, and tables from files."""
 
+from cayleyklein.datasets._generators import (
+    make_elliptic_blobs,
+    make_hyperbolic_tree,
+    make_mixed,
+)
 from cayleyklein.datasets._loaders import (
     load_balance,
     load_pima,
@@ -7,5 +12,17 @@ from cayleyklein.datasets._loaders import (
     load_vowel,
     load_wine,
 )
+from cayleyklein.datasets._tables import iter_table, read_table
 
-__all__ = ["load_balance", "load_pima", "load_sonar", "load_vowel", "load_wine"]
+__all__ = [
+    "iter_table",
+    "load_balance",
+    "load_pima",
+    "load_sonar",
+    "load_vowel",
+    "load_wine",
+    "make_elliptic_blobs",
+    "make_hyperbolic_tree",
+    "make_mixed",
+    "read_table",
+]

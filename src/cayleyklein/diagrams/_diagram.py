@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_count, as_points, list_indices
+from cayleyklein._validation import as_count, as_points
 from cayleyklein.diagrams._discs import cut_edges
 from cayleyklein.diagrams._domains import far_walls, meets_ball
 from cayleyklein.diagrams._locate import Locator
-from cayleyklein.diagrams._orders import differ_by_one, lone_members, order_k
+from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
@@ -31,7 +31,6 @@ class Diagram:
     points: Array
     metric: CurvedMetric
     order: int
-    duplicates: Ints
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
         self.metric = _as_curved(metric)
@@ -39,26 +38,23 @@ class Diagram:
         self.points = as_points(points, "points", frame.dimension, ndim=2) + 0.0
         frame.inside(self.points, "points")
         self.order = as_count(order, "order")
-        self.duplicates, self._distinct = _find_duplicates(self.points)
-        self._check_order()
-        sites = self.points[self._distinct]
-        self._chart, A, b = local_planes(sites, frame)
-        self._walls = far_walls(self._chart, self._chart.to_local(sites))
-        self._sets, self._A, self._b, self._power = order_k(A, b, self._walls, self.order)
-
-    def _check_order(self) -> None:
-        if self.order == 1:
-            return
-        if self.order >= len(self.points):
+        if 1 < self.order >= len(self.points):
             raise InvalidInputError(
                 f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
             )
-        if len(self.duplicates):
-            pairs = list_indices(self.duplicates)
-            raise InvalidInputError(
-                f"points coincide, (row, earlier row): {pairs}. The nearest {self.order} are then "
-                f"not a set; drop the repeated rows (duplicates of the diagram of order 1)."
-            )
+        self._original = _first_rows_alike(self.points)
+        self._chart, A, b = local_planes(self.points, frame)
+        self._walls = far_walls(self._chart, self._chart.to_local(self.points))
+        self._sets, self._A, self._b, self._power = order_k(
+            A, b, self._walls, self.order, self._original
+        )
+
+    @cached_property
+    def duplicates(self) -> Ints:
+        """The points that coincide with an earlier one, and that one, of shape (m, 2)."""
+        rows = np.arange(len(self.points))
+        again = self._original != rows
+        return np.stack([rows[again], self._original[again]], axis=1)
 
     @cached_property
     def _cells(self) -> Ints:
@@ -102,7 +98,7 @@ class Diagram:
         keep: Bools = np.asarray((pairs < len(self._A)).all(axis=1))
         if self.order > 1:
             keep[keep] = (self._cell_number[pairs[keep]] >= 0).all(axis=1)
-            keep[keep] = differ_by_one(*self._sets[pairs[keep].T])
+            keep[keep] = exchanges(*self._sets[pairs[keep].T], self._original)[1]
         y = self._disc_corners
         if y is not None and self._power.dimension == 2:
             ends = y[corners.members.reshape(-1, 2)]
@@ -114,7 +110,7 @@ class Diagram:
     @cached_property
     def cell_generators(self) -> Ints:
         """The points that each cell belongs to, of shape (n_cells, order)."""
-        return self._distinct[self._sets[self._cells]]
+        return self._sets[self._cells]
 
     @cached_property
     def vertices(self) -> Array:
@@ -135,12 +131,10 @@ class Diagram:
         if self.order > 1:
             return self.locate(self.points)
         own = np.full(len(self.points), -1)
-        own[self._distinct] = self._cell_number
+        own[self._sets[:, 0]] = self._cell_number
         if len(self.hidden):
             own[self.hidden] = self.locate(self.points[self.hidden])
-        later, earlier = self.duplicates.T
-        own[later] = own[earlier]
-        return own
+        return own[self._original]
 
     @cached_property
     def ridge_cells(self) -> Ints:
@@ -150,8 +144,7 @@ class Diagram:
     @cached_property
     def ridge_points(self) -> Ints:
         """The two points on whose bisector each ridge lies."""
-        pairs, _ = self._ridges
-        return self._distinct[lone_members(self._sets[pairs[:, 0]], self._sets[pairs[:, 1]])]
+        return exchanges(*self._sets[self._ridges[0].T], self._original)[0]
 
     @cached_property
     def ridge_vertices(self) -> list[list[int]]:
@@ -172,7 +165,7 @@ class Diagram:
 
     @cached_property
     def _locator(self) -> Locator:
-        sites = self._chart.to_local(self.points[self._distinct])[self._sets].mean(axis=1)
+        sites = self._chart.to_local(self.points)[self._sets].mean(axis=1)
         return Locator(self._power, self._A, self._b, self._walls, sites)
 
     def locate(self, X: ArrayLike) -> Ints:
@@ -212,13 +205,10 @@ def _as_curved(metric: Any) -> CurvedMetric:
     return CurvedMetric.from_frame(as_frame(metric))
 
 
-def _find_duplicates(points: Array) -> tuple[Ints, Ints]:
-    """Return (row, first row like it) of the rows that repeat another, and the other rows."""
+def _first_rows_alike(points: Array) -> Ints:
+    """Return the first row that is equal to each row: itself, or an earlier one."""
     _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    original = first[like.reshape(-1)]
-    rows = np.arange(len(points))
-    again = original != rows
-    return np.stack([rows[again], original[again]], axis=1), rows[~again]
+    return first[like.reshape(-1)]
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:

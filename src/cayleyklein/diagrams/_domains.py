@@ -24,6 +24,9 @@ FAR = 1e6
 MARGIN = 0.1
 """What the default window leaves around the generators, as a part of their extent."""
 
+WINDOW_ROOM = 0.05
+"""Least distance of the point around which a window is cut from its sides, as a part of them."""
+
 DISC_ROOM = 1.5
 """Walls around a hyperbolic domain are this many times its radius away."""
 
@@ -53,17 +56,17 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
 
 
 class CutOut:
-    """A diagram cut by walls around a middle, in the coordinates of a chart moved there."""
+    """A diagram cut by walls around a point, in the coordinates of a chart moved there."""
 
     def __init__(
-        self, chart: LocalChart, A: Array, b: Array, middle: Array, N: Array, r: Array
+        self, chart: LocalChart, A: Array, b: Array, origin: Array, N: Array, r: Array
     ) -> None:
-        self.chart, self.A, self.N, self.middle = chart, A, N, middle
-        self.power = PowerDiagram(A, b + A @ middle, N, r)
+        self.chart, self.A, self.N, self.origin = chart, A, N, origin
+        self.power = PowerDiagram(A, b + A @ origin, N, r)
 
     def to_points(self, y: Array) -> Array:
-        """Return x of coordinates around the middle."""
-        return self.chart.to_points(y + self.middle)
+        """Return x of coordinates around the origin."""
+        return self.chart.to_points(y + self.origin)
 
     def polygons(self) -> tuple[NDArray[np.intp], list[Array]]:
         """Return the pairs of cells with a common facet in space, and these polygons."""
@@ -74,13 +77,17 @@ class CutOut:
 
 
 def window_walls(chart: LocalChart, window: Array) -> tuple[Array, Array, Array]:
-    """Return the window's middle in the chart, and its walls around that."""
-    middle = window.mean(axis=0)
-    half = (window[1] - window[0]) / 2
+    """Return a point well within the window in the chart, and the window's walls around that.
+
+    It is the pivot where that is one: the planes are the most accurate around it.
+    """
+    lower, upper = window
+    room = WINDOW_ROOM * (upper - lower)
+    inner = np.clip(chart.pivot, lower + room, upper - room)
     return (
-        chart.to_local(middle),
+        chart.to_local(inner),
         np.vstack([chart.matrix, -chart.matrix]),
-        np.append(half, half),
+        np.append(upper - inner, inner - lower),
     )
 
 

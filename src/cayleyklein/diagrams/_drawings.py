@@ -104,7 +104,7 @@ def draw_in_disc(
 
 
 def draw_in_window(cut: CutOut) -> PlaneDrawing:
-    """Return a diagram within its window, in coordinates around the window's middle."""
+    """Return a diagram within its window, in the coordinates that it was cut in."""
     power = cut.power
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)

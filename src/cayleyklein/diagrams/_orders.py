@@ -1,11 +1,15 @@
 """Order-k diagrams, order by order.
 
 A cell of order k is where a set T of k generators are the k nearest: where the mean of their
-planes is the highest of all such means. Going from a point of such a cell straight to the
-farthest generator of T one meets, still in the cell, another generator of T as far. There two
-cells of order k - 1 with the union T meet, so the unions over the ridges of order k - 1 are all
-the candidates, and those that have no cell drop out of the hull. The way stays within any
-convex set that holds the generators, and so walls around them lose no cell.
+planes is the highest of all such means. Let t be the farthest of T at a point of the cell. There
+T without t is a cell of order k - 1. Going straight to t, one meets another generator of T as
+far, and beyond it another cell of order k - 1, which has t. So the sets of order k - 1 with one
+more generator, which a neighbour has, are all the candidates; those that have no cell drop out of
+the hull. The way stays within any convex set that holds the generators, and so walls around them
+lose no cell.
+
+Generators may coincide. Sets then take the *copies* of one in the order of their rows, and a
+set of copies of one alone has no neighbour to meet on the way: its next copy is a candidate too.
 """
 
 import numpy as np
@@ -13,45 +17,69 @@ from numpy.typing import NDArray
 
 from cayleyklein.diagrams._power import PowerDiagram
 
-__all__ = ["differ_by_one", "lone_members", "order_k"]
+__all__ = ["exchanges", "order_k"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
+Bools = NDArray[np.bool_]
 
 
 def order_k(
-    A: Array, b: Array, walls: tuple[Array, Array], order: int
+    A: Array, b: Array, walls: tuple[Array, Array], order: int, original: Ints
 ) -> tuple[Ints, Array, Array, PowerDiagram]:
-    """Return the candidate sets (m, k), their mean planes, and the diagram of these."""
-    sets = np.arange(len(A))[:, None]
-    means, heights = A, b
-    diagram = PowerDiagram(A, b, *walls)
-    for _ in range(1, order):
-        sets = unions_over(diagram, sets)
+    """Return the candidate sets (m, k), their mean planes, and the diagram of these.
+
+    `original` (n,) is the first row that each row is a copy of, itself in general.
+    """
+    sets = np.flatnonzero(original == np.arange(len(A)))[:, None]
+    while True:
         means, heights = A[sets].mean(axis=1), b[sets].mean(axis=1)
         diagram = PowerDiagram(means, heights, *walls)
-    return sets, means, heights, diagram
+        if sets.shape[1] == order:
+            return sets, means, heights, diagram
+        sets = _with_one_more(diagram, sets, original)
 
 
-def unions_over(diagram: PowerDiagram, sets: Ints) -> Ints:
-    """Return the sets T ∪ T' of one more generator, over the ridges between cells T and T'."""
+def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
+    """Return the candidates for the next order."""
     pairs, _ = diagram.ridges
-    pairs = pairs[(pairs < diagram.n).all(axis=1)]
-    both = np.sort(np.hstack([sets[pairs[:, 0]], sets[pairs[:, 1]]]), axis=1)
-    new = np.ones(both.shape, dtype=bool)
-    new[:, 1:] = both[:, 1:] != both[:, :-1]
-    size = sets.shape[1] + 1
-    grown = new.sum(axis=1) == size
-    return np.unique(both[grown][new[grown]].reshape(-1, size), axis=0)
+    first, second = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
+    lone, proper = exchanges(first, second, original)
+    alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
+    more = _next_copies(original)[alone[:, -1]]
+    grown = [
+        np.column_stack([first, lone[:, 1]])[proper],
+        np.column_stack([second, lone[:, 0]])[proper],
+        np.column_stack([alone, more])[more >= 0],
+    ]
+    return np.unique(np.sort(np.vstack(grown), axis=1), axis=0)
 
 
-def differ_by_one(first: Ints, second: Ints) -> NDArray[np.bool_]:
-    """Say which rows of sets differ in one member, as sets on the sides of a ridge do."""
-    common = (first[:, :, None] == second[:, None, :]).sum(axis=(1, 2))
-    return np.asarray(common == first.shape[1] - 1)
+def _next_copies(original: Ints) -> Ints:
+    """Return the next row that is a copy of the same, or -1."""
+    rows = np.argsort(original, kind="stable")
+    again = original[rows[1:]] == original[rows[:-1]]
+    following = np.full(len(original), -1)
+    following[rows[:-1][again]] = rows[1:][again]
+    return following
 
 
-def lone_members(first: Ints, second: Ints) -> Ints:
-    """Return the one member of each row of `first` not in `second`, and the other way round."""
+def exchanges(first: Ints, second: Ints, original: Ints) -> tuple[Ints, Bools]:
+    """Return what sets on the two sides of ridges exchange.
+
+    Returns
+    -------
+    lone : ndarray of shape (m, 2)
+        The earliest member of each row of `first` that is not in `second`, and the other way
+        round.
+    proper : ndarray of shape (m,)
+        Whether copies of one generator replace those of one other, as across a ridge.
+    """
     same = first[:, :, None] == second[:, None, :]
-    return np.stack([first[~same.any(axis=2)], second[~same.any(axis=1)]], axis=1)
+    lone = np.empty((len(first), 2), dtype=np.intp)
+    proper = np.ones(len(first), dtype=bool)
+    for side, sets, common in ((0, first, same.any(axis=2)), (1, second, same.any(axis=1))):
+        lone[:, side] = sets[np.arange(len(sets)), np.argmin(common, axis=1)]
+        copies = original[sets] == original[lone[:, side], None]
+        proper &= ~common.all(axis=1) & (common | copies).all(axis=1)
+    return lone, proper

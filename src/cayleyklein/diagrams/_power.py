@@ -19,12 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, QhullError
 
 __all__ = ["Groups", "PowerDiagram", "simplex_walls"]
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
+
+THIN = 1e-3
+"""Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
 
 
 class Groups(NamedTuple):
@@ -83,13 +86,10 @@ class PowerDiagram:
     def __init__(self, A: Array, b: Array, N: Array, r: Array) -> None:
         self.n, self.dimension = A.shape
         b = b - b.max()  # a common constant moves no cell
-        norm = np.linalg.norm(N, axis=1)
-        walls, squeeze = N / r[:, None], min(1.0, float((r / norm).min()))
-        flat = np.vstack([A / (1 - b)[:, None], walls]) * squeeze
+        flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
         height = np.append(b / (1 - b), np.full(len(N), -1.0))
-        # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
-        options = "Qt Q12" + (" Qx" if self.dimension >= 4 else "")
-        hull = ConvexHull(np.column_stack([flat, height]), qhull_options=options)
+        fatten = _fattening(flat)
+        hull = _hull(np.column_stack([flat @ fatten.T, height]))
         simplices, equations = hull.simplices.astype(np.intp), hull.equations
         floor = (simplices >= self.n).all(axis=1)  # walls alone: the facet below everything
         number = np.where(floor, -1, np.cumsum(~floor) - 1)
@@ -98,7 +98,7 @@ class PowerDiagram:
         equations = equations[~floor]
         self.corner_of, first = _merge_equal(equations, self.neighbors)
         normal, slope, constant = np.split(equations[first], [-2, -1], axis=1)
-        self.corners = squeeze * normal / (slope - constant)
+        self.corners = normal @ fatten / (slope - constant)
 
     @cached_property
     def used(self) -> NDArray[np.bool_]:
@@ -189,6 +189,30 @@ def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
     basis = np.linalg.svd(corners)[2][:dimension]
     N = corners @ basis.T
     return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
+
+
+def _hull(points: Array) -> ConvexHull:
+    """Return the convex hull of points, in simplices."""
+    # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
+    options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
+    try:
+        return ConvexHull(points, qhull_options=options)
+    except QhullError:
+        # Merging facets of clusters in many dimensions can fail; QJ moves points by 1e-11 instead.
+        return ConvexHull(points, qhull_options="QJ")
+
+
+def _fattening(flat: Array) -> Array:
+    """Return a linear map for points (n, d) that makes a thin hull of them a thick one.
+
+    A hull keeps its facets under such a map. Qhull rounds alike in all directions, and would merge
+    the facets of collinear generators between walls far away.
+    """
+    longest = np.abs(flat).max()
+    _, extent, axes = np.linalg.svd((flat - flat.mean(axis=0)) / longest, full_matrices=False)
+    if extent[-1] > THIN * extent[0]:
+        return np.asarray(np.eye(len(axes)) / max(1.0, longest))
+    return np.asarray(axes * (extent[0] / extent / longest)[:, None])
 
 
 def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:

@@ -35,7 +35,8 @@ class CayleyKleinVoronoi(Diagram):
     Parameters
     ----------
     points : array-like of shape (n, d)
-        The generators. Points that coincide share a cell, see `duplicates`.
+        The generators. Points that coincide share a cell of order 1, see `duplicates`; in
+        higher orders each counts, the earlier rows first.
     metric : CurvedMetric or Frame
         Of any curvature, with a factor of full rank.
     order : int, default=1
@@ -222,7 +223,7 @@ class CayleyKleinVoronoi(Diagram):
                 f"{self.order}."
             )
         vertex = self._vertex_number[self._power.corner_of]
-        simplices = self._distinct[self._power.simplices[vertex >= 0]]
+        simplices = self._sets[self._power.simplices[vertex >= 0], 0]
         return Triangulation(simplices, self.vertices[vertex[vertex >= 0]], self.ridge_points)
 
     # -- labels -----------------------------------------------------------------------

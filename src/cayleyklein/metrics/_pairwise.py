@@ -26,7 +26,7 @@ from cayleyklein.geometry import Frame
 from cayleyklein.geometry._distances import Outside, _distance
 from cayleyklein.geometry._lifts import lift_difference
 
-__all__ = ["BlockKernel", "chord_lift", "left_operand", "pairwise", "right_operand"]
+__all__ = ["BlockKernel", "chord_lift", "left_operand", "lift_from", "pairwise", "right_operand"]
 
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ REFINE_ENTRIES = 2**18
 
 def chord_lift(z: Array, s: Array, K: float) -> tuple[Array, Array]:
     """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
-    v, _ = _lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
+    v, _ = lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
     return v, _row_scale(s, K)
 
 
@@ -65,7 +65,7 @@ def _row_scale(s: Array, K: float) -> Array:
     return np.ones(len(s)) if K >= 0 else 1 / np.sqrt(s)
 
 
-def _lift_from(
+def lift_from(
     u: Array, z: Array, s: Array, z_0: Array, s_0: Array, K: float
 ) -> tuple[Array, Array]:
     """Return v - v_0 for u = L(x - x_0), and the size of the terms whose rounding is in it."""
@@ -147,7 +147,7 @@ class Rows(NamedTuple):
     @classmethod
     def lift(cls, rows: Placed, u: Array, z_0: Array, s_0: Array, K: float, unit: float) -> "Rows":
         """Lift rows, and measure v in a unit."""
-        v, rounding = _lift_from(u, rows.z, rows.s, z_0, s_0, K)
+        v, rounding = lift_from(u, rows.z, rows.s, z_0, s_0, K)
         v /= unit
         sqnorm = np.einsum("ij,ij->i", v, v)
         threshold = np.maximum(CANCELLATION * sqnorm, ROUNDING * (rounding / unit) ** 2)

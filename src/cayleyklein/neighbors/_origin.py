@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.metrics._pairwise import Placed, _lift_from
+from cayleyklein.metrics._pairwise import Placed, lift_from
 from cayleyklein.neighbors._rows import STRIP, units
 
 __all__ = ["Origin", "Steps"]
@@ -70,7 +70,7 @@ class Origin(NamedTuple):
         terms = np.abs(step) @ np.abs(factor.T)
         size = np.sqrt(np.einsum("ij,ij->i", terms, terms))  # ‖u‖, had nothing cancelled
         u_blur = units(step.shape[1]) * size
-        v, left = _lift_from(u, z, s, self.z_0, self.s_0, K)
+        v, left = lift_from(u, z, s, self.z_0, self.s_0, K)
         v = np.ascontiguousarray(v[:, : self.width])
         v_square = np.einsum("ij,ij->i", v, v)
         if K > 0:  # z is a factor of some terms of v
