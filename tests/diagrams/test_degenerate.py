@@ -216,6 +216,19 @@ def test_all_but_one(K):
     assert_right(diagram)
 
 
+@pytest.mark.parametrize("scale", [1e-200, 1e-90, 1e90, 1e200])
+def test_extreme_extents_are_right_or_refused(scale):
+    metric = CurvedMetric.euclidean(2)
+    if 1e-100 < scale < 1e100:
+        np.testing.assert_allclose(
+            CayleyKleinVoronoi(GRID * scale, metric).areas() / scale / scale,
+            CayleyKleinVoronoi(GRID, metric).areas(),
+        )
+    else:
+        with pytest.raises(InvalidInputError, match="spread over .*e[+-]200.* rescale"):
+            CayleyKleinVoronoi(GRID * scale, metric)
+
+
 def test_refusals():
     plane = CurvedMetric.euclidean(2)
     with pytest.raises(InvalidInputError, match="curved bisectors"):

@@ -89,6 +89,38 @@ def test_a_window_anywhere(K):
         np.testing.assert_array_equal(zoomed.locate(X), diagram.locate(X))
 
 
+@pytest.mark.parametrize("K", [0.0, 1e-6])
+@pytest.mark.parametrize("order", [1, 3])
+def test_small_cells_among_outliers_are_exact(K, order):
+    """In a window that outliers make a million times as wide as the cells in the middle."""
+    rng = np.random.default_rng(11)
+    outliers = 1e5 * rng.normal(size=(12, 2)) + 2e5
+    points = np.vstack([rng.normal(size=(60, 2)), outliers])
+    diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=K), order=order)
+    pairs, segments = diagram.ridge_segments()
+    close = (np.abs(segments).max(axis=(1, 2)) < 1) & (np.ptp(segments, axis=1) > 0.01).any(axis=1)
+    assert close.sum() > 40
+    middle = segments[close].mean(axis=1)
+    distances = np.sort(diagram.metric.pairwise(middle, points), axis=1)
+    # the order-th and the next one are the two that a ridge is as far from
+    np.testing.assert_allclose(distances[:, order - 1], distances[:, order], rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [10, 80])
+def test_cells_of_nearly_cocircular_points_are_valid(n):
+    """Where many cells nearly meet, rounding exchanges corners."""
+    angles = 2 * np.pi * np.arange(n) / n
+    ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) / 2
+    for seed in range(10):
+        metric = random_metric(np.random.default_rng(seed), 2, -1.0)
+        diagram = CayleyKleinVoronoi(metric.frame.points(ring), metric, order=1 + seed % 4)
+        cells = diagram.cells(1e-6)
+        assert all(cell.is_valid for cell in cells)
+        np.testing.assert_allclose(
+            [cell.area for cell in cells], diagram.areas(), atol=1e-5 * domain_size(diagram)
+        )
+
+
 @pytest.mark.parametrize("K", CURVATURES)
 @pytest.mark.parametrize("order", [1, 2])
 def test_meshes_are_closed_and_fill_the_domain(K, order):

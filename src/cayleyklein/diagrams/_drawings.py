@@ -70,6 +70,9 @@ class PlaneDrawing(NamedTuple):
             self.to_points(corners[keep]), indices=(np.cumsum(solid) - 1)[ring[keep]]
         )
         polygons[shown[solid]] = shapely.polygons(rings)
+        # where corners are so close that rounding exchanged them: cells are convex
+        folded = ~shapely.is_valid(polygons)
+        polygons[folded] = shapely.convex_hull(polygons[folded])
         return polygons.tolist()
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_points
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame, distance, proximity_planes
 from cayleyklein.geometry._bisectors import point_difference
 from cayleyklein.geometry._frames import as_frame
@@ -24,6 +25,9 @@ from cayleyklein.geometry._trigonometry import sine
 __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 
 Array = NDArray[np.float64]
+
+LARGEST_EXTENT = 1e100
+"""Of points in z, and its inverse the smallest: products of three extents are floats still."""
 
 
 class EquivalentBalls(NamedTuple):
@@ -109,6 +113,7 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
     frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
     frame.inside(points, "points")
+    _check_extent(points, frame)
     K = frame.curvature
     middle = points - points.mean(axis=0)
     pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
@@ -120,6 +125,16 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
     offsets = -2 * sigma * sine(half, K) ** 2
     height = _typical(-offsets, default=1.0)
     return LocalChart(frame, pivot, spread), spatial * (spread / height), offsets / height
+
+
+def _check_extent(points: Array, frame: Frame) -> None:
+    """Refuse points whose square distances overflow, or vanish."""
+    extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
+    if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+        raise InvalidInputError(
+            f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "
+            f"{'much' if extent > 1 else 'little'} for squares of distances; rescale them."
+        )
 
 
 def _typical(values: Array, default: float) -> float:

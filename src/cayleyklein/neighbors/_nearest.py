@@ -63,7 +63,7 @@ class CurvedNeighbors(BaseEstimator):
         fitted rows; 1 for every exact algorithm.
     n_samples_fit_ : int
     n_features_in_ : int
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (d,)
         Only where the columns of X have names.
 
     Examples
