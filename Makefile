@@ -26,8 +26,8 @@ $(READY): pyproject.toml src/cayleyklein/_version.py
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
-run: $(READY) ## Run the command, python -m cayleyklein
-	$(BIN)/python -m cayleyklein $(ARGS)
+run: $(READY) ## Compare the geometries on bundled data and write a report
+	$(BIN)/cayleyklein compare $(ARGS)
 
 # One BLAS thread per worker: the workers already fill the cores.
 test: $(READY) ## Run the tests and the examples in docstrings

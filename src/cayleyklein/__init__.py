@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         geometry,
         learning,
         metrics,
+        models,
         neighbors,
         plotting,
     )
@@ -40,6 +41,7 @@ __all__ = [
     "geometry",
     "learning",
     "metrics",
+    "models",
     "neighbors",
     "plotting",
 ]

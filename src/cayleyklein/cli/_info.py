@@ -1,0 +1,57 @@
+"""``cayleyklein info``."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from cayleyklein.cli._console import Console, columns_of_text, with_console
+from cayleyklein.cli._options import Model
+from cayleyklein.cli._tables import load_table_model
+from cayleyklein.models import TableClassifier
+
+__all__ = ["HELP", "command"]
+
+HELP = """Say what a model is.
+
+Its classes, what it does to which column, and the metric it learned.
+
+Example:
+
+\b
+    cayleyklein info flowers.ckm
+"""
+
+
+@with_console
+def command(console: Console, model: Model) -> None:
+    """Describe a model."""
+    fitted = load_table_model(model)
+    counts = Counter(fitted.classes_[fitted.neighbors_._labels].tolist())
+    by_class = {name: counts[name] for name in fitted.classes_.tolist()}
+    values = {
+        "model": str(model),
+        "target": getattr(fitted, "target_", None),
+        "rows": len(fitted.row_numbers_),
+        "classes": by_class,
+        "neighbors": fitted.n_neighbors,
+        "columns": [vars(use) for use in fitted.encoder_.uses_],
+        "learned": vars(fitted.learned_),
+    }
+    console.result(values, as_text(fitted, by_class, console.verbose))
+
+
+def as_text(model: TableClassifier, counts: dict[str, int], verbose: bool) -> str:
+    """Describe a model in words."""
+    learned = model.learned_
+    classes = ", ".join(f"{name} ({count:,})" for name, count in counts.items())
+    facts = [
+        ["predicts", f"{getattr(model, 'target_', 'classes')}: {classes}"],
+        ["by", f"{model.n_neighbors} nearest of {len(model.row_numbers_):,} rows"],
+        ["metric", f"{learned.describe()} (asked for: {model.geometry})"],
+        ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
+        ["columns", f"{len(model.encoder_.used_)}, as {model.encoder_.n_features_out_} numbers"],
+    ]
+    text = columns_of_text(facts, left=2)
+    uses = "\n".join(f"  {use}" for use in model.encoder_.uses_)
+    selection = f"\n\n{learned.selection}" if verbose and learned.selection else ""
+    return f"{text}\n{uses}{selection}"

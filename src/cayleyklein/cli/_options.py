@@ -1,0 +1,42 @@
+"""Arguments and options that several commands share."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Table"]
+
+
+class Geometry(StrEnum):
+    """What kind of metric to learn."""
+
+    auto = "auto"
+    flat = "flat"
+    elliptic = "elliptic"
+    hyperbolic = "hyperbolic"
+    learned = "learned"
+    mixed = "mixed"
+
+
+Table = Annotated[
+    Path,
+    typer.Argument(
+        metavar="TABLE",
+        help="CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip).",
+        show_default=False,
+    ),
+]
+Model = Annotated[
+    Path, typer.Argument(metavar="MODEL", help="A file that `fit` wrote.", show_default=False)
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(help="Of the text of the table, such as cp1252.", show_default="utf-8"),
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Between cells.", show_default="by the first line")
+]

@@ -1,0 +1,151 @@
+"""Tables in and out of the commands."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+
+from cayleyklein._validation import require
+from cayleyklein.cli._console import Console
+from cayleyklein.datasets import iter_table
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models import TableClassifier, load_model, writing
+
+__all__ = ["Matched", "load_table_model", "matched_pieces", "row_writer"]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+ENDINGS = (*DELIMITERS, ".parquet")
+
+
+def load_table_model(path: Path) -> TableClassifier:
+    """Load a model that takes tables."""
+    model = load_model(path)
+    if not isinstance(model, TableClassifier):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which takes arrays; `cayleyklein fit` makes "
+            f"models that take tables."
+        )
+    return model
+
+
+class Matched:
+    """Pieces of a table whose columns a model has found, and what is to be said about them."""
+
+    def __init__(self) -> None:
+        self.n_rows = 0
+        self.ignored: list[str] = []
+        self.n_unseen: dict[str, int] = {}
+
+    def report(self, console: Console) -> None:
+        """Say what was ignored."""
+        if self.ignored:
+            names = ", ".join(map(repr, self.ignored))
+            console.note(f"ignored columns that the model does not know: {names}")
+        for name, count in self.n_unseen.items():
+            console.note(f"{count} rows have a value in {name!r} that the model has not seen")
+
+
+def matched_pieces(
+    console: Console,
+    model: TableClassifier,
+    table: Path,
+    *,
+    encoding: str | None,
+    delimiter: str | None,
+    target: str | None = None,
+    matched: Matched,
+) -> Iterator[Any]:
+    """Yield a table in pieces, with a bar, and check its columns against the model's."""
+    text = [*model.encoder_.categories_, *([target] if target else [])]
+    with console.progress(f"reading {table.name}") as show:
+        pieces = iter_table(table, text=text, encoding=encoding, delimiter=delimiter, progress=show)
+        for piece in pieces:
+            if not matched.n_rows:
+                matched.ignored = unknown_columns(model, table, list(piece.columns), target)
+            for name, count in model.encoder_.unseen(piece).items():
+                matched.n_unseen[name] = matched.n_unseen.get(name, 0) + count
+            matched.n_rows += len(piece)
+            yield piece
+
+
+def unknown_columns(
+    model: TableClassifier, table: Path, names: list[str], target: str | None
+) -> list[str]:
+    """Return the columns that a model does not know, or raise for those that it misses."""
+    try:
+        unknown = model.encoder_.check_columns(names)
+    except InvalidInputError as error:
+        raise InvalidInputError(
+            f"{table} does not fit the model. {error} It has: {', '.join(map(repr, names[:20]))}."
+        ) from error
+    return [name for name in unknown if name not in (target, getattr(model, "target_", None))]
+
+
+class Writer(Protocol):
+    """What takes rows."""
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Write some rows."""
+
+
+@contextmanager
+def row_writer(path: Path | None, names: Sequence[str]) -> Iterator[Writer]:
+    """Write rows to a file that is renamed at the end, or to standard output."""
+    if path is None:
+        yield CsvWriter(sys.stdout, ",", names)
+        return
+    if path.suffix not in ENDINGS:
+        raise InvalidInputError(
+            f"{path} should end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, to say how to write "
+            f"it."
+        )
+    with writing(path) as temporary:
+        if path.suffix == ".parquet":
+            with ParquetWriter(temporary, names) as writer:
+                yield writer
+        else:
+            with temporary.open("w", encoding="utf-8", newline="") as file:
+                yield CsvWriter(file, DELIMITERS[path.suffix], names)
+
+
+class CsvWriter:
+    """Rows as text."""
+
+    def __init__(self, file: Any, delimiter: str, names: Sequence[str]) -> None:
+        self._writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+        self._header: list[Sequence[str]] = [names]
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Write some rows."""
+        self._writer.writerows(self._header)  # with the first rows: an error leaves no header
+        self._header.clear()
+        self._writer.writerows(rows)
+
+
+class ParquetWriter:
+    """Rows by columns, a piece at a time."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self._arrow = require("pyarrow", "cli")
+        self._path, self._names = path, list(names)
+        self._writer: Any = None
+
+    def write(self, rows: Sequence[Sequence[Any]]) -> None:
+        """Write some rows."""
+        columns = dict(zip(self._names, map(list, zip(*rows, strict=True)), strict=True))
+        table = self._arrow.table(columns)
+        if self._writer is None:
+            parquet = require("pyarrow.parquet", "cli")
+            self._writer = parquet.ParquetWriter(self._path, table.schema)
+        self._writer.write_table(table)
+
+    def __enter__(self) -> ParquetWriter:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._writer is not None:
+            self._writer.close()

@@ -1,0 +1,416 @@
+"""Tables from files: CSV, TSV and Parquet, packed or not, a piece at a time."""
+
+from __future__ import annotations
+
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from cayleyklein._validation import as_choice, require
+from cayleyklein.datasets._streams import DAMAGED, is_parquet, open_file, open_text
+from cayleyklein.exceptions import InvalidInputError
+
+__all__ = ["iter_table", "read_table"]
+
+Progress = Callable[[int, int], Any]
+
+CELLS_PER_PIECE = 1_000_000
+"""Cells read at a time: 8 MB of numbers, and a small multiple of that while they are parsed."""
+
+DELIMITERS = (",", ";", "\t", "|")
+MISSING = ["?"]
+"""What stands for a missing value beside pandas' own list: empty, NA, NaN, null, None, …"""
+
+RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
+UNCLOSED = "EOF inside string"
+CSV_FIELD_LIMIT = 1 << 24
+"""Largest cell of a header; Python's own limit is 128 KB."""
+
+
+class TextGiven(Exception):
+    """Columns that were taken for numbers hold text further down."""
+
+    def __init__(self, columns: Collection[str]) -> None:
+        super().__init__(*columns)
+        self.columns = columns
+
+
+def read_table(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    text: Collection[str] = (),
+    dtype: DTypeLike = np.float64,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    r"""Return a table with named columns: numbers as floats, anything else as categories.
+
+    The file is read in pieces, so that beside the result only a few MB are needed.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip; the content decides,
+        not the name. The first line must hold the names of the columns.
+    columns : sequence of str, optional
+        Those to read; all when None.
+    text : collection of str, default=()
+        Columns to read as text even where they hold numbers, such as class labels.
+    dtype : {float64, float32}, default=float64
+        Of the numbers.
+    delimiter : str, optional
+        By default the one of comma, semicolon, tab and bar that the first line has most of.
+    encoding : str, optional
+        UTF-8 by default, or UTF-16 with a byte order mark.
+    progress : callable, optional
+        Told the bytes done and their total after each piece.
+
+    Returns
+    -------
+    pandas.DataFrame
+        Floats, with NaN where a value is missing (an empty cell, NA, NaN, null, None, ?), and
+        categoricals of str. A column is numeric only if it is from the first row to the last.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is empty, is no table, has no or two equal names, a row too long, or bytes
+        that are not UTF-8.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = Path(folder.name, "flowers.csv")
+    >>> _ = path.write_text("length,colour\n1.5,blue\n,red\n")
+    >>> read_table(path)
+       length colour
+    0     1.5   blue
+    1     NaN    red
+    >>> read_table(path, columns=["size"])
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: .../flowers.csv has no column 'size'; its columns ...
+    >>> folder.cleanup()
+    """
+    pandas = require("pandas", "cli")
+    number = np.dtype(dtype)
+    as_choice(number.name, "dtype", ("float64", "float32"))
+    as_text = set(text)
+    while True:
+        pieces = iter_table(
+            path,
+            columns=columns,
+            text=as_text,
+            delimiter=delimiter,
+            encoding=encoding,
+            progress=progress,
+        )
+        try:
+            return _gather(pandas, pieces, number)
+        except TextGiven as found:  # a column that turned to text after rows of numbers
+            as_text |= set(found.columns)
+
+
+def iter_table(
+    path: str | Path,
+    *,
+    columns: Sequence[str] | None = None,
+    text: Collection[str] = (),
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Any]:
+    """Yield a table in pieces, each a DataFrame, so that a file of any size can be worked through.
+
+    Parameters
+    ----------
+    path, columns, text, delimiter, encoding, progress : see :func:`read_table`
+
+    Yields
+    ------
+    pandas.DataFrame
+        Each with the types that the piece itself suggests: numbers, booleans, or categories.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> wine = files("cayleyklein.datasets") / "data" / "wine.csv"
+    >>> sum(len(piece) for piece in iter_table(wine))
+    178
+    """
+    require("pandas", "cli")
+    where = Path(str(path))
+    if where.is_file():
+        with open_file(where) as raw:
+            parquet = is_parquet(raw)
+    else:
+        parquet = False  # what it is instead, opening it will say
+    if parquet:
+        pieces = _parquet_pieces(where, columns, text, progress)
+    else:
+        pieces = _csv_pieces(where, columns, text, delimiter, encoding, progress)
+    empty = True
+    for piece in pieces:
+        if len(piece):
+            empty = False
+            yield piece
+    if empty:
+        raise InvalidInputError(f"{where} has a line of column names, but no rows.")
+
+
+# -- from pieces to a table --------------------------------------------------------------
+
+
+class _Column:
+    """The values of one column, piece after piece: numbers, or codes of distinct strings."""
+
+    def __init__(self) -> None:
+        self.pieces: list[NDArray[Any]] = []
+        self.codes: dict[str, int] = {}
+        self.is_text = False
+
+    def add(self, values: Any, dtype: np.dtype[Any]) -> bool:
+        """Add a piece; False if it must be read as text."""
+        numeric = values.dtype.kind in "fiu"
+        if values.dtype.kind == "b":  # "TRUE" and "true" are text like any other
+            return False
+        if self.pieces and numeric == self.is_text and not values.isna().all():
+            return False
+        if not self.pieces:
+            self.is_text = not numeric
+        if self.is_text and numeric:  # a piece in which all are missing
+            self.pieces.append(np.full(len(values), -1, dtype=np.int32))
+        elif self.is_text:
+            distinct = values.cat.categories
+            known = [self.codes.setdefault(name, len(self.codes)) for name in distinct]
+            codes = np.append(np.asarray(known, dtype=np.int32), np.int32(-1))
+            self.pieces.append(codes[values.cat.codes])
+        else:
+            self.pieces.append(np.asarray(values, dtype=dtype))
+        return True
+
+    def whole(self, pandas: Any) -> Any:
+        """Return the column."""
+        values = np.concatenate(self.pieces)
+        self.pieces.clear()
+        if not self.is_text:
+            return values
+        return pandas.Categorical.from_codes(values, categories=list(self.codes))
+
+
+def _gather(pandas: Any, pieces: Iterable[Any], dtype: np.dtype[Any]) -> Any:
+    gathered: dict[str, _Column] = {}
+    for piece in pieces:
+        turned = [
+            name
+            for name in piece.columns
+            if not gathered.setdefault(name, _Column()).add(piece[name], dtype)
+        ]
+        if turned:
+            raise TextGiven(turned)
+    # One column at a time: what is done is never held twice.
+    whole = {name: column.whole(pandas) for name, column in gathered.items()}
+    return pandas.DataFrame(whole, copy=False)
+
+
+def _settle(pandas: Any, piece: Any) -> Any:
+    """Leave numbers and booleans, and make strings in categories of anything else."""
+    for name in piece.columns:
+        values = piece[name]
+        if values.dtype.kind in "fiub" and isinstance(values.dtype, np.dtype):
+            continue
+        if pandas.api.types.is_numeric_dtype(values) and values.dtype.kind in "fiu":
+            piece[name] = values.to_numpy(dtype=np.float64, na_value=np.nan)  # nullable, decimal
+            continue
+        strings = values.astype("str").where(values.notna())
+        piece[name] = strings.astype("category")
+    return piece
+
+
+# -- CSV ---------------------------------------------------------------------------------
+
+
+class _Header(NamedTuple):
+    names: list[str]
+    delimiter: str
+
+
+def _csv_pieces(
+    path: Path,
+    columns: Sequence[str] | None,
+    text: Collection[str],
+    delimiter: str | None,
+    encoding: str | None,
+    progress: Progress | None,
+) -> Iterator[Any]:
+    pandas = require("pandas", "cli")
+    try:
+        with open_text(path, encoding) as (stream, raw):
+            header, rest = _read_header(stream, path, delimiter)
+            wanted = _wanted(header.names, columns, path)
+            options = {
+                "sep": header.delimiter,
+                "header": None,
+                "names": header.names,
+                "dtype": {name: "str" for name in wanted if name in text},
+                "na_values": MISSING,
+                "low_memory": False,
+                "chunksize": max(CELLS_PER_PIECE // len(header.names), 1),
+            }
+            total = path.stat().st_size
+            for piece in _parsed(pandas, rest, options, path):
+                settled = _settle(pandas, piece[wanted])
+                if progress is not None:
+                    progress(raw.tell(), total)
+                yield settled
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(
+            f"{path} is not {error.encoding}: {error.reason}; give its encoding, such as cp1252."
+        ) from error
+    except DAMAGED as error:
+        raise InvalidInputError(f"{path} is damaged, and cannot be unpacked: {error}.") from error
+
+
+def _parsed(pandas: Any, stream: Any, options: dict[str, Any], path: Path) -> Iterator[Any]:
+    """Parse; word errors for the owner of the file, and refuse rows that are too long."""
+    names = f"the {len(options['names'])} names in the first line"
+    advice = f"quote cells that hold {options['sep']!r}, or name every column."
+    try:
+        yield from pandas.read_csv(stream, **options)
+    except pandas.errors.EmptyDataError:
+        return
+    except pandas.errors.ParserError as error:
+        message = str(error).removeprefix("Error tokenizing data. C error: ").strip(". ")
+        if ragged := RAGGED.search(message):
+            message = f"row {ragged[2]} has {ragged[3]} cells, more than {names}; {advice}"
+        elif UNCLOSED in message:
+            message = "a quotation mark opens a cell and is never closed."
+        raise InvalidInputError(f"{path} is no table that can be read: {message}") from error
+
+
+class _Rejoined(io.TextIOBase):
+    """Lines that were read already, and then the rest of their stream."""
+
+    def __init__(self, lines: list[str], rest: Any) -> None:
+        self._head, self._rest = "".join(lines), rest
+
+    def read(self, size: int | None = -1) -> str:
+        """Read up to so many characters."""
+        if not self._head:
+            return str(self._rest.read(size))
+        cut = len(self._head) if size is None or size < 0 else size
+        taken, self._head = self._head[:cut], self._head[cut:]
+        return taken
+
+
+def _read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[_Header, Any]:
+    """Read the names from the first line that is not blank; return what comes behind it too."""
+    first = ""
+    while not first.strip():
+        first = stream.readline()
+        if not first:
+            raise InvalidInputError(f"{path} is blank; a table starts with a line of column names.")
+    if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
+        delimiter = delimiter or first.strip()[-1]
+        first = stream.readline()
+    delimiter = delimiter or max(DELIMITERS, key=first.count)
+    csv.field_size_limit(CSV_FIELD_LIMIT)
+    given: list[str] = []
+    reader = csv.reader(_noted(itertools.chain([first], stream), given), delimiter=delimiter)
+    try:
+        cells = [cell.strip() for cell in next(reader)]
+        given.clear()
+        first_row = next(filter(None, reader), [])
+    except csv.Error as error:
+        raise InvalidInputError(f"{path} is no table that can be read: {error}.") from error
+    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
+    _check_names(names, cells, path)
+    if len(first_row) > len(names):  # pandas would take the first for an index
+        raise InvalidInputError(
+            f"{path} has {len(first_row)} cells in its first row, but {len(names)} names in its "
+            f"first line; name every column."
+        )
+    return _Header(names, delimiter), _Rejoined(given, stream)
+
+
+def _noted(lines: Iterable[str], given: list[str]) -> Iterator[str]:
+    for line in lines:
+        given.append(line)
+        yield line
+
+
+def _check_names(names: list[str], cells: list[str], path: Path) -> None:
+    if all(_is_number(cell) for cell in cells):
+        raise InvalidInputError(
+            f"{path} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
+            f"of the columns is required."
+        )
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise InvalidInputError(
+            f"{path} has more than one column named {_listed(twice)}; rename them."
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list[str]:
+    if columns is None:
+        return names
+    missing = [name for name in columns if name not in names]
+    if missing:
+        raise InvalidInputError(
+            f"{path} has no column {_listed(missing)}; its columns are {_listed(names)}."
+        )
+    return list(columns)
+
+
+def _listed(names: Sequence[str], most: int = 12) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(repr(name) for name in names[:most]) + more
+
+
+# -- Parquet -----------------------------------------------------------------------------
+
+
+def _parquet_pieces(
+    path: Path,
+    columns: Sequence[str] | None,
+    text: Collection[str],
+    progress: Progress | None,
+) -> Iterator[Any]:
+    pandas = require("pandas", "cli")
+    parquet, arrow = require("pyarrow.parquet", "cli"), require("pyarrow", "cli")
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = file.schema_arrow.names
+            _check_names(names, names, path)
+            wanted = _wanted(names, columns, path)
+            rows = max(CELLS_PER_PIECE // max(len(wanted), 1), 1)
+            total, done, size = file.metadata.num_rows, 0, path.stat().st_size
+            for batch in file.iter_batches(batch_size=rows, columns=wanted):
+                piece = batch.to_pandas(ignore_metadata=True)[wanted]
+                for name in piece.columns.intersection(list(text)):
+                    piece[name] = piece[name].astype("str").where(piece[name].notna())
+                done += len(piece)
+                if progress is not None:
+                    progress(size * done // max(total, 1), size)
+                yield _settle(pandas, piece)
+    except (arrow.ArrowException, OSError) as error:
+        raise InvalidInputError(f"{path} is no Parquet file that can be read: {error}.") from error

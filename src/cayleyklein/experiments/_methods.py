@@ -1,0 +1,145 @@
+"""The methods that are compared, ours and others'."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from typing import Any
+
+from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import CurvedKNeighborsClassifier
+
+__all__ = ["BASELINE", "METHODS", "OURS", "Method", "choose_peers", "nearest_name"]
+
+SEED = 0
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to make a classifier of numeric rows.
+
+    Attributes
+    ----------
+    name : str
+        By which it is asked for.
+    title : str
+        In tables.
+    make : callable
+        k → an unfitted classifier, which learns its scaling from its training rows.
+    module : str or None
+        What must be importable.
+    """
+
+    name: str
+    title: str
+    make: Callable[[int], Any]
+    module: str | None = None
+
+    @property
+    def is_installed(self) -> bool:
+        """Whether it can run here."""
+        try:
+            self.module is not None and import_module(self.module)
+        except ImportError:
+            return False
+        return True
+
+
+def _euclidean(k: int) -> Any:
+    return make_pipeline(StandardScaler(), KNeighborsClassifier(k))
+
+
+def _curved(geometry: str) -> Callable[[int], Any]:
+    def make(k: int) -> Any:
+        return CurvedKNeighborsClassifier(k, geometry=geometry, random_state=SEED)
+
+    return make
+
+
+def _nca(k: int) -> Any:
+    learner = NeighborhoodComponentsAnalysis(random_state=SEED)
+    return make_pipeline(StandardScaler(), learner, KNeighborsClassifier(k))
+
+
+def _lmnn_of(module: str, learner: str) -> Callable[[int], Any]:
+    def make(k: int) -> Any:
+        maker = getattr(import_module(module), learner)
+        step = maker(n_neighbors=k, random_state=SEED)
+        return make_pipeline(StandardScaler(), step, KNeighborsClassifier(k))
+
+    return make
+
+
+BASELINE = "knn"
+
+METHODS = {
+    method.name: method
+    for method in (
+        Method(BASELINE, "Euclidean k-NN", _euclidean),
+        Method("flat", "flat LMNN", _curved("flat")),
+        Method("elliptic", "elliptic", _curved("elliptic")),
+        Method("hyperbolic", "hyperbolic", _curved("hyperbolic")),
+        Method("learned", "learned K", _curved("learned")),
+        Method("mixed", "mixed", _curved("mixed")),
+        Method("auto", "auto", _curved("auto")),
+        Method("nca", "NCA (scikit-learn)", _nca),
+        Method(
+            "metric-learn", "LMNN (metric-learn)", _lmnn_of("metric_learn", "LMNN"), "metric_learn"
+        ),
+        Method(
+            "pylmnn", "LMNN (pylmnn)", _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"), "pylmnn"
+        ),
+    )
+}
+
+OURS = ("knn", "flat", "elliptic", "hyperbolic", "learned", "mixed", "auto")
+"""What is always compared: the plain one, and every geometry."""
+
+PEERS = {
+    "knn": (BASELINE,),
+    "nca": ("nca",),
+    "lmnn": ("metric-learn", "pylmnn"),
+    "metric-learn": ("metric-learn",),
+    "pylmnn": ("pylmnn",),
+}
+"""What may be asked for, and the methods that it stands for."""
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Write " Did you mean …?" for a name that is close to one of those there are, or nothing."""
+    close = get_close_matches(name.lower(), list(names), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def choose_peers(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the methods to add for the peers asked for, and sentences on those that are missing.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of "nca", "lmnn" (metric-learn and pylmnn), "knn", which is in every comparison anyway.
+
+    Examples
+    --------
+    >>> choose_peers(["nca", "knn"])
+    (('nca',), ())
+    """
+    chosen: dict[str, None] = {}
+    notes = []
+    for name in names:
+        if name not in PEERS:
+            allowed = ", ".join(repr(peer) for peer in PEERS)
+            raise InvalidInputError(
+                f"No method {name!r} to compare with; expected some of {allowed}."
+                f"{nearest_name(name, PEERS)}"
+            )
+        present = [peer for peer in PEERS[name] if METHODS[peer].is_installed]
+        chosen |= dict.fromkeys(peer for peer in present if peer not in OURS)
+        if not present:
+            missing = " or ".join(PEERS[name])
+            notes.append(f"{name} is left out: no {missing} is installed here.")
+    return tuple(chosen), tuple(notes)

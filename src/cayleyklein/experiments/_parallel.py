@@ -1,0 +1,31 @@
+"""Work spread over processes, and reported as it is done."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NamedTuple
+
+from joblib import Parallel
+
+__all__ = ["ProgressCallback", "Step", "in_parallel"]
+
+
+class Step(NamedTuple):
+    """Some work that is done.
+
+    Attributes
+    ----------
+    done, total : int
+    what : str
+        The piece of work just finished.
+    """
+
+    done: int
+    total: int
+    what: str
+
+
+ProgressCallback = Callable[[Step], object]
+
+
+def in_parallel(tasks: Iterable[object], n_jobs: int | None) -> Iterator[Any]:
+    """Yield the results of joblib's delayed calls as they come, in any order."""
+    yield from Parallel(n_jobs, return_as="generator_unordered", batch_size=1)(tasks)

@@ -1,0 +1,66 @@
+"""Finished cells on disk, so that an interrupted run goes on where it stopped."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from cayleyklein.experiments._outcomes import Outcome
+from cayleyklein.models import writing
+
+__all__ = ["Cell", "CellStore", "write_whole"]
+
+
+class Cell(NamedTuple):
+    """A data set, a method and a k: one number of a table."""
+
+    dataset: str
+    method: str
+    k: int
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file that is whole or not there, and the folders it is in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+@dataclass(frozen=True)
+class CellStore:
+    """A folder with one file for each finished cell.
+
+    Attributes
+    ----------
+    folder : Path
+    run : str
+        What the outcomes depend on beside the cell: the protocol and the code. Cells of another
+        run are as good as missing.
+    """
+
+    folder: Path
+    run: str
+
+    def path(self, cell: Cell) -> Path:
+        """Return where a cell is kept."""
+        return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}.json"
+
+    def read(self, cell: Cell) -> list[Outcome] | None:
+        """Return the outcomes of a finished cell; None when it must be computed."""
+        try:
+            stored = json.loads(self.path(cell).read_text("utf-8"))
+            if stored["run"] != self.run or stored["cell"] != cell._asdict():
+                return None
+            return [Outcome.from_dict(values) for values in stored["outcomes"]]
+        except (OSError, ValueError, KeyError, TypeError):  # missing, or no file of ours
+            return None
+
+    def write(self, cell: Cell, outcomes: Sequence[Outcome]) -> None:
+        """Keep a finished cell."""
+        stored = {
+            "run": self.run,
+            "cell": cell._asdict(),
+            "outcomes": [asdict(outcome) for outcome in outcomes],
+        }
+        write_whole(self.path(cell), json.dumps(stored))

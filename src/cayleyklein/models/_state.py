@@ -1,0 +1,160 @@
+"""Models as plain values, and back by the public constructors, which check them.
+
+A file holds numbers, texts, arrays, and scikit-learn's transformers of columns. Search indexes are
+not kept: they are built anew from the rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import CurvedKNeighborsClassifier
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.models._encoder import ColumnUse, TableEncoder
+from cayleyklein.models._table import LearnedMetric, TableClassifier, parts_of, weights_of
+
+__all__ = ["model_of", "state_of"]
+
+Metric = CurvedMetric | MixedMetric
+State = dict[str, Any]
+
+# Not the threads nor the algorithm of the search, which are the machine's and decide no answer.
+NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
+TABLE_PARAMETERS = (
+    "n_neighbors",
+    "geometry",
+    "weights",
+    "max_categories",
+    "learn_rows",
+    "random_state",
+)
+
+
+def state_of(model: Any) -> State:
+    """Return a fitted model as plain values."""
+    if isinstance(model, TableClassifier):
+        return {"kind": "TableClassifier", **table_state(model)}
+    if isinstance(model, CurvedKNeighborsClassifier):
+        return {"kind": "CurvedKNeighborsClassifier", **neighbors_state(model)}
+    raise InvalidInputError(
+        f"A {type(model).__name__} cannot be saved; expected a fitted TableClassifier or "
+        f"CurvedKNeighborsClassifier."
+    )
+
+
+def model_of(state: State) -> Any:
+    """Return the model whose state this is."""
+    build = {"TableClassifier": table_of, "CurvedKNeighborsClassifier": neighbors_of}
+    kind = state["kind"]
+    if kind not in build:
+        raise InvalidInputError(f"holds a model of the unknown kind {kind!r}")
+    return build[kind](state)
+
+
+def metric_state(metric: Metric) -> list[State]:
+    """Return the parts of a metric."""
+    return [
+        {
+            "weight": float(weight),
+            "factor": np.array(part.factor),
+            "shape": None if part.frame.given_shape is None else np.array(part.frame.given_shape),
+            "center": np.array(part.center),
+            "curvature": float(part.curvature),
+        }
+        for part, weight in zip(parts_of(metric), weights_of(metric), strict=True)
+    ]
+
+
+def metric_of(parts: list[State], mixed: bool) -> Metric:
+    """Return the metric of these parts; one that was given by its shape is again."""
+    metrics = [
+        CurvedMetric(
+            factor=part["factor"] if part["shape"] is None else None,
+            shape=part["shape"],
+            center=part["center"],
+            curvature=part["curvature"],
+        )
+        for part in parts
+    ]
+    return MixedMetric(metrics, [part["weight"] for part in parts]) if mixed else metrics[0]
+
+
+def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
+    """Return a fitted classifier as plain values."""
+    if not hasattr(model, "classes_"):
+        raise InvalidInputError("The model is not fitted: there is nothing to save.")
+    if callable(model.weights):
+        raise InvalidInputError(
+            'weights is a function, which no file can hold safely; use "uniform" or "distance".'
+        )
+    names = getattr(model, "feature_names_in_", None)
+    return {
+        "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
+        "mixed": isinstance(model.metric_, MixedMetric),
+        "metric": metric_state(model.metric_),
+        "rows": np.array(model._references.X),
+        "labels": np.asarray(model._labels, dtype=np.int64),
+        "classes": model.classes_.tolist(),
+        "feature_names": None if names is None else names.tolist(),
+    }
+
+
+def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
+    """Return the classifier; its search index is built from the rows."""
+    classes = np.asarray(state["classes"])
+    labels, rows = state["labels"], state["rows"]
+    if (
+        labels.ndim != 1
+        or labels.dtype.kind != "i"
+        or not ((labels >= 0) & (labels < len(classes))).all()
+    ):
+        raise InvalidInputError("labels are not positions among the classes")
+    metric = metric_of(state["metric"], state["mixed"])
+    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
+    model = CurvedKNeighborsClassifier(metric=metric, **parameters)
+    model.partial_fit(rows, classes[labels], classes=classes)
+    if state["feature_names"] is not None:
+        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
+    return model
+
+
+def table_state(model: TableClassifier) -> State:
+    """Return a fitted table classifier as plain values."""
+    if not hasattr(model, "neighbors_"):
+        raise InvalidInputError("The model is not fitted: there is nothing to save.")
+    encoder = model.encoder_
+    return {
+        "parameters": {name: getattr(model, name) for name in TABLE_PARAMETERS},
+        "neighbors": neighbors_state(model.neighbors_),
+        "transformer": encoder.transformer_,
+        "numbers": list(encoder.numbers_),
+        "categories": list(encoder.categories_),
+        "uses": [asdict(use) for use in encoder.uses_],
+        "learned": asdict(model.learned_),
+        "row_numbers": np.asarray(model.row_numbers_),
+        "target": getattr(model, "target_", None),
+    }
+
+
+def table_of(state: State) -> TableClassifier:
+    """Return the table classifier."""
+    model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
+    encoder = TableEncoder(max_categories=model.max_categories)
+    encoder.numbers_, encoder.categories_ = list(state["numbers"]), list(state["categories"])
+    if not isinstance(state["transformer"], ColumnTransformer):
+        raise InvalidInputError("there is no transformer of columns")
+    encoder.transformer_ = state["transformer"]
+    encoder.uses_ = [ColumnUse(**use) for use in state["uses"]]
+    model.neighbors_ = neighbors_of(state["neighbors"])
+    encoder.n_features_out_ = model.neighbors_.n_features_in_
+    model.encoder_ = encoder
+    model.learned_ = LearnedMetric(**state["learned"])
+    model.row_numbers_ = state["row_numbers"]
+    if state["target"] is not None:
+        model.target_ = str(state["target"])
+    return model

@@ -1,0 +1,86 @@
+"""The command compare on small data."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.experiments.pages import external_references
+
+from cayleyklein.cli import main
+from cayleyklein.cli._compare import table_text
+from cayleyklein.experiments._tables import Entry, Table
+
+
+def run(*arguments):
+    return main(["compare", *map(str, arguments), "--jobs", "1"])
+
+
+@pytest.fixture
+def table(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = [f"{rng.normal(2 * (i % 2)):.3f},{rng.normal():.3f},{'ab'[i % 2]}" for i in range(60)]
+    path = tmp_path / "points.csv"
+    path.write_text("\n".join(["x,y,kind", *lines]) + "\n")
+    return path
+
+
+def test_tables_report_and_python(table, tmp_path, capsys):
+    report = tmp_path / "report.html"
+    assert run(table, "--target", "kind", "--splits", 2, "-o", report, "--against", "nca") == 0
+    printed = capsys.readouterr().out
+    for title in ("Euclidean k-NN", "flat LMNN", "elliptic", "hyperbolic", "mixed", "auto", "NCA"):
+        assert title in printed
+    assert str(report.resolve()) in printed
+    assert not external_references(report.read_text("utf-8"))
+    compile(printed.split("The same in Python:")[1], "lines", "exec")
+    assert "\x1b[" not in printed  # no colour where there is no terminal
+
+
+def test_json_is_for_machines(table, tmp_path, capsys):
+    assert run(table, "--target", "kind", "--splits", 2, "--json", "--no-report") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["report"] is None
+    assert [d["name"] for d in found["datasets"]] == ["points.csv"]
+    assert list(tmp_path.iterdir()) == [table]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["wnie"], "Did you mean 'wine'"),
+        (["wine", "--against", "nac"], "Did you mean 'nca'"),
+        (["wine", "--splits", "1"], "at least 2 splits"),
+        (["wine", "-k", "0"], "n_neighbors=0"),
+        (["wine", "--test-size", "2"], "test_size=2.0"),
+    ],
+)
+def test_errors_are_one_sentence_that_helps(arguments, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert run(*arguments) == 1
+    said = capsys.readouterr()
+    assert message in said.err
+    assert len(said.err.splitlines()) == 1
+    assert said.out == ""
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_without_its_target(table, capsys):
+    assert run(table) == 1
+    assert "--target" in capsys.readouterr().err
+    assert run(table, "--target", "knd") == 1
+    assert "Did you mean 'kind'" in capsys.readouterr().err
+
+
+def test_help_teaches(capsys):
+    assert main(["compare", "--help"]) == 0
+    assert "compare flowers.csv --target species" in capsys.readouterr().out
+
+
+def test_a_star_for_evidence_and_no_markup():
+    entries = [Entry("[bold]x", bold=True), Entry("[1, 2]", bold=True), Entry("3")]
+    printed = table_text(Table("[c]", ("[a]", "b", "d"), [entries]), without=("d",))
+    assert [line.split() for line in printed.splitlines() if "[" in line] == [
+        ["[c]"],
+        ["[a]", "b"],
+        ["[bold]x", "[1,", "2]", "*"],
+    ]

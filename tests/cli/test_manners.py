@@ -1,0 +1,146 @@
+"""Help, exit codes, errors, interruptions, colours."""
+
+import builtins
+import os
+import signal
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+import cayleyklein
+from cayleyklein.cli import _fit, main
+from cayleyklein.cli._app import app
+
+COMMANDS = [
+    "fit", "predict", "evaluate", "info", "neighbors", "voronoi", "figures", "datasets",
+    "compare", "reproduce", "explore",
+]  # fmt: skip
+
+
+def test_every_command_is_there(command):
+    answer = command("--help")
+    assert answer.code == 0
+    for name in COMMANDS:
+        assert f"\n  {name}" in answer.out
+    assert "cayleyklein fit flowers.csv --target species -o flowers.ckm" in answer.out
+    assert command().out == answer.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_teaches_by_example(command, name):
+    answer = command(name, "--help")
+    assert answer.code == 0
+    assert "\x1b" not in answer.out
+    if name not in ("datasets", "explore"):  # which take no arguments
+        assert f"cayleyklein {name} " in answer.out.split("Options:")[0].split("\n", 1)[1]
+
+
+def test_version(command):
+    assert command("--version").out == f"cayleyklein {cayleyklein.__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["fit"], "Missing argument"),
+        (["fit", "t.csv", "-o", "m"], "Missing option '-t' / '--target'"),
+        (["fit", "t.csv", "-t", "y", "-o", "m", "-g", "cubic"], "'cubic' is not one of"),
+        (["fit", "t.csv", "-t", "y", "-o", "m", "-k", "0"], "Invalid value for '-k'"),
+        (["info", "--no-such"], "No such option"),
+    ],
+)
+def test_wrong_command_lines(command, arguments, message):
+    answer = command(*arguments)
+    assert (answer.code, answer.out) == (2, "")
+    assert message in answer.err
+    assert answer.err.splitlines()[-1].startswith("Try: cayleyklein")
+    assert "Traceback" not in answer.err
+
+
+def test_debug_shows_the_traceback(command):
+    quiet = command("info", "nothing.ckm")
+    assert "Traceback" not in quiet.err
+    loud = command("info", "nothing.ckm", "--debug")
+    assert (quiet.code, loud.code) == (1, 1)
+    assert "Traceback" in loud.err
+    assert loud.err.endswith(quiet.err)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "message"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted."),
+        (MemoryError(), 1, "there is not enough memory for this."),
+        (PermissionError(13, "Permission denied", "t.csv"), 1, "t.csv: Permission denied."),
+        (ZeroDivisionError("by nought"), 1, "an unexpected ZeroDivisionError: by nought --debug"),
+        (ValueError("two\nlines"), 1, "two lines"),
+    ],
+)
+def test_errors_from_below(command, monkeypatch, error, code, message):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(_fit, "read_table", fail)
+    answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
+    assert answer.code == code
+    assert answer.err.startswith(f"cayleyklein: {message}")
+    assert "Traceback" not in answer.err
+
+
+def test_warnings_are_notes(command, monkeypatch):
+    def warn(*_, **__):
+        warnings.warn("mind\nthe gap", UserWarning, stacklevel=1)
+        raise ValueError("stop")
+
+    monkeypatch.setattr(_fit, "read_table", warn)
+    answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
+    assert answer.err == "note: mind the gap\ncayleyklein: stop\n"
+    assert "note" not in command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "-q").err
+
+
+def test_without_the_extra(monkeypatch, capsys):
+    real = builtins.__import__
+
+    def without_typer(name, *arguments, **options):
+        if name.partition(".")[0] == "typer":
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.delitem(sys.modules, "typer")
+    monkeypatch.setattr("importlib.import_module", without_typer)
+    assert main(["datasets"]) == 1
+    assert capsys.readouterr().err == (
+        'cayleyklein: typer is not installed; pip install "cayleyklein[cli]" adds it.\n'
+    )
+
+
+def test_completion_is_offered():
+    names = {parameter.name for parameter in __import__("typer").main.get_command(app).params}
+    assert {"install_completion", "show_completion"} <= names
+
+
+def test_datasets(command):
+    found = {entry["name"]: entry for entry in command("datasets", "--json").json["datasets"]}
+    assert found["wine"]["rows"] == 178
+    assert "doi" in found["vowel"]["source"]
+    assert "hyperbolic_tree" in command("datasets").out
+
+
+def test_interruption_of_a_process(tmp_path):
+    """Ctrl-C while a pipe is being waited for: one line, 130, nothing left behind."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    command = [sys.executable, "-m", "cayleyklein.cli", "fit", str(pipe), "-t", "y", "-o", "m.ckm"]
+    running = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    with pipe.open("w") as feeding:  # returns once the command has opened its end
+        feeding.write("a,y\n1,u\n")
+        feeding.flush()
+        running.send_signal(signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err) == (130, "", "cayleyklein: interrupted.\n")
+    assert [path.name for path in tmp_path.iterdir()] == ["pipe.csv"]

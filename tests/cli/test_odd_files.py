@@ -1,0 +1,105 @@
+"""Files that the command was not made for, each with the message that it gives."""
+
+import gzip
+
+import pytest
+
+GOOD = (
+    "a,b,y\n" + "\n".join(f"{i % 7},{i % 5},{'u' if i % 7 > 2 else 'v'}" for i in range(60)) + "\n"
+)
+QUANTITY = b"a,y\n" + b"".join(b"1,%d.5\n" % i for i in range(30))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        GOOD.encode(),
+        b"\xef\xbb\xbf" + GOOD.encode(),
+        GOOD.replace("\n", "\r\n").encode(),
+        GOOD.replace("a,b,y", '"a","b","y"').encode(),
+        GOOD.replace(",", "\t").encode(),
+        gzip.compress(GOOD.encode()),
+    ],
+    ids=["plain", "BOM", "CRLF", "quoted headers", "tabs", "gz"],
+)
+def test_is_read(command, tmp_path, content):
+    (tmp_path / "t.csv").write_bytes(content)
+    answer = command("fit", "t.csv", "--target", "y", "-g", "flat", "-o", "m.ckm")
+    assert answer.code == 0, answer.err
+    assert "60 rows, 2 classes of 'y'" in answer.out
+    assert command("evaluate", "m.ckm", "t.csv", "--json").json["accuracy"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("content", "target", "message"),
+    [
+        (b"", "y", "t.csv is empty; a table starts with a line of column names."),
+        (b"a,y\n", "y", "t.csv has a line of column names, but no rows."),
+        (b"a,y\n1,u\n", "y", "t.csv has one labelled row; learning needs many."),
+        (b"a,y\n1,u\n2,u\n3,u\n", "y", "Every one of the 3 rows is of the class 'u'"),
+        (b"a,y\n1,n\xe9\n", "y", "t.csv is not UTF-8: byte 0xe9 at position 7 (line 2)"),
+        (GOOD.encode(), "Y", "There is no column 'Y'. Did you mean 'y'?"),
+        (GOOD.encode(), "price", "There is no column 'price'. The columns are 'a', 'b', 'y'."),
+        (b"1,2\n3,4\n", "y", "t.csv starts with numbers, 1, 2, … : a first line with the names"),
+        (b"a,a,y\n1,2,u\n", "y", "t.csv has more than one column named 'a'; rename them."),
+        (b"a,y\n1,u,3\n", "y", "t.csv has 3 cells in its first row, but 2 names"),
+        (b"a,y\n1,u\n2,v,3\n", "y", "row 2 has 3 cells, more than the 2 names"),
+        (b"a,y\n1,u\n2,v\n", "y", "3 neighbours were asked for, but a row has only 1 others."),
+        (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
+        (QUANTITY, "y", "Column 'y' holds 30 distinct numbers in 30 rows: a quantity"),
+        (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every value"),
+    ],
+)  # fmt: skip
+def test_says_what_is_wrong_in_one_sentence(command, tmp_path, content, target, message):
+    (tmp_path / "t.csv").write_bytes(content)
+    answer = command("fit", "t.csv", "--target", target, "-o", "m.ckm")
+    assert (answer.code, answer.out) == (1, "")
+    assert message in answer.err
+    assert answer.err.count("\n") == 1
+    assert "Traceback" not in answer.err
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+
+
+def test_directory_and_missing(command, tmp_path):
+    answer = command("fit", ".", "-t", "y", "-o", "m.ckm")
+    assert (answer.code, answer.err) == (1, "cayleyklein: . is a directory; give a file.\n")
+    answer = command("fit", "no.csv", "-t", "y", "-o", "m.ckm")
+    assert (answer.code, answer.err) == (1, "cayleyklein: There is no file no.csv.\n")
+
+
+def test_encoding_can_be_given(command, tmp_path):
+    content = GOOD.replace("u", "ü").replace("v", "ö").encode("cp1252")
+    (tmp_path / "t.csv").write_bytes(content)
+    answer = command(
+        "fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm", "--encoding", "cp1252", "--json"
+    )
+    assert answer.json["classes"] == ["ö", "ü"]
+
+
+def test_output_that_cannot_be_written(command, tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    answer = command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "no/m.ckm")
+    assert (answer.code, answer.err.splitlines()[-1]) == (
+        1, "cayleyklein: There is no directory no to write m.ckm to.",
+    )  # fmt: skip
+    answer = command("fit", "t.csv", "-t", "y", "-o", "t.csv")
+    assert answer.code == 1
+    assert "t.csv is the table itself" in answer.err
+    assert (tmp_path / "t.csv").read_text() == GOOD
+
+
+def test_no_model(command, tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD)
+    answer = command("predict", "t.csv", "t.csv")
+    assert (answer.code, answer.err) == (1, "cayleyklein: t.csv is no model of cayleyklein.\n")
+    answer = command("info", ".")
+    assert (answer.code, answer.err) == (
+        1,
+        "cayleyklein: . is a directory; give the file of a model.\n",
+    )
+
+
+def test_output_of_unknown_kind(command, wine_files):
+    answer = command("predict", wine_files / "wine.ckm", wine_files / "test.csv", "-o", "o.docx")
+    assert answer.code == 1
+    assert "o.docx should end in .csv, .tsv, .tab or .parquet" in answer.err

@@ -1,0 +1,81 @@
+"""The command reproduce, with a protocol that takes a moment."""
+
+import json
+
+import pytest
+
+from cayleyklein.cli import _reproduce, main
+from cayleyklein.experiments import Protocol, reproduce
+
+
+@pytest.fixture(autouse=True)
+def _short(monkeypatch):
+    """Make the run small: two folds, two subsets, two methods."""
+
+    def small(output, **options):
+        return reproduce(output, **options, methods=["knn", "flat"])
+
+    monkeypatch.setattr(_reproduce, "QUICK", Protocol("short", repetitions=2, folds=2))
+    monkeypatch.setattr(_reproduce, "reproduce", small)
+
+
+def run(*arguments):
+    return main(["reproduce", *map(str, arguments), "--jobs", "1"])
+
+
+def test_writes_everything_goes_on_and_starts_from_results(tmp_path, capsys):
+    first = tmp_path / "first"
+    assert run("--table", "mixed", "-o", first) == 0
+    printed = capsys.readouterr().out
+    names = {"cells-short", "results.json", "report.md", "report.html", "mixed.md"}
+    assert {path.name for path in first.iterdir()} == names
+    assert str((first / "report.html").resolve()) in printed
+    assert "sonar" in printed
+    assert "(0.733)" in printed  # the paper's flat sonar
+
+    stamps = {path: path.stat().st_mtime_ns for path in (first / "cells-short").iterdir()}
+    assert run("--table", "mixed", "-o", first, "--json") == 0
+    assert stamps == {p: p.stat().st_mtime_ns for p in (first / "cells-short").iterdir()}
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["cells"]) == len(stamps) == 5 * 2
+    assert found["tables"] == ["mixed"]
+
+    page, second = tmp_path / "README.md", tmp_path / "second"
+    page.write_text("a\n<!-- reproduce mixed -->\n<!-- /reproduce mixed -->\nb\n")
+    assert run("--from", first / "results.json", "-o", second, "--into", page) == 0
+    fragment = (second / "mixed.md").read_text("utf-8")
+    assert "| sonar |" in fragment
+    assert fragment in page.read_text("utf-8")
+    capsys.readouterr()
+    page.write_text("no place")
+    assert run("--from", first / "results.json", "-o", second, "--into", page) == 1
+    assert "has no place for a table" in capsys.readouterr().err
+    assert page.read_text() == "no place"
+
+
+def test_an_interrupt_says_how_to_go_on(tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(_reproduce, "reproduce", interrupted)
+    assert run("-o", tmp_path) == 130
+    assert "goes on from them" in capsys.readouterr().err
+
+
+def test_wrong_options(tmp_path, capsys):
+    assert run("--table", "third", "-o", tmp_path) == 2
+    assert "third" in capsys.readouterr().err
+    assert run("--from", tmp_path / "none.json") == 1
+    assert "none.json" in capsys.readouterr().err
+
+
+def test_figures(tmp_path, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(_reproduce._figures, "command", lambda **given: drawn.append(given))
+    run("--table", "mixed", "-o", tmp_path, "--figures")
+    assert [given["output"] for given in drawn] == [tmp_path / "figures"]
+
+
+def test_help_teaches(capsys):
+    assert main(["reproduce", "--help"]) == 0
+    assert "reproduce --full --figures -o paper" in capsys.readouterr().out

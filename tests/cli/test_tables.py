@@ -1,0 +1,150 @@
+"""fit, predict, evaluate, info and neighbors, on tables that are as they should be."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cayleyklein.models import load_model
+
+pytestmark = pytest.mark.usefixtures("tmp_path")
+
+
+def test_fit_says_what_it_did_and_writes_a_model(command, wine_files, tmp_path):
+    train = wine_files / "train.csv"
+    answer = command("fit", train, "--target", "class", "-g", "flat", "-o", "m.ckm")
+    assert answer.code == 0
+    assert "tint: 3 categories; one column for each of high, low, middle" in answer.err
+    assert "13 columns of numbers are standardised" in answer.err
+    assert answer.out == "m.ckm: 89 rows, 3 classes of 'class', metric flat, K = 0\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["m.ckm"]
+    quiet = command("fit", train, "-t", "class", "-g", "flat", "-o", "m.ckm", "-q")
+    assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
+
+
+def test_fit_drops_columns_and_rows_without_class(command, tmp_path):
+    rows = [f"{i % 7},{i % 5},{'u' if i % 2 else 'v'},{i}" for i in range(40)]
+    (tmp_path / "t.csv").write_text("a,b,y,id\n" + "\n".join([*rows, "1,2,,99"]))
+    answer = command(
+        "fit", "t.csv", "-t", "y", "--drop", "id", "-o", "m.ckm", "-g", "flat", "--json"
+    )
+    assert answer.code == 0
+    assert "1 rows without a class in 'y' are left out" in answer.err
+    assert [column["name"] for column in answer.json["columns"]] == ["a", "b"]
+    assert answer.json["rows"] == 40
+    wrong = command("fit", "t.csv", "-t", "y", "--drop", "ID", "-o", "n.ckm")
+    assert wrong.code == 1
+    assert "There is no column 'ID' to drop. Did you mean 'id'?" in wrong.err
+
+
+def test_predict_agrees_with_python(command, wine_files):
+    test = pd.read_csv(wine_files / "test.csv")
+    expected = load_model(wine_files / "wine.ckm").predict(test)
+    answer = command("predict", wine_files / "wine.ckm", wine_files / "test.csv", "-o", "out.csv")
+    assert (answer.code, answer.out, answer.err) == (0, "out.csv: 89 rows\n", "")
+    written = pd.read_csv("out.csv")
+    assert written["prediction"].tolist() == expected.tolist()
+    assert written["row"].tolist() == list(range(1, 90))
+    printed = command("predict", wine_files / "wine.ckm", wine_files / "test.csv")
+    assert printed.out.splitlines()[:2] == ["row,prediction", f"1,{expected[0]}"]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "parquet"])
+def test_predict_writes_shares(command, wine_files, ending):
+    out = f"out.{ending}"
+    answer = command(
+        "predict", wine_files / "wine.ckm", wine_files / "test.csv", "--proba", "-o", out
+    )
+    assert answer.code == 0
+    read = {
+        "csv": pd.read_csv,
+        "tsv": lambda p: pd.read_csv(p, sep="\t"),
+        "parquet": pd.read_parquet,
+    }
+    shares = read[ending](out)[["share_a", "share_b", "share_c"]]
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+
+
+def test_predict_in_pieces_is_predict_at_once(command, wine_files, monkeypatch):
+    arguments = ["predict", wine_files / "wine.ckm", wine_files / "test.csv", "--json", "--proba"]
+    whole = command(*arguments).json
+    monkeypatch.setattr("cayleyklein.datasets._tables.CELLS_PER_PIECE", 100)
+    assert command(*arguments).json == whole
+
+
+def test_columns_in_another_order_and_extra_ones(command, wine_files):
+    test = pd.read_csv(wine_files / "test.csv")
+    test[test.columns[::-1]].assign(extra=1, tint="unheard of").to_csv("t.csv", index=False)
+    answer = command("predict", wine_files / "wine.ckm", "t.csv")
+    assert answer.code == 0
+    assert "ignored columns that the model does not know: 'extra'" in answer.err
+    assert "89 rows have a value in 'tint' that the model has not seen" in answer.err
+
+
+def test_missing_columns_are_listed(command, wine_files):
+    test = pd.read_csv(wine_files / "test.csv").drop(columns=["hue", "ash", "class"])
+    test.to_csv("t.csv", index=False)
+    for arguments in (["predict"], ["neighbors"], ["evaluate"]):
+        answer = command(*arguments, wine_files / "wine.ckm", "t.csv")
+        assert (answer.code, answer.out) == (1, "")
+        assert "The table lacks 2 columns: 'ash', 'hue'" in answer.err
+
+
+def test_evaluate(command, wine_files):
+    answer = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv", "--json")
+    truth = pd.read_csv(wine_files / "test.csv")
+    said = load_model(wine_files / "wine.ckm").predict(truth)
+    values = answer.json
+    assert values["accuracy"] == pytest.approx((said == truth["class"]).mean())
+    assert values["balanced_accuracy"] == pytest.approx(
+        (said == truth["class"]).groupby(truth["class"]).mean().mean()
+    )
+    assert np.trace(values["confusion"]) == (said == truth["class"]).sum()
+    assert np.sum(values["confusion"]) == values["rows"] == 89
+    text = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv").out
+    assert f"accuracy           {values['accuracy']:.4f} ±" in text
+    assert "true \\ said" in text
+
+
+def test_evaluate_with_strange_classes(command, wine_files):
+    test = pd.read_csv(wine_files / "test.csv")
+    test.loc[:9, "class"] = "rosé"
+    test.loc[10:11, "class"] = None
+    test.to_csv("t.csv", index=False)
+    answer = command("evaluate", wine_files / "wine.ckm", "t.csv", "--json")
+    assert answer.json["rows"] == 87
+    assert "does not know the classes 'rosé'" in answer.err
+    assert "2 rows without a class in 'class' are left out" in answer.err
+    wrong = command("evaluate", wine_files / "wine.ckm", "t.csv", "-t", "clas")
+    assert wrong.code == 1
+    assert "Did you mean 'class'?" in wrong.err
+
+
+def test_neighbors(command, wine_files):
+    arguments = ["neighbors", wine_files / "wine.ckm", wine_files / "train.csv", "-k", "2"]
+    found = command(*arguments, "--json").json["neighbors"]
+    assert len(found) == 2 * 89
+    itself = found[::2]
+    assert [n["neighbor"] for n in itself] == [n["row"] for n in itself] == list(range(1, 90))
+    assert all(n["distance"] < 1e-6 for n in itself)
+    assert command(*arguments).out.startswith("row,rank,neighbor,class,distance\n1,1,1,a,")
+
+
+def test_info(command, wine_files):
+    answer = command("info", wine_files / "wine.ckm")
+    assert "predicts      class: a (30), b (35), c (24)" in answer.out
+    assert "elliptic, K = 1 (asked for: elliptic)" in answer.out
+    assert command("info", wine_files / "wine.ckm", "--json").json["rows"] == 89
+
+
+def test_memory_of_predict_does_not_grow_with_the_table(command, wine_files, tmp_path):
+    import tracemalloc
+
+    head, *lines = (wine_files / "test.csv").read_text().splitlines(keepends=True)
+    peaks = []
+    for times in (100, 400):
+        (tmp_path / "t.csv").write_text(head + "".join(lines) * times)
+        tracemalloc.start()
+        assert command("predict", wine_files / "wine.ckm", "t.csv", "-o", "o.csv", "-q").code == 0
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 3 * peaks[0]

@@ -1,0 +1,228 @@
+"""Files of every kind, and what is said about those that are no tables."""
+
+import bz2
+import gzip
+import io
+import lzma
+import tracemalloc
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from cayleyklein.datasets import _tables, iter_table, read_table
+from cayleyklein.exceptions import InvalidInputError
+
+PLAIN = b"length,colour\n1.5,blue\n-2,red\n"
+
+
+def zipped(content, name="table.csv"):
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(name, content)
+    return buffer.getvalue()
+
+
+def read(tmp_path, content, name="table.csv", **options):
+    path = tmp_path / name
+    path.write_bytes(content)
+    return read_table(path, **options)
+
+
+@pytest.fixture
+def small_pieces(monkeypatch):
+    """Two cells at a time, so that a few rows are many pieces."""
+    monkeypatch.setattr(_tables, "CELLS_PER_PIECE", 2)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        PLAIN,
+        b"\xef\xbb\xbf" + PLAIN,
+        PLAIN.replace(b"\n", b"\r\n"),
+        PLAIN.replace(b",", b"\t"),
+        PLAIN.replace(b",", b";"),
+        b'"length","colour"\n1.5,"blue"\n-2,red\n',
+        b"\n\n" + PLAIN,
+        b"sep=;\n" + PLAIN.replace(b",", b";"),
+        PLAIN.rstrip(b"\n"),
+        PLAIN.decode().encode("utf-16"),
+        gzip.compress(PLAIN),
+        bz2.compress(PLAIN),
+        lzma.compress(PLAIN),
+        zipped(PLAIN),
+        gzip.compress(b"\xef\xbb\xbf" + PLAIN.replace(b"\n", b"\r\n")),
+    ],
+    ids=["plain", "BOM", "CRLF", "tab", "semicolon", "quoted", "blank lines", "sep", "no last end",
+         "UTF-16", "gz", "bz2", "xz", "zip", "gz BOM CRLF"],
+)  # fmt: skip
+def test_reads(tmp_path, content):
+    table = read(tmp_path, content)
+    assert list(table.columns) == ["length", "colour"]
+    assert table["length"].tolist() == [1.5, -2.0]
+    assert table["colour"].tolist() == ["blue", "red"]
+
+
+def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
+    table = read(tmp_path, b'"a, b","c\nd"\n1,"x\ny"\n2,"u,v"\n')
+    assert list(table.columns) == ["a, b", "c\nd"]
+    assert table["c\nd"].tolist() == ["x\ny", "u,v"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "table.csv is empty; a table starts with a line of column names"),
+        (gzip.compress(b""), "holds an empty file"),
+        (b"\n \n", "is blank"),
+        (b"a,b\n", "has a line of column names, but no rows"),
+        (b"1,2\n3,4\n", "starts with numbers, 1, 2, … : a first line with the names"),
+        (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
+        (b"a,b\n1,2,3\n4,5,6\n", "3 cells in its first row, but 2 names"),
+        (b"a,b\n1,2\n3,4,5\n", "row 2 has 3 cells, more than the 2 names"),
+        (b'a,b\n1,"2\n', "a quotation mark opens a cell and is never closed"),
+        ("a,b\n1,é\n".encode("latin-1"), r"not UTF-8: byte 0xe9 at position 6 \(line 2\)"),
+        (b"a,b\n1,\xc3", r"not UTF-8: byte 0xc3 at position 6 \(line 2\)"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
+        (gzip.compress(PLAIN * 99)[:-20], "is damaged, and cannot be unpacked"),
+        (zipped(PLAIN)[:-30], "is damaged, and cannot be unpacked"),
+        (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
+        (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
+        (b"PAR1" + bytes(50), "is no Parquet file that can be read"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_says_what_is_wrong(tmp_path, content, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read(tmp_path, content)
+
+
+def test_a_late_byte_is_found_where_it_is(tmp_path):
+    """Past the first buffer, and past a character that two reads share."""
+    rows = "x\n" + "é\n" * 100_000
+    content = rows.encode() + b"\xff\n"
+    with pytest.raises(
+        InvalidInputError, match=rf"0xff at position {len(rows.encode())} \(line 100002\)"
+    ):
+        read(tmp_path, content)
+
+
+def test_directory_and_missing_file(tmp_path):
+    with pytest.raises(IsADirectoryError, match="is a directory; give a file"):
+        read_table(tmp_path)
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        read_table(tmp_path / "nothing.csv")
+
+
+def test_zip_of_several_files(tmp_path):
+    path = tmp_path / "two.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", PLAIN)
+        archive.writestr("b.csv", PLAIN)
+    with pytest.raises(InvalidInputError, match="holds 2 files"):
+        read_table(path)
+
+
+def test_encoding_can_be_given(tmp_path):
+    content = "größe,y\n1,ü\n".encode("cp1252")
+    assert read(tmp_path, content, encoding="cp1252")["y"].tolist() == ["ü"]
+    with pytest.raises(InvalidInputError, match="which Python does not know"):
+        read(tmp_path, content, encoding="martian")
+    with pytest.raises(InvalidInputError, match="is not ascii"):
+        read(tmp_path, content, encoding="ascii")
+
+
+def test_missing_values(tmp_path):
+    table = read(tmp_path, b"a,b\n1,x\n,?\nNA,\n?,None\n")
+    assert table["a"].isna().tolist() == [False, True, True, True]
+    assert table["b"].isna().tolist() == [False, True, True, True]
+
+
+def test_a_column_is_text_from_its_first_row_or_not_at_all(tmp_path, small_pieces):
+    """Numbers in the first pieces keep the form they had in the file."""
+    table = read(tmp_path, b"a,b\n01,1\n2.50,2\nx,3\n")
+    assert table["a"].tolist() == ["01", "2.50", "x"]
+    assert table["b"].tolist() == [1.0, 2.0, 3.0]
+
+
+def test_pieces_with_nothing_in_them(tmp_path, small_pieces):
+    table = read(tmp_path, b"a,b\n,u\n,v\n3,\n4,\n")
+    np.testing.assert_array_equal(table["a"], [np.nan, np.nan, 3, 4])
+    assert table["b"].isna().tolist() == [False, False, True, True]
+    assert table["b"].tolist()[:2] == ["u", "v"]
+
+
+def test_booleans_are_text_as_written(tmp_path, small_pieces):
+    assert read(tmp_path, b"a\nTRUE\nfalse\n\nno\n")["a"].tolist() == ["TRUE", "false", "no"]
+
+
+def test_text_can_be_asked_for(tmp_path):
+    assert read(tmp_path, b"a,y\n1,007\n2,10\n", text=["y"])["y"].tolist() == ["007", "10"]
+
+
+def test_columns_can_be_chosen(tmp_path):
+    assert list(read(tmp_path, PLAIN, columns=["colour"]).columns) == ["colour"]
+    with pytest.raises(InvalidInputError, match="has no column 'size'; its columns are 'length'"):
+        read(tmp_path, PLAIN, columns=["size"])
+
+
+def test_parquet(tmp_path):
+    given = pd.DataFrame({"a": [1, 2, None], "b": ["u", None, "v"], "y": [3, 4, 3]})
+    given["big"] = pd.array([1, None, 3], dtype="Int64")
+    given["kind"] = pd.Categorical(["p", "q", "p"])
+    given["flag"] = [True, False, True]
+    given.to_parquet(tmp_path / "table.bin")
+    table = read_table(tmp_path / "table.bin", text=["y"])
+    np.testing.assert_array_equal(table["a"], [1, 2, np.nan])
+    np.testing.assert_array_equal(table["big"], [1, np.nan, 3])
+    assert table["y"].tolist() == ["3", "4", "3"]
+    assert table["b"].isna().tolist() == [False, True, False]
+    assert table["kind"].tolist() == ["p", "q", "p"]
+    assert table["flag"].tolist() == ["True", "False", "True"]
+
+
+def test_dtype(tmp_path):
+    assert read(tmp_path, PLAIN, dtype="float32")["length"].dtype == np.float32
+    with pytest.raises(InvalidInputError, match="dtype='int64'"):
+        read(tmp_path, PLAIN, dtype="int64")
+
+
+def test_progress_and_pieces(tmp_path, small_pieces):
+    told = []
+    path = tmp_path / "table.csv"
+    path.write_bytes(b"a,b\n" + b"1,2\n" * 10)
+    pieces = list(iter_table(path, progress=lambda done, total: told.append((done, total))))
+    assert [len(piece) for piece in pieces] == [1] * 10
+    assert pieces[3].index.tolist() == [3]
+    assert len(told) == 10
+    assert told[-1] == (44, 44)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
+def test_memory_is_bounded_by_the_result(tmp_path, pack):
+    """A CSV of 10 MB: beside what is returned, a fraction of the file at any time."""
+    rng = np.random.default_rng(0)
+    block = "".join(
+        ",".join(map(str, row)) + f",{'ab'[i % 2]}\n"
+        for i, row in enumerate(rng.normal(size=(500, 20)).tolist())
+    )
+    content = ",".join([*(f"x{i}" for i in range(20)), "y"]) + "\n" + block * 50
+    path = tmp_path / "large.csv"
+    path.write_bytes(pack(content.encode()))
+    size = len(content)
+    del content
+    assert size > 9e6
+    read_table(path, dtype="float32")  # what is loaded once is no part of it
+    tracemalloc.start()
+    table = read_table(path, dtype="float32")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.reset_peak()
+    before, _ = tracemalloc.get_traced_memory()
+    n = sum(len(piece) for piece in iter_table(path))
+    _, streaming = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n == len(table) == 25_000
+    assert peak < table.memory_usage().sum() + 1.2 * size
+    assert streaming - before < 1.2 * size

@@ -1,0 +1,177 @@
+"""The run over cells: it goes on where it stopped, and its files say the same."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.experiments.pages import external_references
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments import Cell, Outcome, Protocol, Reproduction, _reproduce, reproduce
+from cayleyklein.experiments._methods import METHODS
+from cayleyklein.experiments._paper import PAPER_CELLS
+from cayleyklein.experiments._reproduction_report import (
+    below_the_paper,
+    fragment,
+    insert_fragments,
+    marked,
+    paper_table,
+    whole_page,
+)
+
+SHORT = Protocol("short", repetitions=2, folds=2)
+OPTIONS = {"tables": ["mixed"], "protocol": SHORT, "methods": ["knn"]}
+
+
+class Interrupted(Exception):
+    """Stands for a kill between two cells."""
+
+
+def interrupt_after(n):
+    def progress(step):
+        if step.done == n:
+            raise Interrupted
+
+    return progress
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
+    with pytest.raises(Interrupted):
+        reproduce(tmp_path, **OPTIONS, progress=interrupt_after(2))
+    computed = []
+    compute = _reproduce.compute
+
+    def counting(cell, *rest):
+        computed.append(cell)
+        return compute(cell, *rest)
+
+    monkeypatch.setattr(_reproduce, "compute", counting)
+    steps = []
+    resumed = reproduce(tmp_path, **OPTIONS, progress=steps.append)
+    finished_before = steps[0].done
+    assert finished_before >= 2
+    assert len(computed) == 5 - finished_before
+    assert [step.done for step in steps] == list(range(finished_before, 6))
+    straight = reproduce(tmp_path / "straight", **OPTIONS)
+    assert {c: r.accuracy for c, r in resumed.results.items()} == {
+        c: r.accuracy for c, r in straight.results.items()
+    }
+
+
+def test_a_half_written_cell_is_computed_again(tmp_path):
+    first = reproduce(tmp_path, **OPTIONS)
+    path = tmp_path / "cells-short" / "wine-knn-k3.json"
+    path.write_text(path.read_text()[:100])
+    steps = []
+    again = reproduce(tmp_path, **OPTIONS, progress=steps.append)
+    assert [step.what for step in steps] == ["finished before", "wine, Euclidean k-NN, k = 3"]
+    wine = Cell("wine", "knn", 3)
+    assert again.results[wine].accuracy == first.results[wine].accuracy
+
+
+def test_other_code_is_another_run(tmp_path, monkeypatch):
+    reproduce(tmp_path, **OPTIONS)
+    monkeypatch.setattr(_reproduce, "fingerprint", lambda: "other")
+    steps = []
+    reproduce(tmp_path, **OPTIONS, progress=steps.append)
+    assert len(steps) == 5
+
+
+def test_unknown_names_are_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="'expe'"):
+        reproduce(tmp_path, tables=["expe"])
+    with pytest.raises(InvalidInputError, match="'eliptic'"):
+        reproduce(tmp_path, methods=["eliptic"])
+
+
+# -- the files -------------------------------------------------------------------------
+
+
+def made_up(table="exp", gain=0.05):
+    """Return a run in which everything is 5 points above flat, which is as in the paper."""
+    rng = np.random.default_rng(0)
+    outcomes = {}
+    for row in dict.fromkeys((c.dataset, c.k) for c in PAPER_CELLS if c.table == table):
+        base = rng.normal(0.8, 0.01, 10)
+        for method in ("flat", "elliptic", "hyperbolic", "mixed"):
+            better = base + (method != "flat") * (gain + rng.normal(0, 0.001, 10))
+            outcomes[Cell(row[0], method, row[1])] = tuple(
+                Outcome(float(a), 250, 100, 0.1, 0.1, method, (1.0,), 0.5) for a in better
+            )
+    about = reproduction_provenance()
+    return Reproduction(Protocol("full", 10, None), (table,), outcomes, about)
+
+
+def reproduction_provenance():
+    machine = {"system": "S", "processor": "P", "cores": 2}
+    return {
+        "cayleyklein": "1",
+        "commit": None,
+        "date": "2020-01-01T00:00:00",
+        "python": "3",
+        "versions": {},
+        "machine": machine,
+    }
+
+
+def test_bold_needs_evidence():
+    clear, none = made_up(), made_up(gain=0.0)
+    assert all(r.is_better for c, r in clear.results.items() if c.method != "flat")
+    assert not any(r.is_better for c, r in clear.results.items() if c.method == "flat")
+    # Without a gain, two of 48 tests at 5 % may err before the adjustment, and fewer after it.
+    assert sum(r.is_better for r in none.results.values()) <= 2
+    worse = made_up(gain=-0.05)
+    assert not any(r.is_better for r in worse.results.values())
+
+
+@pytest.mark.parametrize("table", ["exp", "mixed"])
+def test_every_number_of_the_paper_stands_beside_ours(table):
+    found = made_up(table)
+    printed = [c for c in PAPER_CELLS if c.table == table]
+    assert {mark.paper for _, mark in marked(found, table)} == set(printed)
+    lines = paper_table(found, table).rows
+    for cell in printed:
+        assert f"({cell.accuracy:.3f})" in lines[cell.row][2 + cell.column].text
+    below = below_the_paper(found, table)
+    kinds = [mark.kind for _, mark in marked(found, table)]
+    assert len(below) == kinds.count("below") > 0
+    assert all(name in fragment(found, table) for name in below)
+
+
+def test_results_are_read_back(tmp_path):
+    found = made_up()
+    paths = found.write(tmp_path)
+    assert set(paths) == {"results.json", "report.md", "report.html", "exp.md"}
+    again = Reproduction.read(paths["results.json"])
+    assert again.results == found.results
+    assert fragment(again, "exp") == paths["exp.md"].read_text("utf-8")
+    stored = json.loads(paths["results.json"].read_text("utf-8"))
+    assert stored["provenance"]["machine"]["cores"] == 2
+    assert {c["dataset"] for c in stored["cells"]} == {"wine", "vowel", "balance", "pima"}
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "cayleyklein-reproduction"}'])
+def test_other_files_are_refused(tmp_path, content):
+    path = tmp_path / "results.json"
+    path.write_text(content)
+    with pytest.raises(InvalidInputError, match="results"):
+        Reproduction.read(path)
+
+
+def test_fragments_go_between_their_markers():
+    found = made_up()
+    text = "before\n<!-- reproduce exp -->\nout of date\n<!-- /reproduce exp -->\nafter\n"
+    once, tables = insert_fragments(text, found)
+    assert tables == ["exp"]
+    assert "out of date" not in once
+    assert once.startswith("before\n")
+    assert once.endswith("after\n")
+    assert insert_fragments(once, found) == (once, ["exp"])
+    assert insert_fragments("no markers", found) == ("no markers", [])
+
+
+def test_page_is_whole():
+    page = whole_page(made_up())
+    assert not external_references(page)
+    assert "▲" in page
+    assert METHODS["elliptic"].title in page

@@ -1,0 +1,118 @@
+"""Statistics against SciPy's, tables in print, and values worked out by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import stats
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments import holm, paired_difference, rank_methods, standard_error
+
+scores = arrays(np.float64, st.integers(2, 12), elements=st.integers(0, 50).map(lambda i: i / 50))
+
+
+def test_paired_difference_by_hand():
+    # Differences 1, 2, 3 (per cent): mean 2, variance 1. With n_test/n_train = 1/6 the variance of
+    # the mean is 1/3 + 1/6 = 1/2, so t = 2√2; for two degrees of freedom the p-value has a closed
+    # form, 1 - t/√(t² + 2) = 1 - √(8/10).
+    found = paired_difference([0.81, 0.82, 0.83], [0.80] * 3, test_ratio=1 / 6)
+    assert found.difference == pytest.approx(0.02)
+    assert found.p_value == pytest.approx(1 - np.sqrt(0.8))
+    reach = 4.302652729911275 * 0.01 / np.sqrt(2)  # Student's t, 97.5 %, 2 degrees of freedom
+    assert (found.low, found.high) == pytest.approx((0.02 - reach, 0.02 + reach))
+
+
+@given(scores, st.integers(0, 1000))
+def test_without_correction_it_is_the_paired_t_test(a, seed):
+    b = np.random.default_rng(seed).random(len(a))
+    found = paired_difference(a, b, test_ratio=0.0)
+    theirs = stats.ttest_rel(a, b)
+    assert found.p_value == pytest.approx(theirs.pvalue)
+    assert found[1:3] == pytest.approx(tuple(theirs.confidence_interval(0.95)))
+
+
+@given(scores, st.floats(0, 2), st.floats(0.01, 2))
+def test_correction_only_widens(a, ratio, more):
+    b = np.roll(a, 1)
+    narrow = paired_difference(a, b, test_ratio=ratio)
+    wide = paired_difference(a, b, test_ratio=ratio + more)
+    if np.ptp(a - b) > 0:
+        assert wide.low <= narrow.low <= narrow.difference <= narrow.high <= wide.high
+    assert wide.p_value >= narrow.p_value
+
+
+@given(scores)
+def test_difference_is_antisymmetric(a):
+    b = np.roll(a, 1)
+    there = paired_difference(a, b, test_ratio=0.3)
+    back = paired_difference(b, a, test_ratio=0.3)
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low), nan_ok=True)
+    assert there.p_value == back.p_value
+
+
+def test_one_split_says_nothing():
+    found = paired_difference([0.9], [0.1], test_ratio=0.2)
+    assert found.difference == pytest.approx(0.8)
+    assert np.isnan(found[1:]).all()
+    assert np.isnan(standard_error([0.9]))
+
+
+@pytest.mark.parametrize("n", [2, 3, 8])
+def test_the_same_difference_everywhere_is_judged_by_signs(n):
+    found = paired_difference([0.75] * n, [0.5] * n, test_ratio=0.2)
+    assert found.p_value == pytest.approx(stats.binomtest(n, n).pvalue)
+    assert found.to_dict()["low"] is None
+    assert paired_difference([0.5] * n, [0.5] * n, test_ratio=0.2).p_value == 1
+
+
+def test_unpaired_scores_are_refused():
+    with pytest.raises(InvalidInputError, match="baseline"):
+        paired_difference([0.9, 0.8], [0.9], test_ratio=0.2)
+
+
+@given(scores)
+def test_standard_error(a):
+    assert standard_error(a) == pytest.approx(np.std(a, ddof=1) / np.sqrt(len(a)))
+
+
+def test_holm_by_hand():
+    assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
+    assert holm([0.4, 0.4]) == pytest.approx([0.8, 0.8])
+    assert holm([]).shape == (0,)
+
+
+def test_holm_leaves_unknowns_out_of_the_count():
+    adjusted = holm([0.01, np.nan, 0.02])
+    assert adjusted[[0, 2]] == pytest.approx([0.02, 0.02])
+    assert np.isnan(adjusted[1])
+
+
+@given(arrays(np.float64, st.integers(1, 8), elements=st.floats(0, 1)))
+def test_holm_lies_between_nothing_and_bonferroni(p):
+    adjusted = holm(p)
+    assert (adjusted >= p).all()
+    assert (adjusted <= np.minimum(len(p) * p, 1)).all()
+    assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
+
+
+def test_ranks_are_shared_and_friedman_is_scipys():
+    values = np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5], [0.6, 0.5, 0.4], [0.9, 0.8, 0.1]])
+    found = rank_methods(values)
+    assert found.mean_ranks == pytest.approx([5 / 4, 7.5 / 4, 11.5 / 4])
+    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*values.T).pvalue)
+
+
+@pytest.mark.parametrize(("k", "q"), [(3, 2.343), (5, 2.728), (10, 3.164)])
+def test_critical_difference_is_that_of_the_printed_table(k, q):
+    # Demšar (2006), table 5: critical values of the two-tailed Nemenyi test at 0.05.
+    n = 14
+    values = np.random.default_rng(0).random((n, k))
+    expected = q * np.sqrt(k * (k + 1) / (6 * n))
+    assert rank_methods(values).critical_difference == pytest.approx(expected, abs=1e-3)
+
+
+def test_ranking_needs_something_to_rank():
+    with pytest.raises(InvalidInputError, match="three methods"):
+        rank_methods([[0.1, 0.2], [0.3, 0.4]])

@@ -1,0 +1,282 @@
+"""Saved models come back the same, and nothing else comes back."""
+
+import hashlib
+import io
+import json
+import pickle
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein.datasets import load_wine
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models import FORMAT_VERSION, TableClassifier, load_model, save_model
+from cayleyklein.models import _files as files
+
+X, Y = load_wine(return_X_y=True)
+
+
+def table_model(geometry):
+    table = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    table["kind"] = np.where(X[:, 4] > 100, "high", "low")
+    table.loc[3, "a"] = np.nan
+    table.loc[4, "kind"] = None
+    return TableClassifier(geometry=geometry).fit(table, np.array(["u", "v", "w"])[Y]), table
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory):
+    """A model file, its table, and its header and archive."""
+    model, table = table_model("elliptic")
+    path = tmp_path_factory.mktemp("models") / "small.ckm"
+    save_model(model, path)
+    return path, table
+
+
+def rewrite(path, tmp_path, change_header=None, archive=None):
+    """Write a file with another archive, or another first line, and a checksum that is right."""
+    content = path.read_bytes()
+    archive = content[files.HEADER :] if archive is None else archive
+    header = json.loads(content[: files.HEADER].removeprefix(files.MAGIC))
+    header |= {"bytes": len(archive), "sha256": hashlib.sha256(archive).hexdigest()}
+    header |= change_header or {}
+    line = (files.MAGIC + json.dumps(header).encode()).ljust(files.HEADER - 1) + b"\n"
+    forged = tmp_path / "forged.ckm"
+    forged.write_bytes(line + archive)
+    return forged
+
+
+def reschemed(path, change):
+    """Return the archive of a model with another schema."""
+    source = zipfile.ZipFile(io.BytesIO(path.read_bytes()[files.HEADER :]))
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as target:
+        for member in source.infolist():
+            data = source.read(member)
+            if member.filename == "schema.json":
+                data = json.dumps(change(json.loads(data)))
+            target.writestr(member.filename, data)
+    return buffer.getvalue()
+
+
+# -- there and back ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "mixed"])
+def test_table_classifier_comes_back(tmp_path, geometry):
+    model, table = table_model(geometry)
+    model.target_ = "y"
+    save_model(model, tmp_path / "model.ckm")
+    loaded = load_model(tmp_path / "model.ckm")
+    np.testing.assert_array_equal(loaded.predict_proba(table), model.predict_proba(table))
+    for found, expected in zip(loaded.kneighbors(table), model.kneighbors(table), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert loaded.metric_ == model.metric_
+    assert loaded.learned_.describe() == model.learned_.describe()
+    assert loaded.encoder_.uses_ == model.encoder_.uses_
+    assert loaded.target_ == "y"
+
+
+@pytest.mark.parametrize(
+    "metric",
+    [
+        CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], center=[13.0, 2.0], curvature=0.2),
+        CurvedMetric(factor=[[1.0, 0.5]]),
+        MixedMetric([CurvedMetric.euclidean(2), CurvedMetric.euclidean(2, curvature=1.0)], [1, 3]),
+    ],
+    ids=["shape", "low rank", "mixed"],
+)
+@pytest.mark.parametrize("algorithm", ["brute", "faiss"])
+def test_classifier_comes_back(tmp_path, metric, algorithm):
+    """Whatever searched: its index is not in the file."""
+    if algorithm == "faiss":
+        pytest.importorskip("faiss")
+        if isinstance(metric, MixedMetric):
+            pytest.skip("faiss does not search mixed metrics")
+    model = CurvedKNeighborsClassifier(3, metric=metric, weights="distance", algorithm=algorithm)
+    model.fit(X[:, :2], Y)
+    save_model(model, tmp_path / "model.ckm")
+    loaded = load_model(tmp_path / "model.ckm")
+    assert loaded.metric_ == model.metric_
+    np.testing.assert_array_equal(loaded.predict_proba(X[:, :2]), model.predict_proba(X[:, :2]))
+    assert loaded.classes_.dtype == model.classes_.dtype
+
+
+def test_unfitted_and_unknown_models_are_not_saved(tmp_path):
+    path = tmp_path / "model.ckm"
+    for model, message in [
+        (TableClassifier(), "not fitted"),
+        (CurvedKNeighborsClassifier(), "not fitted"),
+        (CurvedLMNN(), "A CurvedLMNN cannot be saved"),
+        (CurvedKNeighborsClassifier(metric=CurvedMetric.euclidean(2), weights=np.exp), "function"),
+    ]:
+        if "function" in message:
+            model.fit(X[:, :2], Y)
+        with pytest.raises(InvalidInputError, match=message):
+            save_model(model, path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "model.ckm"
+    path.write_text("before")
+
+    def fail(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(skops.io, "dump", fail)
+    with pytest.raises(KeyboardInterrupt):
+        save_model(table_model("flat")[0], path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+# -- damage --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (lambda b: b"", "is no model of cayleyklein"),
+        (lambda b: b[1:], "is no model of cayleyklein"),
+        (lambda b: b"PK" + b, "is no model of cayleyklein"),
+        (lambda b: b[:-1], "is damaged: .* bytes follow"),
+        (lambda b: b + b"\0", "is damaged: .* bytes follow"),
+        (lambda b: b[:5000] + bytes([b[5000] ^ 1]) + b[5001:], "its checksum is not that"),
+        (lambda b: b[:30], "its first line cannot be read"),
+        (lambda b: b.replace(b'"sha256"', b'"sha257"', 1), "its first line cannot be read"),
+    ],
+)
+def test_damage_is_found(small, tmp_path, damage, message):
+    path = tmp_path / "damaged.ckm"
+    path.write_bytes(damage(small[0].read_bytes()))
+    with pytest.raises(InvalidInputError, match=message):
+        load_model(path)
+
+
+def test_newer_versions_are_refused(small, tmp_path):
+    newer = rewrite(small[0], tmp_path, {"version": FORMAT_VERSION + 1})
+    with pytest.raises(InvalidInputError, match=r"newer than 1.*update cayleyklein"):
+        load_model(newer)
+
+
+def test_no_file_and_directory(tmp_path):
+    with pytest.raises(FileNotFoundError, match="There is no file"):
+        load_model(tmp_path / "nothing")
+    with pytest.raises(IsADirectoryError, match="is a directory"):
+        load_model(tmp_path)
+
+
+# -- malice --------------------------------------------------------------------------------
+
+
+class Trap:
+    """Leaves a mark when it is unpickled."""
+
+    def __init__(self, mark):
+        self.mark = mark
+
+    def __reduce__(self):
+        return (open, (str(self.mark), "w"))
+
+
+def node(loader, name, content=None, **more):
+    module, _, cls = name.rpartition(".")
+    return {
+        "__loader__": loader,
+        "__module__": module,
+        "__class__": cls,
+        "content": content,
+        **more,
+    }
+
+
+def test_a_pickle_is_no_model(small, tmp_path):
+    mark = tmp_path / "mark"
+    plain = tmp_path / "plain.ckm"
+    plain.write_bytes(pickle.dumps(Trap(mark)))
+    with pytest.raises(InvalidInputError, match="is no model"):
+        load_model(plain)
+    behind = rewrite(small[0], tmp_path, archive=pickle.dumps(Trap(mark)))
+    with pytest.raises(InvalidInputError, match="its archive cannot be read"):
+        load_model(behind)
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    "evil",
+    [
+        node("FunctionNode", "os.system"),
+        node("TypeNode", "subprocess.Popen"),
+        node("ObjectNode", "os._wrap_close"),
+        node("ObjectNode", "sklearn.preprocessing._function_transformer.FunctionTransformer"),
+        node("PartialNode", "functools.partial", {}),
+        node("OperatorFuncNode", "operator.methodcaller", {}),
+        node("MethodNode", "builtins.function", {}),
+        node("ReduceNode", "builtins.eval", {}),
+        node("DictNode", "os.environ", {}),
+        node("JsonNode", "posix.system", "1"),
+        node("NoSuchNode", "builtins.str", "1"),
+        node("NdArrayNode", "numpy.memmap", {}),
+    ],
+    ids=lambda value: value["__loader__"] + " " + value["__class__"],
+)
+@pytest.mark.parametrize("depth", ["top", "within"])
+def test_types_that_no_model_is_made_of_are_refused(small, tmp_path, evil, depth, monkeypatch):
+    def change(schema):
+        if depth == "top":
+            return evil | {"protocol": schema["protocol"]}
+        schema["content"]["target"] = evil
+        return schema
+
+    def run(*_, **__):
+        raise AssertionError("skops was let at it")
+
+    monkeypatch.setattr(skops.io, "loads", run)
+    forged = rewrite(small[0], tmp_path, archive=reschemed(small[0], change))
+    with pytest.raises(InvalidInputError, match=r"is refused: it holds .* Nothing in it was run"):
+        load_model(forged)
+
+
+def test_a_skops_file_of_something_else(small, tmp_path):
+    forged = rewrite(small[0], tmp_path, archive=skops.io.dumps({"kind": "Rocket"}))
+    with pytest.raises(InvalidInputError, match="unknown kind 'Rocket'"):
+        load_model(forged)
+    forged = rewrite(small[0], tmp_path, archive=skops.io.dumps([1, 2]))
+    with pytest.raises(InvalidInputError, match="holds no model that can be used"):
+        load_model(forged)
+
+
+def test_compressed_members_are_refused(small, tmp_path):
+    """So that a few bytes cannot unpack to gigabytes."""
+    archive = skops.io.dumps(
+        {"kind": "x", "rows": np.zeros(10**6)}, compression=zipfile.ZIP_DEFLATED
+    )
+    assert len(archive) < 20_000
+    with pytest.raises(InvalidInputError, match="is compressed"):
+        load_model(rewrite(small[0], tmp_path, archive=archive))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("labels", np.array([0, 99])),
+        ("labels", np.array([0.5, 0.0])),
+        ("rows", np.full((2, 2), np.nan)),
+        ("rows", np.array(["a", "b"])),
+        ("metric", []),
+        ("classes", 3),
+        ("parameters", {"n_neighbors": -1, "weights": "uniform", "outside": "extend"}),
+    ],
+)
+def test_wrong_values_are_refused(small, tmp_path, name, value):
+    model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(2))
+    model.fit([[0.0, 0.0], [1.0, 1.0]], ["a", "b"])
+    state = {"kind": "CurvedKNeighborsClassifier", **files.state_of(model), name: value}
+    forged = rewrite(small[0], tmp_path, archive=skops.io.dumps(state))
+    with pytest.raises(InvalidInputError, match="holds no model that can be used"):
+        load_model(forged)

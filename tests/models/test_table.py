@@ -1,0 +1,84 @@
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from cayleyklein.datasets import load_wine
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models import TableClassifier
+
+
+@pytest.fixture(scope="module")
+def wine():
+    table, y = load_wine(as_frame=True, return_X_y=True)
+    rng = np.random.default_rng(0)
+    table = table.assign(colour=np.where(y + rng.integers(0, 2, len(y)) > 1, "red", "white"))
+    return table, np.array(["a", "b", "c"])[y]
+
+
+def test_classifies_a_table(wine):
+    table, y = wine
+    model = TableClassifier(geometry="elliptic").fit(table[::2], y[::2])
+    assert model.score(table[1::2], y[1::2]) > 0.9
+    np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1)
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert model.learned_.describe() == "elliptic, K = 1"
+    assert model.learned_.n_rows == 89
+
+
+def test_units_and_order_of_columns_do_not_matter(wine):
+    table, y = wine
+    numbers = table.select_dtypes("number")
+    model = TableClassifier(geometry="flat").fit(numbers, y)
+    other = TableClassifier(geometry="flat").fit(numbers * 1024.0, y)
+    np.testing.assert_array_equal(model.predict(numbers), other.predict(numbers * 1024.0))
+    np.testing.assert_array_equal(
+        model.predict(numbers), model.predict(numbers[numbers.columns[::-1]])
+    )
+
+
+def test_neighbours_are_rows_of_the_table(wine):
+    table, y = wine
+    model = TableClassifier(geometry="elliptic").fit(table[5:], y[5:])
+    distances, rows = model.kneighbors(table[5:9], 2)
+    assert model.row_numbers_[rows[:, 0]].tolist() == [5, 6, 7, 8]
+    np.testing.assert_allclose(distances[:, 0], 0, atol=1e-7)
+
+
+def test_learns_from_a_sample_and_keeps_all_rows(wine):
+    table, y = wine
+    model = TableClassifier(geometry="flat", learn_rows=60).fit(table, y)
+    assert model.learned_.n_rows == 60
+    assert len(model.row_numbers_) == len(table)
+
+
+def test_rows_outside_the_domain_of_a_sample_are_no_neighbours():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
+    model = TableClassifier(geometry="hyperbolic", learn_rows=150)
+    far = np.setdiff1d(np.arange(600), model._sample(600))[:3]
+    table.loc[far] *= 1e6
+    y = np.where(table["a"] * table["b"] > 0, "u", "v")
+    model.fit(table, y)
+    assert model.learned_.n_outside == 3
+    assert model.row_numbers_.tolist() == np.delete(np.arange(600), far).tolist()
+    assert len(model.predict(table)) == 600
+
+
+def test_clones():
+    model = TableClassifier(5, geometry="flat", learn_rows=99)
+    assert clone(model).get_params() == model.get_params()
+
+
+@pytest.mark.parametrize(
+    ("y", "options", "message"),
+    [
+        (["u"] * 6, {}, "Every one of the 6 rows is of the class 'u'"),
+        (list("uvuvu"), {}, "has 6 rows, but y has 5"),
+        (list("uvuvuv"), {"n_neighbors": 6}, "only 5 others"),
+        (list("abcdef"), {}, "one row only"),
+    ],
+)
+def test_refuses(y, options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TableClassifier(**options).fit(pd.DataFrame({"x": range(6)}), y)
