@@ -225,8 +225,22 @@ def test_extreme_extents_are_right_or_refused(scale):
             CayleyKleinVoronoi(GRID, metric).areas(),
         )
     else:
-        with pytest.raises(InvalidInputError, match="spread over .*e[+-]200.* rescale"):
+        with pytest.raises(InvalidInputError, match=r"spread over .*e[+-]200.* rescale"):
             CayleyKleinVoronoi(GRID * scale, metric)
+
+
+@pytest.mark.parametrize("distance", [1e3, 1e5, 1e9])
+def test_outliers_are_no_harm_or_refused(distance):
+    rng = np.random.default_rng(11)
+    near, far, X = rng.normal(size=(60, 2)), rng.normal(size=(12, 2)) + 2, rng.normal(size=(500, 2))
+    points, metric = np.vstack([near, far * distance]), CurvedMetric.euclidean(2)
+    if distance > 1e8:
+        with pytest.raises(InvalidInputError, match="drop the outliers"):
+            CayleyKleinVoronoi(points, metric)
+        return
+    for queries in (X, X * distance):
+        found = CayleyKleinVoronoi(points, metric).locate(queries)
+        np.testing.assert_array_equal(found, metric.pairwise(queries, points).argmin(axis=1))
 
 
 def test_refusals():

@@ -130,6 +130,10 @@ def test_refusals():
     points = [[-0.9, 0.0], [0.0, 0.05], [0.9, 0.0]]
     with pytest.raises(InvalidInputError, match="one entry for each of the 3 points"):
         CayleyKleinVoronoi(points, disc, labels=[0, 1])
+    with pytest.raises(InvalidInputError, match="NaN entries at index 1"):
+        CayleyKleinVoronoi(points, disc, labels=[0.0, np.nan, 1.0])
+    with pytest.raises(InvalidInputError, match="put in order"):
+        CayleyKleinVoronoi(points, disc, labels=[None, "a", "b"])
     with pytest.raises(InvalidInputError, match="no labels"):
         CayleyKleinVoronoi(points, disc).predict([[0.0, 0.0]])
     diagram = CayleyKleinVoronoi(points, disc, order=2, labels=[0, 1, 1])

@@ -79,6 +79,8 @@ def test_wrong_input_is_named():
     metric = CurvedMetric.euclidean(2, curvature=-1.0)
     with pytest.raises(CayleyKleinError, match="centers"):
         BallDisplay.from_metric(metric, [[0.0, 0.0, 0.0]], 1.0)
+    with pytest.raises(CayleyKleinError, match="centers is not a rectangular array"):
+        BallDisplay.from_metric(metric, [[0.0, 0.0], [0.0]], 1.0)
     with pytest.raises(CayleyKleinError, match="domain"):
         BallDisplay.from_metric(metric, [[2.0, 0.0]], 1.0)
     with pytest.raises(CayleyKleinError, match="radius"):

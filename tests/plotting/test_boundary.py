@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from matplotlib.colors import to_rgb
 from sklearn.datasets import load_iris
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -10,6 +11,7 @@ from cayleyklein import CurvedLMNN, CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import DecisionBoundaryDisplay
+from cayleyklein.plotting._style import CLASS_COLORS
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.uniform(-0.6, 0.6, size=(25, 2))
@@ -92,6 +94,47 @@ def test_plane_data_are_shown_as_they_are():
     model = KNeighborsClassifier().fit(X[:, :2], Y)
     display = DecisionBoundaryDisplay.from_estimator(model, X[:, :2], resolution=20)
     np.testing.assert_array_equal(display.X, X[:, :2])
+
+
+@pytest.mark.parametrize("shown", [[1, 2], [2]])
+def test_rows_have_the_colours_of_their_regions(shown):
+    """Also when some classes have no row in the picture."""
+    model = LogisticRegression(max_iter=1000).fit(X[:, :2], Y)
+    some = np.isin(Y, shown)
+    display = DecisionBoundaryDisplay.from_estimator(
+        model, X[some, :2], Y[some], resolution=5
+    ).plot()
+    dots = display.ax_.collections[-len(shown) :]
+    assert [dot.get_label() for dot in dots] == [str(name) for name in shown]
+    for dot, name in zip(dots, shown, strict=True):
+        np.testing.assert_allclose(dot.get_facecolor()[0, :3], to_rgb(CLASS_COLORS[name]))
+
+
+def test_a_constant_column_is_drawn():
+    rows = X[:, :2] * [1, 0]
+    model = KNeighborsClassifier().fit(rows, Y)
+    display = DecisionBoundaryDisplay.from_estimator(model, rows, Y, resolution=5).plot()
+    assert (np.ptp(display.bounds, axis=0) > 0).all()
+
+
+def test_repeated_rows_each_have_a_vote():
+    rows, labels = POINTS[[0, 1, 1, 1, 2]], [0, 1, 0, 1, 0]
+    metric = CurvedMetric.euclidean(2)
+    display = DecisionBoundaryDisplay.from_points(rows, labels, metric, n_neighbors=3)
+    assert 1 in display.regions.codes  # around the three
+
+
+def test_refusals():
+    model = KNeighborsClassifier().fit(X, Y)
+    for options, words in [
+        ({"resolution": 1}, "at least 2"),
+        ({"feature_names": ["a", "b"]}, "4 columns and 2 names"),
+        ({"features": 3}, "features=3"),
+    ]:
+        with pytest.raises(InvalidInputError, match=words):
+            DecisionBoundaryDisplay.from_estimator(model, X, Y, **options)
+    with pytest.raises(InvalidInputError, match="two columns or more"):
+        DecisionBoundaryDisplay.from_estimator(model, X[:, :1], Y)
 
 
 def test_outside_the_domain_stays_blank():

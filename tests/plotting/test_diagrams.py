@@ -1,3 +1,4 @@
+import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -138,6 +139,31 @@ def test_a_bowl_is_drawn_up_to_its_rim():
     assert ax.get_zlim()[1] > display.panels[0].points[:, 2].max()
     drawn = np.concatenate([np.transpose(line.get_data_3d()) for line in ax.lines])
     assert np.nanmax(drawn[:, 2]) <= ax.get_zlim()[1]
+
+
+def test_a_point_at_the_bottom_of_the_bowl_is_drawn():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    display = ChartDisplay.from_points([[0.0, 0.0]], disc, charts=["hyperboloid"]).plot()
+    display.figure_.canvas.draw()
+
+
+def test_axes_that_do_not_fit_the_charts_are_refused():
+    display = ChartDisplay.from_points(random_points(5), metric_of(-1.0))
+    with pytest.raises(CayleyKleinError, match="1 axes for 5 charts"):
+        display.plot(plt.figure().add_subplot())
+    sphere = ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=["hemisphere"])
+    with pytest.raises(CayleyKleinError, match="3d"):
+        sphere.plot([plt.figure().add_subplot()])
+    for charts in ("klein", []):
+        with pytest.raises(CayleyKleinError, match="list of names"):
+            ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=charts)
+
+
+@pytest.mark.parametrize("cell", [-1, 10, "first"])
+def test_a_cell_that_does_not_exist_is_not_highlighted(cell):
+    display = VoronoiDisplay.from_points(random_points(10), metric_of(-1.0))
+    with pytest.raises(CayleyKleinError, match="10 cells"):
+        display.plot(highlight=cell)
 
 
 def test_a_chart_that_does_not_exist_is_refused():

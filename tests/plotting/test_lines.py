@@ -4,7 +4,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cayleyklein import CurvedMetric
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import cross_ratio
 from cayleyklein.plotting import CrossRatioDisplay, GeodesicDisplay
 
@@ -80,3 +80,12 @@ def test_cross_ratio_is_named_in_the_picture():
 def test_cross_ratio_needs_a_real_conic(K):
     with pytest.raises(NotRepresentableError, match="K < 0"):
         CrossRatioDisplay.from_metric(CurvedMetric.euclidean(2, K), [0.0, 0.0], [0.5, 0.0])
+
+
+def test_wrong_lines_are_refused():
+    metric = CurvedMetric.euclidean(2)
+    several = metric.bisector(np.zeros((3, 2)), np.eye(3, 2) + 1)
+    with pytest.raises(InvalidInputError, match="a display of each"):
+        GeodesicDisplay.from_hyperplane(metric, several)
+    with pytest.raises(InvalidInputError, match="P and Q coincide"):
+        CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [2.0, 0.0], [2.0, 0.0])

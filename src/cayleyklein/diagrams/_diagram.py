@@ -98,7 +98,7 @@ class Diagram:
         keep: Bools = np.asarray((pairs < len(self._A)).all(axis=1))
         if self.order > 1:
             keep[keep] = (self._cell_number[pairs[keep]] >= 0).all(axis=1)
-            keep[keep] = exchanges(*self._sets[pairs[keep].T], self._original)[1]
+            keep[keep] = exchanges(self._sets[pairs[keep].T], self._original)[1]
         y = self._disc_corners
         if y is not None and self._power.dimension == 2:
             ends = y[corners.members.reshape(-1, 2)]
@@ -144,7 +144,7 @@ class Diagram:
     @cached_property
     def ridge_points(self) -> Ints:
         """The two points on whose bisector each ridge lies."""
-        return exchanges(*self._sets[self._ridges[0].T], self._original)[0]
+        return exchanges(self._sets[self._ridges[0].T], self._original)[0]
 
     @cached_property
     def ridge_vertices(self) -> list[list[int]]:

@@ -13,13 +13,22 @@ from cayleyklein.diagrams._planes import LocalChart
 from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["CutOut", "as_window", "ball_walls", "far_walls", "meets_ball", "window_walls"]
+__all__ = [
+    "CutOut",
+    "as_window",
+    "ball_walls",
+    "box_around",
+    "far_walls",
+    "meets_ball",
+    "window_walls",
+]
 
 Array = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 
-FAR = 1e6
-"""Vertices this many times farther than the farthest generator count as infinitely far."""
+FAR, FAR_FROM_ALL = 1e6, 1e3
+"""Vertices farther than this many typical distances, and than this many times the farthest
+generator, count as infinitely far. More would leave Qhull no digits for what is near."""
 
 MARGIN = 0.1
 """What the default window leaves around the generators, as a part of their extent."""
@@ -41,10 +50,7 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
             )
         return None
     if window is None:
-        lower, upper = points.min(axis=0), points.max(axis=0)
-        extent = upper - lower
-        extent[extent == 0] = extent.max() or 1.0
-        return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
+        return box_around(points)
     corners = as_finite_array(window, "window")
     d = points.shape[1]
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
@@ -53,6 +59,14 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
             f"got {np.asarray(window).tolist()}."
         )
     return corners
+
+
+def box_around(points: Array) -> Array:
+    """Return the corners (2, d) of a box around points, with some room on all sides."""
+    lower, upper = points.min(axis=0), points.max(axis=0)
+    extent = upper - lower
+    extent[extent == 0] = extent.max() or 1.0
+    return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
 
 
 class CutOut:
@@ -119,7 +133,7 @@ def far_walls(chart: LocalChart, w: Array) -> tuple[Array, Array]:
         o, rho = chart.disc
         reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
     else:
-        reach = FAR * max(1.0, float(np.linalg.norm(w, axis=1).max()))
+        reach = max(FAR, FAR_FROM_ALL * float(np.linalg.norm(w, axis=1).max()))
     return simplex_walls(w.shape[1], reach)
 
 

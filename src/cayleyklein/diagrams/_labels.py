@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cayleyklein._validation import at_index
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["as_labels", "majority"]
@@ -19,7 +20,12 @@ def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
         raise InvalidInputError(
             f"labels must have one entry for each of the {n} points; got shape {values.shape}."
         )
-    classes, codes = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "f" and np.isnan(values).any():
+        raise InvalidInputError(f"labels has NaN entries{at_index(np.isnan(values))}.")
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"labels cannot be put in order: {error}.") from error
     return classes, codes.reshape(-1)
 
 

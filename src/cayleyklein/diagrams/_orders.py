@@ -43,13 +43,13 @@ def order_k(
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
     """Return the candidates for the next order."""
     pairs, _ = diagram.ridges
-    first, second = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
-    lone, proper = exchanges(first, second, original)
+    sides = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
+    lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
     more = _next_copies(original)[alone[:, -1]]
     grown = [
-        np.column_stack([first, lone[:, 1]])[proper],
-        np.column_stack([second, lone[:, 0]])[proper],
+        np.column_stack([sides[0], lone[:, 1]])[proper],
+        np.column_stack([sides[1], lone[:, 0]])[proper],
         np.column_stack([alone, more])[more >= 0],
     ]
     return np.unique(np.sort(np.vstack(grown), axis=1), axis=0)
@@ -64,22 +64,20 @@ def _next_copies(original: Ints) -> Ints:
     return following
 
 
-def exchanges(first: Ints, second: Ints, original: Ints) -> tuple[Ints, Bools]:
-    """Return what sets on the two sides of ridges exchange.
+def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:
+    """Return what the sets on the two sides of m ridges, (2, m, k), exchange.
 
     Returns
     -------
     lone : ndarray of shape (m, 2)
-        The earliest member of each row of `first` that is not in `second`, and the other way
-        round.
+        The earliest member of each set that is not in the one on the other side.
     proper : ndarray of shape (m,)
         Whether copies of one generator replace those of one other, as across a ridge.
     """
-    same = first[:, :, None] == second[:, None, :]
-    lone = np.empty((len(first), 2), dtype=np.intp)
-    proper = np.ones(len(first), dtype=bool)
-    for side, sets, common in ((0, first, same.any(axis=2)), (1, second, same.any(axis=1))):
-        lone[:, side] = sets[np.arange(len(sets)), np.argmin(common, axis=1)]
-        copies = original[sets] == original[lone[:, side], None]
-        proper &= ~common.all(axis=1) & (common | copies).all(axis=1)
-    return lone, proper
+    same = sides[0][:, :, None] == sides[1][:, None, :]
+    common = np.stack([same.any(axis=2), same.any(axis=1)])
+    earliest = np.argmin(common, axis=2)[..., None]
+    lone = np.take_along_axis(sides, earliest, axis=2)
+    copies = original[sides] == original[lone]
+    proper = ~common.all(axis=2) & (common | copies).all(axis=2)
+    return lone[..., 0].T, proper.all(axis=0)

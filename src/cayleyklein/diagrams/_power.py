@@ -21,6 +21,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein.exceptions import InvalidInputError
+
 __all__ = ["Groups", "PowerDiagram", "simplex_walls"]
 
 Array = NDArray[np.float64]
@@ -98,6 +100,11 @@ class PowerDiagram:
         equations = equations[~floor]
         self.corner_of, first = _merge_equal(equations, self.neighbors)
         normal, slope, constant = np.split(equations[first], [-2, -1], axis=1)
+        if (slope == constant).any():  # a corner that should be within the walls, at infinity
+            raise InvalidInputError(
+                "points are some so close together and some so far away that the diagram is lost "
+                "in rounding; drop the outliers, or make diagrams of the parts."
+            )
         self.corners = normal @ fatten / (slope - constant)
 
     @cached_property

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_count, as_points, at_index, broadcast_points, require
+from cayleyklein._validation import (
+    as_count,
+    as_finite_array,
+    as_points,
+    at_index,
+    broadcast_points,
+    require,
+)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.plotting._outlines import sphere_path
@@ -106,8 +113,8 @@ class BallDisplay:
         resolution : int, default=256
             Points on an outline.
         """
-        centers = as_points(np.atleast_2d(np.asarray(centers)), "centers", 2, ndim=2)
-        given = as_points(np.atleast_1d(np.asarray(radius)), "radius", ndim=1)
+        centers = as_points(np.atleast_2d(as_points(centers, "centers")), "centers", 2, ndim=2)
+        given = as_points(np.atleast_1d(as_finite_array(radius, "radius")), "radius", ndim=1)
         _, radii = broadcast_points(centers=centers[:, 0], radius=given)
         if (radii <= 0).any():
             raise InvalidInputError(

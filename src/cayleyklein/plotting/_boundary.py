@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_count, as_points
 from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
@@ -18,7 +19,6 @@ from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import (
     PADDING,
     Metric,
-    bounds_of,
     class_tints,
     domains_of,
     draw_cells,
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["DecisionBoundaryDisplay", "Regions", "Samples"]
 
 Array = NDArray[np.float64]
-
-SURROUNDINGS = 0.1
-"""How far beyond the rows a grid reaches, as a part of their extent."""
 
 
 class Regions(NamedTuple):
@@ -184,7 +181,7 @@ class DecisionBoundaryDisplay:
         feature_names : sequence of d str, optional
             Those of a DataFrame by default.
         resolution : int, default=300
-            Points of the grid along each axis.
+            Points of the grid along each axis, at least 2.
         """
         names = getattr(X, "columns", None) if feature_names is None else feature_names
         rows = as_points(np.asarray(X), "X", ndim=2)
@@ -192,10 +189,11 @@ class DecisionBoundaryDisplay:
         ruler = CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
         section = choose_section(ruler, rows, features, names)
         shown = section.project(rows)
-        low, high = bounds_of(shown)
-        margin = SURROUNDINGS * (high - low)
+        bounds = box_around(shown)
         n = as_count(resolution, "resolution")
-        axes = [np.linspace(a, b, n) for a, b in zip(low - margin, high + margin, strict=True)]
+        if n < 2:
+            raise InvalidInputError(f"Got resolution={n}, but a grid has at least 2 points a side.")
+        axes = [np.linspace(low, high, n) for low, high in bounds.T]
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
         if hasattr(X, "iloc"):  # named columns reach the estimator under their names
             grid = type(X)(grid, columns=X.columns)
@@ -206,7 +204,7 @@ class DecisionBoundaryDisplay:
         return cls(
             regions=Samples(axes[0], axes[1], codes.reshape(n, n)),
             classes=classes,
-            bounds=np.stack([low - margin, high + margin]),
+            bounds=bounds,
             X=shown,
             y=as_labels(y, len(rows)),
             names=section.names,
@@ -237,7 +235,7 @@ class DecisionBoundaryDisplay:
         else:
             _draw_samples(ax, self.regions, tints, {"linewidths": 1.0} | style)
         if show_points and self.X is not None:
-            draw_points(ax, self.X, self.y)
+            draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
                 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         draw_domains(ax, self.domains)

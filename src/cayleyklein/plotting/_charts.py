@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_choice, require
 from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting._outlines import inset
@@ -63,6 +64,9 @@ ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
 
 BEHIND = 0.2
 """Opacity of what is on the far side of a sphere."""
+
+LEAST_CAP = 1.1
+"""Height up to which the hyperboloid is drawn at least: points at its bottom are a picture too."""
 
 HALF_PLANE = 1e6
 """Where the boundary line of the half-plane ends: far outside every picture."""
@@ -153,6 +157,8 @@ class ChartDisplay:
         picture_bounds(diagram)  # refuses more than two dimensions
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
+        if isinstance(names, str) or not names:
+            raise InvalidInputError(f"Got charts={charts!r}, but expected a list of names.")
         edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
         return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
 
@@ -168,18 +174,25 @@ class ChartDisplay:
             For the edges, LineCollections.
         """
         pyplot = require("matplotlib.pyplot", "plot")
+        n = len(self.panels)
         if axes is None:
-            n = len(self.panels)
             figure = pyplot.figure(figsize=(3.2 * n, 3.4), layout="constrained")
             axes = [
                 figure.add_subplot(1, n, i + 1, projection=_projection(panel))
                 for i, panel in enumerate(self.panels)
             ]
+        axes = list(np.ravel(np.asarray(axes, dtype=object)))
+        kinds = [getattr(ax, "name", None) == "3d" for ax in axes]
+        if kinds != [_projection(panel) == "3d" for panel in self.panels]:
+            raise InvalidInputError(
+                f"Got {len(axes)} axes for {n} charts: expected one for each, with "
+                f'projection="3d" for the surfaces and without for the others.'
+            )
         look = {"colors": BLUE, "linewidths": EDGE_WIDTH} | style
         for ax, panel in zip(axes, self.panels, strict=True):
             (_draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
             ax.set_title(panel.title, fontsize="medium")
-        self.axes_ = list(axes)
+        self.axes_ = axes
         self.figure_ = self.axes_[0].figure
         return self
 
@@ -243,7 +256,7 @@ def _around(points: Array) -> Array:
 
 def _cap(points: Array) -> Array:
     """Return the box of a cap of the hyperboloid that holds the points, with some room."""
-    top = 1 + 1.3 * (points[:, 2].max() - 1)
+    top = max(1 + 1.3 * (points[:, 2].max() - 1), LEAST_CAP)
     reach = math.sqrt(top**2 - 1)
     return np.array([[-reach, -reach, 1.0], [reach, reach, top]])
 

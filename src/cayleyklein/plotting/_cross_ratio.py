@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_points
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting._style import (
@@ -88,6 +88,8 @@ class CrossRatioDisplay:
         """Compute the cross-ratio of four points of a line."""
         named = {"p": p, "q": q, "P": P, "Q": Q}
         rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
+        if (rows[2] == rows[3]).all():
+            raise InvalidInputError("P and Q coincide, and the cross-ratio says nothing.")
         return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
 
     @classmethod

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_count, as_points, broadcast_points
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting._outlines import line_path
@@ -105,6 +106,10 @@ class GeodesicDisplay:
         resolution : int, default=2
             Points on the line, which is straight.
         """
+        if np.ndim(line.offset):
+            raise InvalidInputError(
+                f"line holds {np.shape(line.offset)} hyperplanes; make a display of each of them."
+            )
         path = line_path(metric, line, as_count(resolution, "resolution"))
         return cls(paths=[path], marks=np.empty((0, 2)), domains=domains_of(metric))
 

@@ -89,6 +89,11 @@ def choose_section(
     part = metric if isinstance(metric, CurvedMetric) else metric.metrics[0]
     middle = part.center if X is None else X.mean(axis=0)
     names = [f"$x_{{{i + 1}}}$" for i in range(d)] if names is None else [str(n) for n in names]
+    if d < 2 or len(names) != d:
+        raise InvalidInputError(
+            f"A picture needs two columns or more, and a name for each; got {d} columns and "
+            f"{len(names)} names."
+        )
     if features is None:
         features = (0, 1) if d == 2 or X is None else "pca"
     if isinstance(features, str):
@@ -113,8 +118,9 @@ def _principal_plane(metric: CurvedMetric, X: Array) -> Section:
     )
 
 
-def _column_pair(features: Sequence[Any], names: Sequence[str]) -> tuple[int, int]:
-    found = [names.index(f) if f in names else f for f in features]
+def _column_pair(features: Any, names: Sequence[str]) -> tuple[int, int]:
+    given = features if np.iterable(features) else [features]
+    found = [names.index(f) if f in names else f for f in given]
     whole = all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in found)
     if len(found) != 2 or not whole or found[0] == found[1]:
         raise InvalidInputError(

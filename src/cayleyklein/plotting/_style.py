@@ -160,16 +160,28 @@ def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
     return painted
 
 
-def draw_points(ax: Axes, points: Array, labels: NDArray[Any] | None = None, **style: Any) -> None:
-    """Draw points: black dots, or one colour and one marker for each label."""
+def draw_points(
+    ax: Axes,
+    points: Array,
+    labels: NDArray[Any] | None = None,
+    classes: NDArray[Any] | None = None,
+    **style: Any,
+) -> None:
+    """Draw points: black dots, or one colour and one marker for each label.
+
+    `classes` are those that have the first colours, whether some points have these labels or not.
+    """
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
         ax.scatter(points[:, 0], points[:, 1], **({"color": "black"} | look))
         return
-    classes = np.unique(labels)
+    first = np.unique(labels) if classes is None else classes
+    names = [*first, *np.setdiff1d(labels, first)]
     markers = cycle(CLASS_MARKERS)
-    for name, color, marker in zip(classes, class_colors(len(classes)), markers, strict=False):
+    for name, color, marker in zip(names, class_colors(len(names)), markers, strict=False):
         rows = points[labels == name]
+        if not len(rows):
+            continue
         mine = {"color": color, "marker": marker, "label": str(name)} | look
         ax.scatter(rows[:, 0], rows[:, 1], **mine)
 

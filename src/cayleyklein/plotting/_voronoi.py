@@ -167,6 +167,11 @@ class VoronoiDisplay:
         **style
             For the edges, a LineCollection.
         """
+        if highlight is not None and highlight not in range(len(self.cells)):
+            raise InvalidInputError(
+                f"Got highlight={highlight!r}, but expected the number of one of the "
+                f"{len(self.cells)} cells."
+            )
         ax = new_axes(ax)
         self.cells_ = draw_cells(ax, self.cells, self._cell_colors(fill, highlight))
         self.edges_ = draw_lines(ax, list(self.edges), **({"colors": "0.35"} | style))
