@@ -11,7 +11,7 @@ release = version = __version__
 
 extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc", "sphinx.ext.mathjax"]
 source_suffix = {".md": "markdown"}
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_generated"]
 
 myst_enable_extensions = ["deflist"]
 myst_heading_anchors = 3

@@ -22,7 +22,7 @@ def small_problem():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 3)) + 2 * y[:, None] * [1.0, 0.0, 0.0]
-    return Problem("small & <sound>", X, y, np.array(["a", "b"]), ("u", "v", "w"), "X, y = ...")
+    return Problem("small & <sound>", X, y, np.array(["a", "b"]), "X, y = ...")
 
 
 @pytest.fixture(scope="module")

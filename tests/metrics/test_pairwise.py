@@ -167,7 +167,7 @@ def test_lift_is_the_difference_of_lifts():
         X = random_points(rng, frame, 10)
         z, s = frame.inside(X, "X")
         v, scale = _pairwise.chord_lift(z, s, K)
-        w, _ = _pairwise._lift_from(z - z[0], z, s, z[0], s[0], K)
+        w, _ = _pairwise.lift_from(z - z[0], z, s, z[0], s[0], K)
         np.testing.assert_allclose(w, v - v[0], atol=1e-13)
         chords = ((v[:, None] - v) ** 2).sum(-1) * scale[:, None] * scale
         d = CurvedMetric.from_frame(frame).pairwise(X)

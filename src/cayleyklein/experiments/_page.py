@@ -25,6 +25,8 @@ body {
   font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", sans-serif;
 }
 main { max-width: 66rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+main.wide { max-width: 88rem; }
+main.wide table { font-size: .8rem; } main.wide td { padding: .4rem .4rem; }
 header p { color: var(--soft); margin-top: .25rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; margin: 0; letter-spacing: -.01em; }
 h2 { font-size: 1.3rem; margin: 2.75rem 0 .25rem; padding-top: 1.25rem;
@@ -74,13 +76,18 @@ dt { color: var(--soft); } dd { margin: 0; }
 """
 
 
-def page(title: str, subtitle: str, sections: Iterable[str]) -> str:
-    """Return a whole page; the title and subtitle are plain text, the sections HTML."""
+def page(title: str, subtitle: str, sections: Iterable[str], *, wide: bool = False) -> str:
+    """Return a whole page; the title and subtitle are plain text, the sections HTML.
+
+    A wide one is for tables of many columns.
+    """
     body = "\n".join(sections)
+    main = '<main class="wide">' if wide else "<main>"
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f"{main}\n"
         f"<header><h1>{escape(title)}</h1><p>{escape(subtitle)}</p></header>\n"
         f"{body}\n</main>\n</body>\n</html>\n"
     )

@@ -38,7 +38,6 @@ class Problem:
     y : ndarray of shape (n,)
         Codes into `classes`.
     classes : ndarray
-    feature_names : tuple of str
     code : str
         The line of Python that loads X and y.
     prepare : transformer or None
@@ -51,7 +50,6 @@ class Problem:
     X: Any
     y: NDArray[np.int64]
     classes: NDArray[Any]
-    feature_names: tuple[str, ...]
     code: str
     prepare: Any = None
     notes: tuple[str, ...] = ()
@@ -75,7 +73,6 @@ def load_bundled(name: str) -> Problem:
         X=bunch.data,
         y=bunch.target,
         classes=bunch.target_names,
-        feature_names=tuple(bunch.feature_names),
         code=f"from cayleyklein.datasets import load_{name}\n\nX, y = load_{name}(return_X_y=True)",
     )
 
@@ -89,7 +86,6 @@ def load_generated(name: str) -> Problem:
         X=X,
         y=y,
         classes=classes,
-        feature_names=tuple(f"x{i}" for i in range(X.shape[1])),
         code=f"from cayleyklein.datasets import make_{name}\n\nX, y = make_{name}(random_state=0)",
     )
 
@@ -163,7 +159,6 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
         X=rows,
         y=y,
         classes=classes.astype(str),
-        feature_names=tuple(map(str, rows.columns)),
         code="from cayleyklein.datasets import read_table\n"
         "from cayleyklein.models import TableEncoder, split_target\n\n"
         f"X, y, _ = split_target({read}, {target!r})",

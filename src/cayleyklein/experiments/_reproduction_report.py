@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cayleyklein.experiments._marks import SYMBOLS, Mark
@@ -168,6 +169,7 @@ def whole_page(found: Reproduction) -> str:
             section("How to read it", paragraph(LEGEND), paragraph(measured(found))),
             provenance_section(found.provenance),
         ],
+        wide=True,
     )
 
 
@@ -178,7 +180,6 @@ def table_section(found: Reproduction, table: str) -> str:
     listed = [paragraph("Below the paper:"), f"<ul>{names}</ul>"] if below else []
     return section(
         TITLES[table],
-        paragraph(summary(found, table)),
-        paper_table(found, table).to_html(),
+        replace(paper_table(found, table), caption=summary(found, table)).to_html(),
         *listed,
     )

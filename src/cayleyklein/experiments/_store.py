@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -61,6 +61,6 @@ class CellStore:
         stored = {
             "run": self.run,
             "cell": cell._asdict(),
-            "outcomes": [asdict(outcome) for outcome in outcomes],
+            "outcomes": [outcome.to_dict() for outcome in outcomes],
         }
         write_whole(self.path(cell), json.dumps(stored))
