@@ -1,0 +1,188 @@
+"""Fitting: what a worker does with one visitor's task, told step by step."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import confusion_matrix
+from sklearn.model_selection import train_test_split
+
+from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
+
+__all__ = ["Finished", "Panel", "Step", "Task", "carry_out"]
+
+Array = NDArray[np.float64]
+
+TEST_PART = 0.3
+SEED = 0
+"""Of the split and of the learner, so that the code shown gives the numbers shown."""
+
+WATCHED = 200
+"""Held-out rows on which the accuracy of an iteration is measured; the last one has all."""
+
+GRID, MIXED_GRID = 110, 70
+"""Points of a picture along each axis; a mixed metric has no lift and takes longer."""
+
+
+class Task(NamedTuple):
+    """Labelled rows, and what to learn from them."""
+
+    X: Array
+    y: NDArray[np.intp]
+    geometry: str
+    n_neighbors: int
+    max_iter: int | str
+
+
+class Step(NamedTuple):
+    """One iteration of a fit."""
+
+    series: str
+    iteration: int
+    loss: float
+    curvature: float
+    accuracy: float
+
+
+class Panel(NamedTuple):
+    """The decision regions of a classifier on a plane, and how well it does on held-out rows."""
+
+    place: str
+    x: Array
+    y: Array
+    codes: NDArray[np.int8]
+    rows: Array
+    names: tuple[str, str]
+    summary: str
+    accuracy: float
+    confusion: NDArray[np.intp]
+
+
+class Finished(NamedTuple):
+    """The end of a task, with what there is to say about it."""
+
+    notes: tuple[str, ...]
+    stopped: bool
+
+
+Tell = Callable[[Any], None]
+
+
+def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
+    """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result.
+
+    Parameters
+    ----------
+    task : Task
+    tell : callable
+        Told a :class:`Step` each iteration, a :class:`Panel` for each classifier, and
+        :class:`Finished` at the end.
+    stopped : callable
+        Asked at each iteration whether to stop.
+    """
+    bench = _Bench(task, tell, stopped)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        bench.show("before", _standardised(bench.X_train), "plain k-NN, standardised columns")
+        bench.learn("flat", "flat")
+        if not stopped():
+            bench.learn("curved", task.geometry)
+    notes = dict.fromkeys(
+        str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
+    )
+    tell(Finished(tuple(notes), stopped()))
+
+
+def split(X: Array, y: NDArray[np.intp]) -> list[Any]:
+    """Return X_train, X_test, y_train, y_test, with each class in both."""
+    parts: list[Any] = train_test_split(X, y, test_size=TEST_PART, stratify=y, random_state=SEED)
+    return parts
+
+
+class _Bench:
+    """The rows of a task, and what is done with each classifier."""
+
+    def __init__(self, task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
+        self.task, self.tell, self.stopped = task, tell, stopped
+        self.X_train, self.X_test, self.y_train, self.y_test = split(task.X, task.y)
+        pick = np.random.default_rng(SEED).permutation(len(self.X_test))[:WATCHED]
+        self.watched = self.X_test[pick], self.y_test[pick]
+
+    def learn(self, place: str, geometry: str) -> None:
+        def report(progress: Progress) -> bool:
+            kind = "learned" if geometry == "learned" else _kind(progress.curvature)
+            series = "flat" if place == "flat" else kind
+            accuracy = self._accuracy(CurvedMetric.from_frame(progress.frame))
+            told = Step(series, progress.iteration, progress.loss, progress.curvature, accuracy)
+            self.tell(told)
+            return self.stopped()
+
+        learner = CurvedLMNN(
+            n_neighbors=self.task.n_neighbors,
+            geometry=geometry,
+            max_iter=self.task.max_iter,
+            random_state=SEED,
+            callback=report,
+        )
+        learner.fit(self.X_train, self.y_train)
+        self.show(place, learner.metric_, _describe(learner.metric_))
+
+    def _accuracy(self, metric: CurvedMetric) -> float:
+        try:
+            return self._classifier(metric).score(*self.watched)
+        except CayleyKleinError:  # an iterate may leave training rows outside its domain
+            return float("nan")
+
+    def _classifier(self, metric: Any) -> CurvedKNeighborsClassifier:
+        model = CurvedKNeighborsClassifier(self.task.n_neighbors, metric=metric)
+        return model.fit(self.X_train, self.y_train)
+
+    def show(self, place: str, metric: Any, summary: str) -> None:
+        """Tell the regions, the accuracy and the confusion matrix of a metric."""
+        model, X = self._classifier(metric), self.task.X
+        said = model.predict(self.X_test)
+        display = DecisionBoundaryDisplay.from_estimator(
+            model,
+            X,
+            features=(0, 1) if X.shape[1] == 2 else "pca",
+            resolution=MIXED_GRID if isinstance(metric, MixedMetric) else GRID,
+        )
+        samples = display.regions
+        assert isinstance(samples, Samples)
+        assert display.X is not None
+        self.tell(
+            Panel(
+                place,
+                samples.x,
+                samples.y,
+                samples.codes.astype(np.int8),
+                display.X,
+                (display.names[0], display.names[1]),
+                summary,
+                float(np.mean(said == self.y_test)),
+                confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),
+            )
+        )
+
+
+def _standardised(X: Array) -> CurvedMetric:
+    scale = X.std(axis=0)
+    return CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
+
+
+def _kind(curvature: float) -> str:
+    return "flat" if curvature == 0 else ("elliptic" if curvature > 0 else "hyperbolic")
+
+
+def _describe(metric: Any) -> str:
+    if isinstance(metric, MixedMetric):
+        parts = " + ".join(f"{m.geometry} (K = {m.curvature:.3g})" for m in metric.metrics)
+        return f"mixed: {parts}"
+    return f"{metric.geometry}, K = {metric.curvature:.3g}"

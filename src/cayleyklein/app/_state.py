@@ -1,0 +1,264 @@
+"""What the page of the plane shows, as one value that fits into an address."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+from urllib.parse import urlencode
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein._validation import as_choice, as_real
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
+
+__all__ = [
+    "CHARTS",
+    "LAYERS",
+    "MAX_POINTS",
+    "N_LABELS",
+    "RANGES",
+    "Generator",
+    "PlaneState",
+    "scatter",
+]
+
+CHARTS = ("klein", "poincare", "half-plane", "hemisphere")
+LAYERS = ("cells", "regions", "delaunay", "geodesics", "bisector", "balls", "conic")
+
+MAX_POINTS = 300
+N_LABELS = 4
+
+RANGES = {
+    "curvature": (-1.0, 1.0),
+    "radius": (0.02, 1.5),
+    "center_x": (-2.0, 2.0),
+    "center_y": (-2.0, 2.0),
+    "major": (0.2, 4.0),
+    "minor": (0.2, 4.0),
+    "angle": (-90.0, 90.0),
+    "order": (1, 5),
+    "pen": (0, N_LABELS - 1),
+}
+"""Lowest and highest value of every number of the state."""
+
+WHOLE = ("order", "pen")
+REACH = 20.0
+"""Largest coordinate of a generator."""
+
+DECIMALS = 4
+"""Of coordinates, so that an address stays short; far below a pixel."""
+
+CURVATURE_DECIMALS = 2
+"""K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
+
+
+class Generator(NamedTuple):
+    """A point of the plane and its class."""
+
+    x: float
+    y: float
+    label: int = 0
+
+
+@dataclass(frozen=True)
+class PlaneState:
+    """All that the page of the plane shows.
+
+    The metric is that of the conic with the given centre, semi-axes and angle (in degrees) at
+    K = -1: the ellipse ‖L(x - μ)‖ = 1. `chosen` are the two points that the bisector and the
+    geodesic belong to; the first is the one that keys move.
+
+    Examples
+    --------
+    >>> state = PlaneState(points=(Generator(0.1, 0.2), Generator(-0.3, 0.0, 1)), curvature=-0.5)
+    >>> state.metric
+    CurvedMetric(hyperbolic, d=2, K=-0.5)
+    >>> PlaneState.from_query(state.to_query()) == state
+    True
+    """
+
+    points: tuple[Generator, ...] = ()
+    curvature: float = -0.6
+    center_x: float = 0.0
+    center_y: float = 0.0
+    major: float = 1.25
+    minor: float = 1.0
+    angle: float = 20.0
+    chart: str = "klein"
+    order: int = 1
+    radius: float = 0.25
+    pen: int = 0
+    shown: frozenset[str] = frozenset({"cells", "conic"})
+    chosen: tuple[int, int] = (0, 1)
+
+    @cached_property
+    def metric(self) -> CurvedMetric:
+        """The metric of the conic and of K."""
+        turn = math.radians(self.angle)
+        along = np.array([math.cos(turn), math.sin(turn)]) / self.major
+        across = np.array([-math.sin(turn), math.cos(turn)]) / self.minor
+        return CurvedMetric(
+            factor=np.stack([along, across]),
+            center=[self.center_x, self.center_y],
+            curvature=self.curvature,
+        )
+
+    @cached_property
+    def coordinates(self) -> NDArray[np.float64]:
+        """The generators, of shape (n, 2)."""
+        return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
+
+    @cached_property
+    def labels(self) -> NDArray[np.intp]:
+        """Their classes."""
+        return np.array([point.label for point in self.points], dtype=np.intp)
+
+    @property
+    def chosen_pair(self) -> tuple[int, int] | None:
+        """The two chosen points, when there are two."""
+        first, second = self.chosen
+        n = len(self.points)
+        return (first, second) if first != second and max(first, second) < n else None
+
+    def with_number(self, name: str, value: Any) -> PlaneState:
+        """Return the state with another number, which must be in its range."""
+        if name not in RANGES:
+            raise InvalidInputError(f"There is no number {str(name)[:20]!r} to set.")
+        changed: dict[str, Any] = {name: _in_range(name, value)}
+        return replace(self, **changed)
+
+    def with_points(self, points: tuple[Generator, ...]) -> PlaneState:
+        """Return the state with other generators; the chosen ones stay within them."""
+        if len(points) > MAX_POINTS:
+            raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
+        last = max(0, len(points) - 1)
+        first, second = (min(i, last) for i in self.chosen)
+        if first == second:
+            second = 0 if first else min(1, last)
+        return replace(self, points=points, chosen=(first, second))
+
+    # -- the address ----------------------------------------------------------------
+
+    def to_query(self) -> str:
+        """Return the state as the query of an address."""
+        parts: dict[str, str] = {
+            name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
+        }
+        parts["chart"] = self.chart
+        parts["shown"] = ",".join(name for name in LAYERS if name in self.shown)
+        parts["chosen"] = "{},{}".format(*self.chosen)
+        parts["points"] = ";".join(
+            f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points
+        )
+        return urlencode(parts, safe=",;")
+
+    @classmethod
+    def from_query(cls, parts: Mapping[str, str] | str) -> PlaneState:
+        """Read a state back; parts that are missing have their default.
+
+        Raises
+        ------
+        InvalidInputError
+            Saying which part is out of range or is not understood.
+        """
+        if isinstance(parts, str):
+            from urllib.parse import parse_qsl
+
+            parts = dict(parse_qsl(parts, keep_blank_values=True))
+        state = cls(points=DEFAULT_POINTS)
+        for name in RANGES:
+            if name in parts:
+                state = state.with_number(name, parts[name])
+        if "chart" in parts:
+            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", CHARTS))
+        if "shown" in parts:
+            state = replace(state, shown=_layers(parts["shown"]))
+        if "chosen" in parts:
+            first, second = _numbers(parts["chosen"], "chosen", 2)
+            state = replace(state, chosen=(_index(first), _index(second)))
+        if "points" in parts:
+            state = state.with_points(_read_points(parts["points"]))
+        return state.with_points(state.points)
+
+
+def _in_range(name: str, value: Any) -> float | int:
+    low, high = RANGES[name]
+    try:
+        number = as_real(float(value), name)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"{name} must be a number; got {str(value)[:20]!r}.") from error
+    if not low <= number <= high:
+        raise InvalidInputError(f"{name} must be between {low:g} and {high:g}; got {number:g}.")
+    if name in WHOLE:
+        if number != int(number):
+            raise InvalidInputError(f"{name} must be a whole number; got {number:g}.")
+        return int(number)
+    return round(number, CURVATURE_DECIMALS if name == "curvature" else DECIMALS) + 0.0
+
+
+def _layers(text: str) -> frozenset[str]:
+    names = [name for name in text.split(",") if name]
+    return frozenset(as_choice(name[:20], "shown", LAYERS) for name in names)
+
+
+def _numbers(text: str, name: str, count: int) -> list[float]:
+    try:
+        values = [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InvalidInputError(f"{name} holds {text[:30]!r}, which is not numbers.") from error
+    if len(values) != count or not np.isfinite(values).all():
+        raise InvalidInputError(f"{name} must hold {count} numbers; got {text[:30]!r}.")
+    return values
+
+
+def _index(value: float) -> int:
+    if not (0 <= value < MAX_POINTS and value == int(value)):
+        raise InvalidInputError(f"chosen must be numbers of points; got {value:g}.")
+    return int(value)
+
+
+def _read_points(text: str) -> tuple[Generator, ...]:
+    rows = [row for row in text.split(";") if row]
+    if len(rows) > MAX_POINTS:
+        raise InvalidInputError(
+            f"{len(rows)} points are given; {MAX_POINTS} are the most that the page draws."
+        )
+    return tuple(as_generator(*_numbers(row, "points", 3)) for row in rows)
+
+
+def as_generator(x: float, y: float, label: float) -> Generator:
+    """Return a generator within bounds, at the precision of an address."""
+    if not max(abs(x), abs(y)) <= REACH:
+        raise InvalidInputError(
+            f"Points must have coordinates within ±{REACH:g}; got ({x:g}, {y:g})."
+        )
+    if label not in range(N_LABELS):
+        raise InvalidInputError(f"A point's class must be 0 to {N_LABELS - 1}; got {label:g}.")
+    x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))
+    return Generator(x, y, int(label))
+
+
+def scatter(n: int, seed: int) -> tuple[Generator, ...]:
+    """Return n points spread evenly over a disc, with classes that a curve parts.
+
+    >>> len(scatter(5, seed=0))
+    5
+    """
+    rng = np.random.default_rng(seed)
+    # the golden angle spreads points evenly, and the noise takes the pattern away
+    rows = np.arange(n) + 0.5
+    radius = 0.86 * np.sqrt(rows / n)
+    turn = rows * math.pi * (3 - math.sqrt(5)) + rng.uniform(0, 2 * math.pi)
+    spot = np.stack([radius * np.cos(turn), 0.8 * radius * np.sin(turn)], axis=1)
+    spot += rng.normal(scale=0.35 / math.sqrt(n), size=spot.shape)
+    side = np.where(spot[:, 1] > 0.35 * np.sin(3 * spot[:, 0]), 0, 1)
+    label = np.where(np.hypot(spot[:, 0] - 0.45, spot[:, 1] + 0.1) < 0.3, 2, side)
+    return tuple(as_generator(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
+
+
+DEFAULT_POINTS = scatter(28, seed=3)

@@ -1,0 +1,128 @@
+"""Fits: the results are those of the code that is shown, and a fit can be stopped."""
+
+import time
+
+import numpy as np
+import pytest
+
+from cayleyklein.app._fitting import Finished, Panel, Step, carry_out
+from cayleyklein.app._learn_state import GEOMETRIES, LearnState, learn_code
+from cayleyklein.app._tables import bundled_table, read_table
+from cayleyklein.app._worker import Failed, FitProcess, FitSlots
+from cayleyklein.exceptions import InvalidInputError
+
+WINE = bundled_table("wine")
+
+
+def told(task, stopped=lambda: False):
+    messages = []
+    carry_out(task, messages.append, stopped)
+    return messages
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("plane", ["projection", "columns"])
+def test_the_code_gives_the_accuracy_that_is_shown(geometry, plane, capsys):
+    state = LearnState(geometry=geometry, plane=plane, x="6", y="9")
+    messages = told(state.task(WINE))
+    panels = {message.place: message for message in messages if isinstance(message, Panel)}
+    assert list(panels) == ["before", "flat", "curved"]
+    assert isinstance(messages[-1], Finished)
+    assert not messages[-1].stopped
+    code = learn_code(state, WINE)
+    assert len(code.splitlines()) <= 12
+    exec(compile(code, "learn.py", "exec"), {})
+    printed = float(capsys.readouterr().out.split()[-1])
+    assert printed == pytest.approx(panels["curved"].accuracy, abs=1e-12)
+    for panel in panels.values():
+        assert panel.confusion.sum() == 54
+        assert np.trace(panel.confusion) / 54 == pytest.approx(panel.accuracy)
+        assert panel.codes.shape == (len(panel.y), len(panel.x))
+
+
+def test_steps_are_told():
+    steps = [m for m in told(LearnState(geometry="learned").task(WINE)) if isinstance(m, Step)]
+    assert {step.series for step in steps} == {"flat", "learned"}
+    assert all(0 <= step.accuracy <= 1 for step in steps)
+
+
+def test_a_stopped_fit_learns_no_more():
+    seen = []
+    task = LearnState(geometry="elliptic", iterations="1000").task(WINE)
+    carry_out(task, seen.append, lambda: any(isinstance(m, Step) for m in seen))
+    assert sum(isinstance(m, Step) for m in seen) == 1
+    assert seen[-1].stopped
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
+    pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    rows = [(*rng.normal(loc=3 * (i % 2), size=2), "ab"[i % 2]) for i in range(40)]
+    text = "".join(f"{x};{y};{c}\n" for x, y, c in rows)
+    (tmp_path / "mine.csv").write_text(text)
+    monkeypatch.chdir(tmp_path)
+    table, state = read_table(text, "mine.csv"), LearnState(geometry="elliptic")
+    curved = next(
+        m for m in told(state.task(table)) if isinstance(m, Panel) and m.place == "curved"
+    )
+    exec(compile(learn_code(state, table), "learn.py", "exec"), {})
+    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(curved.accuracy)
+
+
+def test_two_different_columns_are_needed():
+    with pytest.raises(InvalidInputError, match="two different columns"):
+        LearnState(plane="columns", x="1", y="1").task(WINE)
+
+
+def drain(fit, seconds=60):
+    found = []
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        found += fit.poll()
+        if found and isinstance(found[-1], Finished | Failed):
+            return found
+        time.sleep(0.02)
+    raise AssertionError("the fit did not end")
+
+
+def test_a_process_tells_what_a_call_does():
+    task = LearnState(geometry="elliptic").task(WINE)
+    fit = FitProcess(task, FitSlots())
+    by_process = [m for m in drain(fit) if isinstance(m, Panel)]
+    here = [m for m in told(task) if isinstance(m, Panel)]
+    assert [p.accuracy for p in by_process] == [p.accuracy for p in here]
+    fit.kill()
+
+
+def test_waiting_for_a_place_cancelling_and_killing():
+    slots = FitSlots(most=1)
+    vowel = bundled_table("vowel")
+    task = LearnState(geometry="learned", iterations="1000").task(vowel)
+    first, second = FitProcess(task, slots), FitProcess(task, slots)
+    first.poll()
+    second.poll()
+    assert first.started
+    assert not second.started
+    first.cancel()
+    ending = drain(first)[-1]
+    assert isinstance(ending, Failed) or ending.stopped
+    first.kill()
+    second.poll()
+    assert second.started
+    second.kill()
+    assert not second.process.is_alive()
+    assert slots.free()
+
+
+def test_a_fit_that_waits_can_be_cancelled():
+    fit = FitProcess(LearnState().task(WINE), FitSlots(most=0))
+    assert fit.poll() == []
+    fit.cancel()
+    assert isinstance(fit.poll()[0], Failed)
+
+
+def test_a_failure_is_told():
+    task = LearnState().task(WINE)._replace(geometry="round")
+    assert "round" in drain(FitProcess(task, FitSlots()))[-1]

@@ -1,0 +1,105 @@
+"""The state of the plane and its address."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cayleyklein.app._learn_state import LearnState
+from cayleyklein.app._state import (
+    CHARTS,
+    LAYERS,
+    MAX_POINTS,
+    RANGES,
+    Generator,
+    PlaneState,
+    as_generator,
+    scatter,
+)
+from cayleyklein.exceptions import InvalidInputError
+
+REAL = st.floats(-20, 20)
+POINTS = st.lists(st.builds(as_generator, REAL, REAL, st.integers(0, 3)), max_size=6)
+
+
+@st.composite
+def states(draw):
+    state = PlaneState().with_points(tuple(draw(POINTS)))
+    for name, (low, high) in RANGES.items():
+        kind = st.integers if isinstance(low, int) else st.floats
+        state = state.with_number(name, draw(kind(low, high)))
+    parts = state.to_query()
+    parts += f"&chart={draw(st.sampled_from(CHARTS))}"
+    parts += f"&shown={','.join(draw(st.sets(st.sampled_from(LAYERS))))}"
+    return PlaneState.from_query(parts)
+
+
+@given(states())
+def test_a_state_survives_its_address(state):
+    assert PlaneState.from_query(state.to_query()) == state
+
+
+@given(st.dictionaries(st.sampled_from([*RANGES, "chart", "shown", "chosen", "points"]), st.text()))
+def test_any_address_is_a_state_or_an_error_that_says_so(parts):
+    try:
+        state = PlaneState.from_query(parts)
+    except InvalidInputError:
+        return
+    assert PlaneState.from_query(state.to_query()) == state
+
+
+def test_an_error_quotes_what_was_sent_in_part_only():
+    with pytest.raises(InvalidInputError) as caught:
+        PlaneState.from_query({"curvature": "x" * 10_000})
+    assert len(str(caught.value)) < 100
+
+
+@pytest.mark.parametrize(
+    ("parts", "said"),
+    [
+        ("curvature=2", "curvature must be between -1 and 1"),
+        ("curvature=nan", "curvature"),
+        ("order=1.5", "whole number"),
+        ("chart=mercator", "chart"),
+        ("shown=cells,moon", "shown"),
+        ("points=0,0", "points must hold 3 numbers"),
+        ("points=0,0,9", "class"),
+        ("points=1e9,0,0", "within"),
+        ("chosen=0,-1", "chosen"),
+        ("points=" + "0,0,0;" * (MAX_POINTS + 1), "the most"),
+    ],
+)
+def test_an_error_names_what_is_wrong(parts, said):
+    with pytest.raises(InvalidInputError, match=said):
+        PlaneState.from_query(parts)
+
+
+@given(st.floats(0.2, 4), st.floats(0.2, 4), st.floats(-90, 90), st.floats(-1, -0.05))
+def test_the_conic_has_the_axes_that_are_asked_for(major, minor, angle, K):
+    state = PlaneState(major=major, minor=minor, angle=angle, curvature=K)
+    turn = math.radians(angle)
+    axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
+    ends = axes * np.array([[major], [minor]]) / math.sqrt(-K)
+    assert state.metric.domain.to_euclidean(ends) ** 2 @ [1, 1] == pytest.approx([1, 1])
+
+
+def test_the_chosen_points_exist():
+    state = PlaneState(points=scatter(5, seed=0), chosen=(4, 2))
+    assert state.with_points(state.points[:4]).chosen == (3, 2)
+    assert state.with_points(state.points[:1]).chosen_pair is None
+    assert state.with_points(()).chosen_pair is None
+
+
+def test_points_are_rounded_to_what_the_address_keeps():
+    assert as_generator(0.123456, -1e-9, 2) == Generator(0.1235, 0.0, 2)
+
+
+@given(st.dictionaries(st.sampled_from([*LearnState.__dataclass_fields__]), st.text(max_size=5)))
+def test_any_address_of_learning_is_a_state_or_an_error(parts):
+    try:
+        state = LearnState.from_query(parts)
+    except InvalidInputError:
+        return
+    assert LearnState.from_query(dict(p.split("=") for p in state.to_query().split("&"))) == state
