@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import warnings
 
 import pytest
@@ -115,6 +116,35 @@ def test_without_the_extra(monkeypatch, capsys):
     assert capsys.readouterr().err == (
         'cayleyklein: typer is not installed; pip install "cayleyklein[cli]" adds it.\n'
     )
+
+
+def test_interruption_while_libraries_load(monkeypatch, capsys):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("cayleyklein.cli.require", interrupt)
+    assert main(["datasets"]) == 130
+    assert capsys.readouterr() == ("", "cayleyklein: interrupted.\n")
+
+
+def test_a_pipe_can_be_predicted(command, wine_files, tmp_path):
+    """And fitted, unless it must be read twice."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+
+    def through_pipe(content, *arguments):
+        feeding = threading.Thread(target=pipe.write_bytes, args=[content])
+        feeding.start()
+        answer = command(*arguments)
+        feeding.join()
+        return answer
+
+    table = (wine_files / "test.csv").read_bytes()
+    expected = command("predict", wine_files / "wine.ckm", wine_files / "test.csv").out
+    assert through_pipe(table, "predict", wine_files / "wine.ckm", pipe).out == expected
+    flags = b"a,flag,y\n" + b"1,true,u\n2,false,v\n" * 9
+    answer = through_pipe(flags, "fit", pipe, "-t", "y", "-o", "m.ckm")
+    assert "must be read twice, as 'flag' turned out to be text, but is a pipe" in answer.err
 
 
 def test_completion_is_offered():

@@ -84,8 +84,68 @@ def test_output_that_cannot_be_written(command, tmp_path):
     )  # fmt: skip
     answer = command("fit", "t.csv", "-t", "y", "-o", "t.csv")
     assert answer.code == 1
-    assert "t.csv is the table itself" in answer.err
+    assert "t.csv is to be read; give what is written another name" in answer.err
     assert (tmp_path / "t.csv").read_text() == GOOD
+
+
+def test_nothing_is_read_for_an_output_that_cannot_be_written(command, tmp_path):
+    answer = command("fit", "no.csv", "-t", "y", "-o", "no/m.ckm")
+    assert answer.err == "cayleyklein: There is no directory no to write m.ckm to.\n"
+
+
+def test_inputs_are_not_overwritten(command, wine_files, tmp_path):
+    table, model = tmp_path / "t.csv", tmp_path / "m.csv"
+    table.write_bytes((wine_files / "test.csv").read_bytes())
+    model.write_bytes((wine_files / "wine.ckm").read_bytes())
+    for name in ("predict", "neighbors"):
+        for output in (table, model):
+            before = output.read_bytes()
+            answer = command(name, model, table, "-o", output)
+            assert (answer.code, "is to be read" in answer.err) == (1, True)
+            assert output.read_bytes() == before
+
+
+def test_decimal_commas_between_semicolons(command, tmp_path):
+    rows = [(i % 7 + 0.25, i % 5 - 0.5, "uv"[i % 7 > 2]) for i in range(60)]
+    points = "a,b,y\n" + "".join(f"{a},{b},{y}\n" for a, b, y in rows)
+    commas = points.replace(",", ";").replace(".", ",")
+    (tmp_path / "points.csv").write_text(points)
+    (tmp_path / "commas.csv").write_text(commas)
+    found = []
+    for name in ("points.csv", "commas.csv"):
+        assert command("fit", name, "-t", "y", "-g", "flat", "-o", "m.ckm").code == 0
+        found += [
+            command("neighbors", "m.ckm", t, "--json").json for t in ("points.csv", "commas.csv")
+        ]
+    assert all(answer == found[0] for answer in found)
+
+
+@pytest.mark.parametrize("delimiter", ["", ",,", "é", '"'])
+def test_wrong_delimiters(command, tmp_path, delimiter):
+    (tmp_path / "t.csv").write_text(GOOD)
+    answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "--delimiter", delimiter)
+    assert (answer.code, answer.err.count("\n")) == (1, 1)
+    assert f"Got delimiter={delimiter!r}; expected one character" in answer.err
+
+
+def test_rare_classes_are_in_the_sample(command, tmp_path):
+    rows = "".join(
+        f"{i % 97},{i % 89},{'rare' if i in (5, 700) else 'common'}\n" for i in range(900)
+    )
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    answer = command(
+        "fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm", "--learn-rows", "20", "--json"
+    )
+    assert answer.code == 0, answer.err
+    assert answer.json["learned"]["n_rows"] == 20
+
+
+def test_control_characters_do_not_reach_the_terminal(command, tmp_path):
+    (tmp_path / "t.csv").write_text(GOOD.replace("u\n", "\x1b[2Ju\n"))
+    assert command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm").code == 0
+    answer = command("info", "m.ckm")
+    assert "\\x1b[2Ju" in answer.out
+    assert "\x1b" not in answer.out
 
 
 def test_no_model(command, tmp_path):

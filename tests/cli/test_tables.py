@@ -89,6 +89,21 @@ def test_missing_columns_are_listed(command, wine_files):
         assert "The table lacks 2 columns: 'ash', 'hue'" in answer.err
 
 
+def test_evaluate_says_that_rows_are_those_fitted(command, wine_files):
+    model = wine_files / "wine.ckm"
+    own = command("evaluate", model, wine_files / "train.csv", "--json")
+    assert own.json["fitted_rows"] == own.json["rows"]
+    assert "89 of 89 rows are the same as rows that the model was fitted on" in own.err
+    other = command("evaluate", model, wine_files / "test.csv", "--json")
+    assert (other.json["fitted_rows"], other.err) == (0, "")
+
+
+def test_evaluate_by_a_column_that_is_predicted_from(command, wine_files):
+    answer = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv", "-t", "tint")
+    assert answer.code == 1
+    assert "'tint' is one that the model predicts from; its classes are of 'class'" in answer.err
+
+
 def test_evaluate(command, wine_files):
     answer = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv", "--json")
     truth = pd.read_csv(wine_files / "test.csv")

@@ -1,6 +1,8 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.models import TableEncoder, split_target
@@ -67,11 +69,48 @@ def test_categories_are_one_hot(table):
         assert rows[chosen, column].all()
 
 
-def test_strips_do_not_matter(table, monkeypatch):
+def test_each_row_is_encoded_by_itself(table):
     encoder = TableEncoder().fit(table)
     whole = encoder.transform(table)
-    monkeypatch.setattr("cayleyklein.models._encoder.STRIP", 7)
-    np.testing.assert_array_equal(encoder.transform(table), whole)
+    np.testing.assert_array_equal(encoder.transform(table[40:50]), whole[40:50])
+
+
+def test_agrees_with_scikit_learn(table):
+    encoder = TableEncoder(max_categories=5).fit(table[["size", "many", "flag"]])
+    size = table[["size"]].replace(np.inf, np.nan)
+    numbers = StandardScaler().fit_transform(SimpleImputer(strategy="median").fit_transform(size))
+    flags = OneHotEncoder(sparse_output=False).fit_transform(table[["flag"]])
+    found = encoder.transform(table)
+    np.testing.assert_allclose(found[:, :1], numbers, atol=1e-12)
+    np.testing.assert_array_equal(found[:, -2:], flags)
+    assert found.shape[1] == 1 + 5 + 2
+
+
+@pytest.mark.parametrize("unit", [1e-310, 1e-200, 1.0, 1e200, 1e307])
+def test_numbers_of_any_size_are_standardised(unit):
+    values = np.arange(9) * unit
+    encoded = TableEncoder().fit_transform(pd.DataFrame({"a": values}))[:, 0]
+    assert encoded.mean() == pytest.approx(0, abs=1e-9)
+    assert encoded.std() == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ([*map(str, range(20)), "-", "-"], "20 of its values are numbers, but not '-'"),
+        ([f"{i},5" for i in range(20)], "look like numbers with commas"),
+    ],
+)
+def test_numbers_that_are_taken_for_text_are_said(values, message):
+    table = pd.DataFrame({"a": values, "b": range(len(values))})
+    assert message in TableEncoder().fit(table).uses_[0].text
+    assert (
+        "numbers"
+        not in TableEncoder()
+        .fit(table.assign(a=["u", "v"] * 10 + ["w"] * (len(values) - 20)))
+        .uses_[0]
+        .text
+    )
 
 
 def test_columns_are_found_by_name(table):
@@ -93,15 +132,17 @@ def test_unseen_categories_are_zeros_and_counted(table):
 def test_text_among_numbers_is_named(table):
     encoder = TableEncoder().fit(table)
     wrong = table.assign(size=table["size"].astype(object))
-    wrong.loc[2, "size"] = "huge"
-    with pytest.raises(InvalidInputError, match="'size' should hold numbers, but row 3 has 'huge'"):
-        encoder.transform(wrong)
+    wrong.loc[32, "size"] = "huge"
+    for piece in (wrong, wrong[30:]):  # the row of the whole table
+        with pytest.raises(InvalidInputError, match=r"'size' .* numbers, but row 33 has 'huge'"):
+            encoder.transform(piece)
 
 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
         ([[1.0]], "must be a pandas DataFrame"),
+        (pd.DataFrame(index=range(3)), "no column to learn from"),
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame({"a": [1, 1], "b": [None, None]}), "No column of the table can be used"),
     ],

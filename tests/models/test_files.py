@@ -164,6 +164,27 @@ def test_newer_versions_are_refused(small, tmp_path):
         load_model(newer)
 
 
+@pytest.mark.parametrize("version", [0, -1, True, 1.0, "1", None, float("nan")])
+def test_a_version_is_a_whole_number(small, tmp_path, version):
+    with pytest.raises(InvalidInputError, match="its first line cannot be read"):
+        load_model(rewrite(small[0], tmp_path, {"version": version}))
+
+
+def test_changed_bytes_with_a_checksum_that_is_right(small, tmp_path):
+    """Each is refused, or changes nothing that matters; none ends in another error."""
+    archive = small[0].read_bytes()[files.HEADER :]
+    rng, refused = np.random.default_rng(0), 0
+    for _ in range(60):
+        changed = bytearray(archive)
+        for place in rng.integers(len(archive) - 3000, len(archive), 3):
+            changed[place] = rng.integers(256)
+        try:
+            load_model(rewrite(small[0], tmp_path, archive=bytes(changed)))
+        except InvalidInputError:
+            refused += 1
+    assert refused > 10
+
+
 def test_no_file_and_directory(tmp_path):
     with pytest.raises(FileNotFoundError, match="There is no file"):
         load_model(tmp_path / "nothing")
@@ -213,6 +234,7 @@ def test_a_pickle_is_no_model(small, tmp_path):
         node("FunctionNode", "os.system"),
         node("TypeNode", "subprocess.Popen"),
         node("ObjectNode", "os._wrap_close"),
+        node("ObjectNode", "sklearn.pipeline.Pipeline"),
         node("ObjectNode", "sklearn.preprocessing._function_transformer.FunctionTransformer"),
         node("PartialNode", "functools.partial", {}),
         node("OperatorFuncNode", "operator.methodcaller", {}),
@@ -259,6 +281,44 @@ def test_compressed_members_are_refused(small, tmp_path):
     assert len(archive) < 20_000
     with pytest.raises(InvalidInputError, match="is compressed"):
         load_model(rewrite(small[0], tmp_path, archive=archive))
+
+
+def test_bytes_that_are_used_twice_are_refused(small, tmp_path):
+    """So that a small file cannot be loaded as many copies of its largest array."""
+
+    def change(schema):
+        arrays = [item for item in files.dicts(schema) if item.get("file")]
+        for array in arrays:
+            array["file"] = arrays[0]["file"]
+        return schema
+
+    with pytest.raises(InvalidInputError, match="used more than once"):
+        load_model(rewrite(small[0], tmp_path, archive=reschemed(small[0], change)))
+
+
+@pytest.mark.parametrize(
+    ("way", "value"),
+    [
+        (["columns"], []),
+        (["columns", 0, "scale"], 0.0),
+        (["columns", 0, "mean"], float("nan")),
+        (["columns", 0, "median"], "x"),
+        (["columns", 4, "frequent"], "never seen"),
+        (["columns", 4, "shown"], [1, 2]),
+        (["learned", "curvatures"], ["a"]),
+        (["row_numbers"], np.zeros(3, dtype=int)),
+        (["row_numbers"], np.zeros(len(X))),
+    ],
+)
+def test_wrong_values_of_a_table_are_refused(small, tmp_path, way, value):
+    state = files.state_of(load_model(small[0]))
+    inner = state
+    for step in way[:-1]:
+        inner = inner[step]
+    inner[way[-1]] = value
+    forged = rewrite(small[0], tmp_path, archive=skops.io.dumps(state))
+    with pytest.raises(InvalidInputError, match="holds no model that can be used"):
+        load_model(forged)
 
 
 @pytest.mark.parametrize(

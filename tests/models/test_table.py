@@ -56,13 +56,27 @@ def test_rows_outside_the_domain_of_a_sample_are_no_neighbours():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
     model = TableClassifier(geometry="hyperbolic", learn_rows=150)
-    far = np.setdiff1d(np.arange(600), model._sample(600))[:3]
-    table.loc[far] *= 1e6
     y = np.where(table["a"] * table["b"] > 0, "u", "v")
+    far = np.setdiff1d(np.arange(600), model._sample(y))[:3]
+    table.loc[far] *= 1e6  # which leaves their classes
     model.fit(table, y)
     assert model.learned_.n_outside == 3
     assert model.row_numbers_.tolist() == np.delete(np.arange(600), far).tolist()
     assert len(model.predict(table)) == 600
+
+
+def test_samples_hold_enough_of_every_class():
+    rng = np.random.default_rng(0)
+    y = rng.permutation(np.repeat(["common", "rare", "once"], [1000, 9, 1]))
+    model = TableClassifier(3, learn_rows=40)
+    drawn = model._sample(y)
+    assert len(drawn) == len(set(drawn.tolist())) == 40
+    classes, counts = np.unique(y[drawn], return_counts=True)
+    assert dict(zip(classes.tolist(), (counts >= [4, 1, 4]).tolist(), strict=True)) == {
+        "common": True,
+        "once": True,
+        "rare": True,
+    }
 
 
 def test_clones():

@@ -33,9 +33,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         for module in NEEDED:
             require(module, "cli")
+        from cayleyklein.cli._run import run
+
+        return run(given)
     except MissingExtraError as error:
         print(f"cayleyklein: {error}", file=sys.stderr)
         return 1
-    from cayleyklein.cli._run import run
-
-    return run(given)
+    except KeyboardInterrupt:  # while the libraries take their time
+        print("cayleyklein: interrupted.", file=sys.stderr)
+        return 130

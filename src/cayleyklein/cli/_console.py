@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Console", "columns_of_text", "with_console"]
+__all__ = ["Console", "columns_of_text", "printable", "with_console"]
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,12 @@ class Console:
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain))
         elif text:
-            print(text)
+            print(printable(text))
 
     def say(self, text: str) -> None:
         """Say what was done."""
         if not self.quiet:
-            print(text, file=sys.stderr)
+            print(printable(text), file=sys.stderr)
 
     def note(self, text: str) -> None:
         """Say what the user may not have expected."""
@@ -67,6 +67,20 @@ class Console:
         with bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+CONTROLS = {
+    code: f"\\x{code:02x}" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"
+}
+
+
+def printable(text: str) -> str:
+    r"""Spell control characters out: names in a stranger's file must not steer the terminal.
+
+    >>> print(printable("red\x1b[2J"))
+    red\x1b[2J
+    """
+    return text.translate(CONTROLS)
 
 
 def plain(value: Any) -> Any:

@@ -56,7 +56,13 @@ def command(
     column = target or getattr(fitted, "target_", None)
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
-    matched, known, predicted, n_unlabelled = Matched(), [], [], 0
+    if column in fitted.encoder_.used_:
+        raise InvalidInputError(
+            f"Column {column!r} is one that the model predicts from; its classes are of "
+            f"{getattr(fitted, 'target_', 'another')!r}."
+        )
+    are_fitted = fitted.recognizer()
+    matched, known, predicted, n_unlabelled, n_fitted = Matched(), [], [], 0, 0
     for piece in matched_pieces(
         console, fitted, table, encoding=encoding, delimiter=delimiter, target=column,
         matched=matched,
@@ -66,6 +72,7 @@ def command(
         if len(rows):
             known.append(classes)
             predicted.append(fitted.predict(rows))
+            n_fitted += int(are_fitted(rows).sum())
     matched.report(console)
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
@@ -76,7 +83,12 @@ def command(
     if strangers:
         names = ", ".join(map(repr, strangers[:10]))
         console.note(f"the model does not know the classes {names}; their rows count as wrong")
-    values = scores(truth, answer)
+    if n_fitted:
+        console.note(
+            f"{n_fitted:,} of {len(truth):,} rows are the same as rows that the model was fitted "
+            f"on, and find themselves: expect less accuracy on new ones"
+        )
+    values = {**scores(truth, answer), "fitted_rows": n_fitted}
     console.result(values, as_text(values))
 
 

@@ -9,9 +9,10 @@ import typer
 
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Geometry, Table
+from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.datasets import read_table
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier, save_model, split_target
+from cayleyklein.models import TableClassifier, check_writable, save_model, split_target
 from cayleyklein.models._target import did_you_mean
 
 __all__ = ["HELP", "command"]
@@ -53,13 +54,16 @@ def command(
         int,
         typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours."),
     ] = 5000,
-    seed: Annotated[int, typer.Option(help="Of what is drawn at random.")] = 0,
+    seed: Annotated[
+        int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn at random.")
+    ] = 0,
     jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
 ) -> None:
     """Fit and save."""
-    refuse_overwriting(table, output)
+    refuse_overwriting(output, table)
+    check_writable(output)
     with console.progress(f"reading {table.name}") as show:
         rows = read_table(
             table, text=[target], encoding=encoding, delimiter=delimiter, progress=show
@@ -81,15 +85,10 @@ def command(
             callback=lambda progress: show(progress.iteration, None),
         )
         model.fit(rows, classes)
+    del rows, classes  # the model has its own, and saving needs room
     model.target_ = target
     save_model(model, output)
     report(console, model, output)
-
-
-def refuse_overwriting(table: Path, output: Path) -> None:
-    """Raise where the model would take the place of the table."""
-    if output.exists() and table.exists() and output.samefile(table):
-        raise InvalidInputError(f"{output} is the table itself; give the model another name.")
 
 
 def without(rows: Any, drop: list[str]) -> Any:

@@ -9,7 +9,13 @@ import typer
 
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Table
-from cayleyklein.cli._tables import Matched, load_table_model, matched_pieces, row_writer
+from cayleyklein.cli._tables import (
+    Matched,
+    load_table_model,
+    matched_pieces,
+    refuse_overwriting,
+    row_writer,
+)
 from cayleyklein.models import TableClassifier
 
 __all__ = ["HELP", "command"]
@@ -45,6 +51,7 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Predict row by row."""
+    refuse_overwriting(output, model, table)
     fitted = load_table_model(model)
     matched = Matched()
     pieces = matched_pieces(

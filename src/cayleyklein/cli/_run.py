@@ -13,6 +13,7 @@ from typing import Any
 import typer
 
 from cayleyklein.cli._app import app
+from cayleyklein.cli._console import printable
 from cayleyklein.exceptions import CayleyKleinError
 
 __all__ = ["run"]
@@ -69,7 +70,7 @@ def ended(code: int) -> int:
 
 def complain(message: str) -> None:
     """Say on standard error what went wrong."""
-    print(f"cayleyklein: {message}", file=sys.stderr)
+    print(printable(f"cayleyklein: {message}"), file=sys.stderr)
 
 
 def sentence(error: BaseException) -> str:

@@ -15,7 +15,7 @@ from cayleyklein.datasets import iter_table
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.models import TableClassifier, load_model, writing
 
-__all__ = ["Matched", "load_table_model", "matched_pieces", "row_writer"]
+__all__ = ["Matched", "load_table_model", "matched_pieces", "refuse_overwriting", "row_writer"]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ENDINGS = (*DELIMITERS, ".parquet")
@@ -60,7 +60,7 @@ def matched_pieces(
     matched: Matched,
 ) -> Iterator[Any]:
     """Yield a table in pieces, with a bar, and check its columns against the model's."""
-    text = [*model.encoder_.categories_, *([target] if target else [])]
+    text = [column.name for column in model.encoder_.categories_] + ([target] if target else [])
     with console.progress(f"reading {table.name}") as show:
         pieces = iter_table(table, text=text, encoding=encoding, delimiter=delimiter, progress=show)
         for piece in pieces:
@@ -85,6 +85,13 @@ def unknown_columns(
     return [name for name in unknown if name not in (target, getattr(model, "target_", None))]
 
 
+def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
+    """Raise where a result would take the place of what it is made from."""
+    for given in inputs:
+        if output is not None and output.exists() and given.exists() and output.samefile(given):
+            raise InvalidInputError(f"{output} is to be read; give what is written another name.")
+
+
 class Writer(Protocol):
     """What takes rows."""
 
@@ -98,18 +105,19 @@ def row_writer(path: Path | None, names: Sequence[str]) -> Iterator[Writer]:
     if path is None:
         yield CsvWriter(sys.stdout, ",", names)
         return
-    if path.suffix not in ENDINGS:
+    ending = path.suffix.lower()
+    if ending not in ENDINGS:
         raise InvalidInputError(
             f"{path} should end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, to say how to write "
             f"it."
         )
     with writing(path) as temporary:
-        if path.suffix == ".parquet":
+        if ending == ".parquet":
             with ParquetWriter(temporary, names) as writer:
                 yield writer
         else:
             with temporary.open("w", encoding="utf-8", newline="") as file:
-                yield CsvWriter(file, DELIMITERS[path.suffix], names)
+                yield CsvWriter(file, DELIMITERS[ending], names)
 
 
 class CsvWriter:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Table
+from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.datasets import read_table
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
@@ -55,10 +56,11 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Draw a diagram."""
-    if output.suffix not in ENDINGS:
+    refuse_overwriting(output, table)
+    if output.suffix.lower() not in ENDINGS:
         raise InvalidInputError(f"{output} should end in {', '.join(ENDINGS[:-1])} or .pdf.")
     names = [x, y, *([label] if label else [])]
-    text = [label] if label else []
+    text = [label] if label and label not in (x, y) else []
     rows = read_table(table, text=text, encoding=encoding, delimiter=delimiter)
     points, labels, n_missing = points_of(rows, names)
     if n_missing:

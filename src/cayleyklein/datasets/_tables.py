@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import itertools
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from cayleyklein._validation import as_choice, require
+from cayleyklein.datasets._header import check_names, listed, read_header
 from cayleyklein.datasets._streams import DAMAGED, is_parquet, open_file, open_text
 from cayleyklein.exceptions import InvalidInputError
 
@@ -25,14 +22,13 @@ Progress = Callable[[int, int], Any]
 CELLS_PER_PIECE = 1_000_000
 """Cells read at a time: 8 MB of numbers, and a small multiple of that while they are parsed."""
 
-DELIMITERS = (",", ";", "\t", "|")
 MISSING = ["?"]
 """What stands for a missing value beside pandas' own list: empty, NA, NaN, null, None, …"""
 
 RAGGED = re.compile(r"Expected (\d+) fields in line (\d+), saw (\d+)")
 UNCLOSED = "EOF inside string"
-CSV_FIELD_LIMIT = 1 << 24
-"""Largest cell of a header; Python's own limit is 128 KB."""
+DECIMAL_COMMA = re.compile(r"[-+]?\d*,?\d+([eE][-+]?\d+)?")
+"""A number as it is written where semicolons stand between cells, as the comma is taken."""
 
 
 class TextGiven(Exception):
@@ -69,7 +65,8 @@ def read_table(
     dtype : {float64, float32}, default=float64
         Of the numbers.
     delimiter : str, optional
-        By default the one of comma, semicolon, tab and bar that the first line has most of.
+        By default the one of comma, semicolon, tab and bar that the first line has most of. Where
+        it is the semicolon, numbers may have a decimal comma.
     encoding : str, optional
         UTF-8 by default, or UTF-16 with a byte order mark.
     progress : callable, optional
@@ -118,6 +115,11 @@ def read_table(
         try:
             return _gather(pandas, pieces, number)
         except TextGiven as found:  # a column that turned to text after rows of numbers
+            if not Path(str(path)).is_file():
+                raise InvalidInputError(
+                    f"{path} must be read twice, as {listed(list(found.columns))} turned out to be "
+                    f"text, but is a pipe; save it to a file first."
+                ) from found
             as_text |= set(found.columns)
 
 
@@ -223,8 +225,11 @@ def _gather(pandas: Any, pieces: Iterable[Any], dtype: np.dtype[Any]) -> Any:
     return pandas.DataFrame(whole, copy=False)
 
 
-def _settle(pandas: Any, piece: Any) -> Any:
-    """Leave numbers and booleans, and make strings in categories of anything else."""
+def _settle(pandas: Any, piece: Any, decimal_comma: Collection[str] = ()) -> Any:
+    """Leave numbers and booleans, and make strings in categories of anything else.
+
+    In the columns of `decimal_comma` 1,5 is a number too, if all values are.
+    """
     for name in piece.columns:
         values = piece[name]
         if values.dtype.kind in "fiub" and isinstance(values.dtype, np.dtype):
@@ -234,15 +239,20 @@ def _settle(pandas: Any, piece: Any) -> Any:
             continue
         strings = values.astype("str").where(values.notna())
         piece[name] = strings.astype("category")
+        if name in decimal_comma:
+            piece[name] = _with_decimal_commas(piece[name])
     return piece
 
 
+def _with_decimal_commas(values: Any) -> Any:
+    distinct = list(values.cat.categories)
+    if not distinct or not all(map(DECIMAL_COMMA.fullmatch, distinct)):
+        return values
+    numbers = [float(text.replace(",", ".")) for text in distinct]
+    return np.array([*numbers, np.nan])[values.cat.codes]  # a missing value has the code -1
+
+
 # -- CSV ---------------------------------------------------------------------------------
-
-
-class _Header(NamedTuple):
-    names: list[str]
-    delimiter: str
 
 
 def _csv_pieces(
@@ -256,7 +266,7 @@ def _csv_pieces(
     pandas = require("pandas", "cli")
     try:
         with open_text(path, encoding) as (stream, raw):
-            header, rest = _read_header(stream, path, delimiter)
+            header, rest = read_header(stream, path, delimiter)
             wanted = _wanted(header.names, columns, path)
             options = {
                 "sep": header.delimiter,
@@ -267,11 +277,12 @@ def _csv_pieces(
                 "low_memory": False,
                 "chunksize": max(CELLS_PER_PIECE // len(header.names), 1),
             }
+            may_have_commas = set(wanted) - set(text) if header.delimiter == ";" else set()
             total = path.stat().st_size
             for piece in _parsed(pandas, rest, options, path):
-                settled = _settle(pandas, piece[wanted])
+                settled = _settle(pandas, piece[wanted], may_have_commas)
                 if progress is not None:
-                    progress(raw.tell(), total)
+                    progress(raw.tell() if raw.seekable() else 0, total)
                 yield settled
     except UnicodeDecodeError as error:
         raise InvalidInputError(
@@ -298,92 +309,15 @@ def _parsed(pandas: Any, stream: Any, options: dict[str, Any], path: Path) -> It
         raise InvalidInputError(f"{path} is no table that can be read: {message}") from error
 
 
-class _Rejoined(io.TextIOBase):
-    """Lines that were read already, and then the rest of their stream."""
-
-    def __init__(self, lines: list[str], rest: Any) -> None:
-        self._head, self._rest = "".join(lines), rest
-
-    def read(self, size: int | None = -1) -> str:
-        """Read up to so many characters."""
-        if not self._head:
-            return str(self._rest.read(size))
-        cut = len(self._head) if size is None or size < 0 else size
-        taken, self._head = self._head[:cut], self._head[cut:]
-        return taken
-
-
-def _read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[_Header, Any]:
-    """Read the names from the first line that is not blank; return what comes behind it too."""
-    first = ""
-    while not first.strip():
-        first = stream.readline()
-        if not first:
-            raise InvalidInputError(f"{path} is blank; a table starts with a line of column names.")
-    if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
-        delimiter = delimiter or first.strip()[-1]
-        first = stream.readline()
-    delimiter = delimiter or max(DELIMITERS, key=first.count)
-    csv.field_size_limit(CSV_FIELD_LIMIT)
-    given: list[str] = []
-    reader = csv.reader(_noted(itertools.chain([first], stream), given), delimiter=delimiter)
-    try:
-        cells = [cell.strip() for cell in next(reader)]
-        given.clear()
-        first_row = next(filter(None, reader), [])
-    except csv.Error as error:
-        raise InvalidInputError(f"{path} is no table that can be read: {error}.") from error
-    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
-    _check_names(names, cells, path)
-    if len(first_row) > len(names):  # pandas would take the first for an index
-        raise InvalidInputError(
-            f"{path} has {len(first_row)} cells in its first row, but {len(names)} names in its "
-            f"first line; name every column."
-        )
-    return _Header(names, delimiter), _Rejoined(given, stream)
-
-
-def _noted(lines: Iterable[str], given: list[str]) -> Iterator[str]:
-    for line in lines:
-        given.append(line)
-        yield line
-
-
-def _check_names(names: list[str], cells: list[str], path: Path) -> None:
-    if all(_is_number(cell) for cell in cells):
-        raise InvalidInputError(
-            f"{path} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
-            f"of the columns is required."
-        )
-    twice = [name for name, count in Counter(names).items() if count > 1]
-    if twice:
-        raise InvalidInputError(
-            f"{path} has more than one column named {_listed(twice)}; rename them."
-        )
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
 def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list[str]:
     if columns is None:
         return names
     missing = [name for name in columns if name not in names]
     if missing:
         raise InvalidInputError(
-            f"{path} has no column {_listed(missing)}; its columns are {_listed(names)}."
+            f"{path} has no column {listed(missing)}; its columns are {listed(names)}."
         )
     return list(columns)
-
-
-def _listed(names: Sequence[str], most: int = 12) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(repr(name) for name in names[:most]) + more
 
 
 # -- Parquet -----------------------------------------------------------------------------
@@ -400,7 +334,7 @@ def _parquet_pieces(
     try:
         with parquet.ParquetFile(path) as file:
             names = file.schema_arrow.names
-            _check_names(names, names, path)
+            check_names(names, names, path)
             wanted = _wanted(names, columns, path)
             rows = max(CELLS_PER_PIECE // max(len(wanted), 1), 1)
             total, done, size = file.metadata.num_rows, 0, path.stat().st_size

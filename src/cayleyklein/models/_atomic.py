@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["writing"]
+__all__ = ["check_writable", "writing"]
 
 
 @contextmanager
@@ -34,20 +34,46 @@ def writing(path: str | Path) -> Iterator[Path]:
     >>> folder.cleanup()
     """
     path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=f".part{path.suffix}")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = _temporary(path)
     try:
         yield temporary
         temporary.chmod(0o666 & ~_umask())  # mkstemp keeps its files to their owner
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename = str(path)  # such as a full disk, which names no file
         raise
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise at once for a file that could not be written later, when there is work to lose.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Examples
+    --------
+    >>> check_writable("no/such/directory/answer.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
+    """
+    _temporary(Path(path)).unlink()
+
+
+def _temporary(path: Path) -> Path:
+    """Make an empty file beside a path, or say why that path cannot be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
+    try:
+        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=f".part{path.suffix}")
+    except OSError as error:  # which names the temporary file, and not the one asked for
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
+    os.close(handle)
+    return Path(name)
 
 
 def _umask() -> int:

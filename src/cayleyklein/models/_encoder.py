@@ -8,22 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.compose import ColumnTransformer
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._validation import as_count, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models._columns import CategoryColumn, NumberColumn, is_number, missing_in
 
 __all__ = ["ColumnUse", "TableEncoder"]
 
 IDENTIFIER_FROM = 10
 """Rows from which a text column that never repeats a value is taken for an identifier."""
 
-STRIP = 16384
-"""Rows encoded at a time, so that what is needed on the way stays small."""
+MOSTLY = 0.5
+"""Share of distinct texts that are numbers from which it is said that the others spoil them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     ----------
     uses_ : list of ColumnUse
         What was done to which column.
-    transformer_ : ColumnTransformer
+    columns_ : list of NumberColumn and CategoryColumn
+        Those that are used, numbers first.
     n_features_out_ : int
 
     Examples
@@ -100,17 +98,22 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """
         table = as_table(table)
         most = as_count(self.max_categories, "max_categories")
-        kinds = {str(name): kind_of(table[name]) for name in table.columns}
+        if not len(table.columns):
+            raise InvalidInputError("The table has no column to learn from.")
+        kinds = {name: kind_of(table[name]) for name in table.columns}
         numbers = [name for name, (kind, _) in kinds.items() if kind == "number"]
         categories = [name for name, (kind, _) in kinds.items() if kind == "category"]
         if not numbers and not categories:
             reasons = "; ".join(f"{name}: {why}" for name, (_, why) in kinds.items())
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
-        self.numbers_, self.categories_ = numbers, categories
-        self.transformer_ = new_transformer(numbers, categories, most)
-        self.transformer_.fit(prepared(table, numbers, categories))
-        self.n_features_out_ = self._strip(table.iloc[:1]).shape[1]
-        self.uses_ = [self._use(name, *kinds[name], table[name]) for name in kinds]
+        self.columns_: list[NumberColumn | CategoryColumn] = [
+            *(NumberColumn.of(name, table[name]) for name in numbers),
+            *(CategoryColumn.of(name, table[name], most) for name in categories),
+        ]
+        used = {column.name: column for column in self.columns_}
+        self.uses_ = [
+            use_of(name, table[name], used.get(name), why) for name, (_, why) in kinds.items()
+        ]
         return self
 
     def transform(self, table: Any) -> NDArray[np.float64]:
@@ -123,25 +126,36 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (n, n_features_out_)
+        ndarray of shape (n, columns)
         """
-        check_is_fitted(self, "transformer_")
+        check_is_fitted(self, "columns_")
         table = as_table(table)
         self.check_columns(list(table.columns))
         encoded = np.empty((len(table), self.n_features_out_))
-        for start in range(0, len(table), STRIP):
-            strip = slice(start, start + STRIP)
-            encoded[strip] = self._strip(table.iloc[strip])
+        start = 0
+        for column in self.columns_:
+            end = start + column.width
+            column.encode(table[column.name], encoded[:, start:end])
+            start = end
         return encoded
 
-    def _strip(self, table: Any) -> Any:
-        return self.transformer_.transform(prepared(table, self.numbers_, self.categories_))
+    @property
+    def n_features_out_(self) -> int:
+        """The number of columns that come out."""
+        check_is_fitted(self, "columns_")
+        return sum(column.width for column in self.columns_)
 
     @property
     def used_(self) -> list[str]:
         """The names of the columns that are used."""
-        check_is_fitted(self, "transformer_")
-        return [*self.numbers_, *self.categories_]
+        check_is_fitted(self, "columns_")
+        return [column.name for column in self.columns_]
+
+    @property
+    def categories_(self) -> list[CategoryColumn]:
+        """The columns of text that are used."""
+        check_is_fitted(self, "columns_")
+        return [column for column in self.columns_ if isinstance(column, CategoryColumn)]
 
     def check_columns(self, names: list[str]) -> list[str]:
         """Raise for names that are missing; return those that are not used.
@@ -162,39 +176,29 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
         Such a value has a zero in each of its column's numbers.
         """
-        check_is_fitted(self, "transformer_")
         table = as_table(table)
-        ready = prepared(table, [], self.categories_)
         counts = {
-            name: int((~ready[name].isin(known) & ready[name].notna()).sum())
-            for name, known in self._known_categories().items()
+            column.name: column.count_unseen(table[column.name]) for column in self.categories_
         }
         return {name: count for name, count in counts.items() if count}
 
-    def _known_categories(self) -> dict[str, list[str]]:
-        if not self.categories_:
-            return {}
-        encoder = self.transformer_.named_transformers_["categories"].named_steps["encode"]
-        return dict(zip(self.categories_, map(list, encoder.categories_), strict=True))
 
-    def _use(self, name: str, kind: str, why: str, values: Any) -> ColumnUse:
-        n_missing = int(missing_in(values).sum())
-        if kind == "unused":
-            return ColumnUse(name, kind, n_missing, f"not used: {why}")
-        place = (self.numbers_ if kind == "number" else self.categories_).index(name)
-        group = "numbers" if kind == "number" else "categories"
-        steps = self.transformer_.named_transformers_[group].named_steps
-        fill = steps["impute"].statistics_[place]
-        if kind == "number":
-            filled = imputed(n_missing, f"the median, {fill:.6g}")
-            return ColumnUse(name, kind, n_missing, f"number; {filled}standardised")
-        known = self._known_categories()[name]
-        rare = steps["encode"].infrequent_categories_[place]
-        shown = ", ".join(v for v in known if rare is None or v not in rare)
-        together = "" if rare is None else f", and one for the {len(rare)} rarest"
-        filled = imputed(n_missing, f"the most frequent, {fill}")
-        text = f"{len(known)} categories; {filled}one column for each of {shown}{together}"
-        return ColumnUse(name, kind, n_missing, text)
+def use_of(
+    name: str, values: Any, column: NumberColumn | CategoryColumn | None, why: str
+) -> ColumnUse:
+    """Say what is done to a column."""
+    n_missing = int(missing_in(values).sum())
+    spoiled = spoiled_numbers(values)
+    if column is None:
+        return ColumnUse(name, "unused", n_missing, f"not used: {why}{spoiled}")
+    if isinstance(column, NumberColumn):
+        filled = imputed(n_missing, f"the median, {column.median:.6g}")
+        return ColumnUse(name, "number", n_missing, f"number; {filled}standardised")
+    n_known = len(column.shown) + len(column.rare)
+    filled = imputed(n_missing, f"the most frequent, {column.frequent}")
+    together = f", and one for the {len(column.rare)} rarest" if column.rare else ""
+    text = f"{n_known} categories; {filled}one column for each of {', '.join(column.shown)}"
+    return ColumnUse(name, "category", n_missing, f"{text}{together}{spoiled}")
 
 
 def imputed(n_missing: int, fill: str) -> str:
@@ -202,27 +206,6 @@ def imputed(n_missing: int, fill: str) -> str:
     if not n_missing:
         return ""
     return f"{n_missing} missing value{'s become' if n_missing > 1 else ' becomes'} {fill}; "
-
-
-def new_transformer(numbers: list[str], categories: list[str], most: int) -> ColumnTransformer:
-    """Return the steps for both kinds of columns."""
-    number_steps = Pipeline(
-        [
-            ("impute", SimpleImputer(strategy="median", copy=False)),
-            ("scale", StandardScaler(copy=False)),
-        ]
-    )
-    category_steps = Pipeline(
-        [
-            ("impute", SimpleImputer(strategy="most_frequent")),
-            (
-                "encode",
-                OneHotEncoder(handle_unknown="ignore", max_categories=most, sparse_output=False),
-            ),
-        ]
-    )
-    parts = [("numbers", number_steps, numbers), ("categories", category_steps, categories)]
-    return ColumnTransformer([part for part in parts if part[2]])
 
 
 def as_table(table: Any) -> Any:
@@ -236,21 +219,6 @@ def as_table(table: Any) -> Any:
     if not len(table):
         raise InvalidInputError("The table has no rows.")
     return table.rename(columns=str)
-
-
-def is_number(values: Any) -> bool:
-    """Say whether a column holds numbers; booleans are categories."""
-    pandas = require("pandas", "cli")
-    types = pandas.api.types
-    return bool(types.is_numeric_dtype(values) and not types.is_bool_dtype(values))
-
-
-def missing_in(values: Any) -> NDArray[np.bool_]:
-    """Say which values are missing; an infinite number is no value either."""
-    missing = values.isna().to_numpy()
-    if is_number(values):
-        missing = missing | np.isinf(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    return np.asarray(missing)
 
 
 def kind_of(values: Any) -> tuple[str, str]:
@@ -268,33 +236,21 @@ def kind_of(values: Any) -> tuple[str, str]:
     return "category", ""
 
 
-def prepared(table: Any, numbers: list[str], categories: list[str]) -> Any:
-    """Return the columns that are used: floats and strings, with NaN where missing."""
+def spoiled_numbers(values: Any) -> str:
+    """Say which text made categories of a column that would be of numbers without it, if any."""
+    if is_number(values):
+        return ""
     pandas = require("pandas", "cli")
-    ready = {}
-    for name in numbers:
-        ready[name] = as_floats(table[name])
-    for name in categories:
-        values = table[name]
-        texts = values.astype("str").to_numpy(dtype=object)
-        texts[values.isna().to_numpy()] = np.nan
-        ready[name] = pandas.Series(texts, dtype=object)
-    return pandas.DataFrame(ready, copy=False)
-
-
-def as_floats(values: Any) -> NDArray[np.float64]:
-    """Return a column of numbers as floats, or say which row has none."""
-    pandas = require("pandas", "cli")
-    if not is_number(values):
-        numbers = pandas.to_numeric(values.astype("str"), errors="coerce")
-        wrong = numbers.isna() & values.notna() & (values.astype("str").str.lower() != "nan")
-        if wrong.any():
-            row = int(np.flatnonzero(wrong.to_numpy())[0])
-            raise InvalidInputError(
-                f"Column {values.name!r} should hold numbers, but row {row + 1} has "
-                f"{str(values.iloc[row])!r}."
-            )
-        values = numbers
-    floats = np.array(values.to_numpy(dtype=np.float64, na_value=np.nan))
-    floats[np.isinf(floats)] = np.nan
-    return floats
+    distinct = pandas.Series(values.dropna().astype("str").unique(), dtype=object)
+    others = distinct[pandas.to_numeric(distinct, errors="coerce").isna()]
+    with_points = pandas.to_numeric(distinct.str.replace(",", "."), errors="coerce")
+    if len(others) and with_points.notna().all():
+        return "; its values look like numbers with commas: write them with points, or without"
+    if len(others) >= MOSTLY * len(distinct):
+        return ""
+    if not len(others):
+        return "; its numbers are taken for text"
+    return (
+        f"; {len(distinct) - len(others)} of its values are numbers, but not {others.iloc[0]!r} "
+        f"(a missing value is an empty cell or NA)"
+    )

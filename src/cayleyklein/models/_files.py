@@ -13,13 +13,10 @@ import hashlib
 import io
 import json
 import platform
-import warnings
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
-
-import sklearn
 
 from cayleyklein._validation import require
 from cayleyklein._version import __version__
@@ -41,23 +38,11 @@ ALLOWED = {
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
     "TupleNode": {"builtins.tuple"},
-    "SliceNode": {"builtins.slice"},
-    "TypeNode": {"builtins.str", "numpy.float64"},
-    "DTypeNode": {"numpy.dtype"},
-    "NdArrayNode": {"numpy.ndarray", "numpy.float64", "numpy.int64", "numpy.bool"},
-    "ObjectNode": {
-        "sklearn.compose._column_transformer.ColumnTransformer",
-        "sklearn.pipeline.Pipeline",
-        "sklearn.impute._base.SimpleImputer",
-        "sklearn.preprocessing._data.StandardScaler",
-        "sklearn.preprocessing._encoders.OneHotEncoder",
-    },
+    "TypeNode": {"builtins.str"},
+    "NdArrayNode": {"numpy.ndarray"},
     "CachedNode": None,  # refers to a node that is checked where it stands
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
-
-TRUSTED = ["numpy.dtype"]
-"""What of these skops does not trust by itself."""
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -96,7 +81,6 @@ def first_line(length: int, checksum: str) -> bytes:
         "bytes": length,
         "sha256": checksum,
         "cayleyklein": __version__,
-        "scikit-learn": sklearn.__version__,
         "python": platform.python_version(),
     }
     return (MAGIC + json.dumps(header).encode()).ljust(HEADER - 1) + b"\n"
@@ -137,26 +121,20 @@ def load_model(path: str | Path) -> Any:
         raise IsADirectoryError(f"{path} is a directory; give the file of a model.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    header, archive = read_checked(path)
+    archive = read_checked(path)
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
-        with warnings.catch_warnings():
-            # The message below says it, if the other version of scikit-learn matters.
-            warnings.filterwarnings("ignore", message="Trying to unpickle estimator")
-            return model_of(skops.loads(archive, trusted=TRUSTED))
-    except (CayleyKleinError, ArithmeticError, AttributeError, LookupError, RecursionError,
-            TypeError, ValueError, OSError) as error:  # fmt: skip
-        written = header.get("scikit-learn")
-        by = f"; it was written with scikit-learn {written}, and this is {sklearn.__version__}"
-        other = by if written != sklearn.__version__ else ""
+        return model_of(skops.loads(archive))
+    except (CayleyKleinError, ArithmeticError, AttributeError, LookupError, RuntimeError,
+            TypeError, ValueError, OSError, zipfile.BadZipFile) as error:  # fmt: skip
         raise InvalidInputError(
-            f"{path} holds no model that can be used ({str(error).strip('. ')}){other}."
+            f"{path} holds no model that can be used ({str(error).strip('. ')})."
         ) from error
 
 
-def read_checked(path: Path) -> tuple[dict[str, Any], bytes]:
-    """Return the first line and the archive behind it, if they agree."""
+def read_checked(path: Path) -> bytes:
+    """Return the archive behind the first line, if they agree."""
     with path.open("rb") as file:
         first = file.readline(HEADER)
         if not first.startswith(MAGIC):
@@ -164,10 +142,11 @@ def read_checked(path: Path) -> tuple[dict[str, Any], bytes]:
         try:
             header = json.loads(first.removeprefix(MAGIC))
             version, length, checksum = header["version"], header["bytes"], header["sha256"]
-            newer = version > FORMAT_VERSION
+            if type(version) is not int or version < 1:
+                raise ValueError(version)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InvalidInputError(f"{path} is damaged: its first line cannot be read.") from error
-        if newer:
+        if version > FORMAT_VERSION:
             raise InvalidInputError(
                 f"{path} has format version {version}, newer than {FORMAT_VERSION}, the newest "
                 f"that cayleyklein {__version__} reads; update cayleyklein."
@@ -179,7 +158,7 @@ def read_checked(path: Path) -> tuple[dict[str, Any], bytes]:
         )
     if hashlib.sha256(archive).hexdigest() != checksum:
         raise InvalidInputError(f"{path} is damaged: its checksum is not that of its content.")
-    return header, archive
+    return archive
 
 
 def check_contents(archive: bytes, path: Path) -> None:
@@ -189,12 +168,16 @@ def check_contents(archive: bytes, path: Path) -> None:
             packed = [
                 m.filename for m in members.infolist() if m.compress_type != zipfile.ZIP_STORED
             ]
+            unpacked = sum(m.file_size for m in members.infolist())
             schema = json.loads(members.read("schema.json"))
         found = set(nodes(schema))
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, RecursionError) as error:
+        files = [item["file"] for item in dicts(schema) if isinstance(item.get("file"), str)]
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise InvalidInputError(f"{path} is damaged: its archive cannot be read.") from error
     if packed:
         raise InvalidInputError(f"{path} is refused: {packed[0]} in it is compressed.")
+    if unpacked > len(archive) or len(files) != len(set(files)):
+        raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
     for loader, name in sorted(found):
         allowed = ALLOWED.get(loader, set())
         if allowed is not None and name not in allowed:
@@ -206,12 +189,18 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 def nodes(schema: Any) -> Iterator[tuple[str, str]]:
     """Yield the loader and the type of every node; a dict of any other form has none."""
+    for item in dicts(schema):
+        if "__loader__" in item or "__class__" in item:
+            yield str(item["__loader__"]), f"{item['__module__']}.{item['__class__']}"
+
+
+def dicts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Yield every dict in a schema, however deep."""
     todo = [schema]
     while todo:
         item = todo.pop()
         if isinstance(item, dict):
-            if "__loader__" in item or "__class__" in item:
-                yield str(item["__loader__"]), f"{item['__module__']}.{item['__class__']}"
+            yield item
             todo.extend(item.values())
         elif isinstance(item, list):
             todo.extend(item)

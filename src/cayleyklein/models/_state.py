@@ -1,7 +1,7 @@
 """Models as plain values, and back by the public constructors, which check them.
 
-A file holds numbers, texts, arrays, and scikit-learn's transformers of columns. Search indexes are
-not kept: they are built anew from the rows.
+A file holds numbers, texts and arrays. Search indexes are not kept: they are built anew from the
+rows.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from sklearn.compose import ColumnTransformer
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
 from cayleyklein.models._table import LearnedMetric, TableClassifier, parts_of, weights_of
 
@@ -97,7 +97,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
         "mixed": isinstance(model.metric_, MixedMetric),
         "metric": metric_state(model.metric_),
-        "rows": np.array(model._references.X),
+        "rows": np.asarray(model._references.X),
         "labels": np.asarray(model._labels, dtype=np.int64),
         "classes": model.classes_.tolist(),
         "feature_names": None if names is None else names.tolist(),
@@ -131,9 +131,7 @@ def table_state(model: TableClassifier) -> State:
     return {
         "parameters": {name: getattr(model, name) for name in TABLE_PARAMETERS},
         "neighbors": neighbors_state(model.neighbors_),
-        "transformer": encoder.transformer_,
-        "numbers": list(encoder.numbers_),
-        "categories": list(encoder.categories_),
+        "columns": [asdict(column) for column in encoder.columns_],
         "uses": [asdict(use) for use in encoder.uses_],
         "learned": asdict(model.learned_),
         "row_numbers": np.asarray(model.row_numbers_),
@@ -145,16 +143,34 @@ def table_of(state: State) -> TableClassifier:
     """Return the table classifier."""
     model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
     encoder = TableEncoder(max_categories=model.max_categories)
-    encoder.numbers_, encoder.categories_ = list(state["numbers"]), list(state["categories"])
-    if not isinstance(state["transformer"], ColumnTransformer):
-        raise InvalidInputError("there is no transformer of columns")
-    encoder.transformer_ = state["transformer"]
+    encoder.columns_ = [column_of(values) for values in state["columns"]]
     encoder.uses_ = [ColumnUse(**use) for use in state["uses"]]
     model.neighbors_ = neighbors_of(state["neighbors"])
-    encoder.n_features_out_ = model.neighbors_.n_features_in_
+    if encoder.n_features_out_ != model.neighbors_.n_features_in_:
+        raise InvalidInputError("the columns do not make the rows of the neighbours")
     model.encoder_ = encoder
     model.learned_ = LearnedMetric(**state["learned"])
+    model.learned_.describe()  # raises for what are no numbers
     model.row_numbers_ = state["row_numbers"]
+    if (
+        model.row_numbers_.dtype.kind != "i"
+        or model.row_numbers_.shape != state["neighbors"]["labels"].shape
+    ):
+        raise InvalidInputError("the row numbers are not one for each row")
     if state["target"] is not None:
         model.target_ = str(state["target"])
     return model
+
+
+def column_of(values: State) -> NumberColumn | CategoryColumn:
+    """Return what is done to a column."""
+    if "shown" not in values:
+        numbers = {name: float(values[name]) for name in ("median", "mean", "scale")}
+        if not np.isfinite(list(numbers.values())).all() or numbers["scale"] <= 0:
+            raise InvalidInputError("a column of numbers is scaled by none")
+        return NumberColumn(str(values["name"]), **numbers)
+    column = CategoryColumn(**values)
+    known = [column.name, *column.shown, *column.rare]
+    if not all(isinstance(text, str) for text in known) or column.frequent not in known[1:]:
+        raise InvalidInputError("a column of categories has none")
+    return column

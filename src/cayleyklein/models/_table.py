@@ -16,6 +16,7 @@ from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.models._columns import numbers_of
 from cayleyklein.models._encoder import TableEncoder
 
 __all__ = ["LearnedMetric", "TableClassifier"]
@@ -164,7 +165,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self, rows: NDArray[np.float64], target: NDArray[Any], classes: Any
     ) -> NDArray[np.bool_]:
         """Learn the metric, and keep as neighbours the rows in its domain; return which."""
-        sample = self._sample(len(rows))
+        sample = self._sample(target)
         learner = CurvedLMNN(
             self.n_neighbors,
             geometry=self.geometry,
@@ -178,7 +179,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             inside = metric.contains(rows)
         self.neighbors_ = CurvedKNeighborsClassifier(
             self.n_neighbors, metric=metric, weights=self.weights, n_jobs=self.n_jobs
-        ).partial_fit(rows[inside], target[inside], classes=classes)
+        )
+        everything = bool(inside.all())  # then there is no need of a copy
+        self.neighbors_.partial_fit(
+            rows if everything else rows[inside],
+            target if everything else target[inside],
+            classes=classes,
+        )
         self.learned_ = LearnedMetric(
             geometry=metric.geometry,
             curvatures=tuple(part.curvature for part in parts_of(metric)),
@@ -191,12 +198,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         )
         return inside
 
-    def _sample(self, n: int) -> NDArray[np.intp]:
-        most = as_count(self.learn_rows, "learn_rows")
+    def _sample(self, target: NDArray[Any]) -> NDArray[np.intp]:
+        """Draw rows at random, with enough of the rarest classes for their target neighbours."""
+        most, n = as_count(self.learn_rows, "learn_rows"), len(target)
         if n <= most:
             return np.arange(n)
-        drawn = check_random_state(self.random_state).choice(n, most, replace=False)
-        return np.sort(drawn)
+        drawn = check_random_state(self.random_state).permutation(n)
+        first = places_in_class(target[drawn]) <= self.n_neighbors
+        return np.sort(np.concatenate([drawn[first], drawn[~first]])[:most])
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -228,11 +237,34 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         found = self.neighbors_.kneighbors(self.encoder_.transform(table), n_neighbors)
         return found[0], found[1]
 
+    def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
+        """Return what says which rows of a table are, once encoded, the same as fitted ones."""
+        check_is_fitted(self, "neighbors_")
+        known = set(fingerprints(self.neighbors_._references.X))
 
-def numbers_of(table: Any) -> NDArray[np.int64]:
-    """Return the numbers of the rows: an index of whole numbers, or else their positions."""
-    index = np.asarray(table.index)
-    return index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
+        def are_fitted(table: Any) -> NDArray[np.bool_]:
+            return np.array([row in known for row in fingerprints(self.encoder_.transform(table))])
+
+        return are_fitted
+
+
+def places_in_class(target: NDArray[Any]) -> NDArray[np.intp]:
+    """Return how many rows of its class come before each row.
+
+    >>> places_in_class(np.array(["a", "b", "a", "a"]))
+    array([0, 0, 1, 2])
+    """
+    _, codes, counts = np.unique(target, return_inverse=True, return_counts=True)
+    places = np.empty(len(target), dtype=np.intp)
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    places[np.argsort(codes, kind="stable")] = np.arange(len(target)) - starts
+    return places
+
+
+def fingerprints(rows: NDArray[np.float64]) -> list[int]:
+    """Return a number for each row, the same for rows that are."""
+    # + 0.0 makes one of the two zeros.
+    return [hash((row + 0.0).tobytes()) for row in np.ascontiguousarray(rows)]
 
 
 def parts_of(metric: CurvedMetric | MixedMetric) -> tuple[CurvedMetric, ...]:
