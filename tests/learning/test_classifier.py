@@ -167,6 +167,10 @@ def test_what_it_refuses():
         CurvedKNeighborsClassifier(learner=MMC(), metric=METRICS["flat"]).fit(X, Y)
     with pytest.raises(InvalidInputError, match="given as metric="):
         CurvedKNeighborsClassifier(learner=METRICS["flat"]).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="learner must be an estimator such as"):
+        CurvedKNeighborsClassifier(learner=MMC).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="Pipeline has none"):
+        CurvedKNeighborsClassifier(learner=make_pipeline(StandardScaler(), MMC())).fit(X, Y)
     with pytest.raises(InvalidInputError, match="weights='near'"):
         CurvedKNeighborsClassifier(weights="near").fit(X, Y)
     with pytest.raises(InvalidInputError, match="metric is for 4"):

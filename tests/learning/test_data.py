@@ -87,6 +87,30 @@ def test_singular_covariance_is_shrunk():
     assert np.linalg.norm(factor, 2) < 100
 
 
+@pytest.mark.parametrize("name", STARTS)
+@pytest.mark.parametrize("r", [2, 4])
+def test_a_start_does_not_see_constant_columns(name, r):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(50, 4)) @ rng.normal(size=(4, 4))
+    labels = rng.integers(0, 3, 50)
+    wide = np.column_stack([X[:, :2], np.full(50, 3.7), X[:, 2:], np.zeros(50)])
+    varies = [0, 1, 3, 4]
+    factor = starting_factor(rows(X, labels), name, r, None)
+    wider = starting_factor(rows(wide, labels), name, r if r < 4 else 6, None)
+    assert not wider[:, [2, 5]].any()
+    np.testing.assert_allclose(
+        wider[:, varies].T @ wider[:, varies], factor.T @ factor, rtol=1e-9, atol=1e-12
+    )
+
+
+def test_the_scale_of_a_start_does_not_depend_on_blocks(monkeypatch):
+    rng = np.random.default_rng(5)
+    data = rows(rng.normal(size=(90, 3)), rng.integers(0, 2, 90))
+    whole = margin_scale(data, np.eye(3), GEOMETRIES["flat"])
+    monkeypatch.setattr("cayleyklein.learning._starts.SCALE_ENTRIES", 7 * 90)
+    assert margin_scale(data, np.eye(3), GEOMETRIES["flat"]) == pytest.approx(whole, rel=1e-9)
+
+
 @pytest.mark.parametrize("push", [0.3, 0.5, 0.9])
 def test_a_flat_start_is_scaled_to_the_margin(push):
     rng = np.random.default_rng(0)

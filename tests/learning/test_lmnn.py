@@ -152,6 +152,23 @@ def test_hard_tables(geometry):
     assert np.isfinite(both.components_).all()
 
 
+@pytest.mark.parametrize("geometry", [*SINGLE, "mixed"])
+def test_constant_columns_change_nothing(geometry):
+    rows, y = blobs()
+    wide = np.column_stack([rows[:, :2], np.full(len(rows), 3.0), rows[:, 2:], np.zeros(len(rows))])
+    plain, beside = (quick(geometry).fit(some, y).metric_ for some in (rows, wide))
+    np.testing.assert_allclose(beside.pairwise(wide), plain.pairwise(rows), rtol=1e-6, atol=1e-9)
+
+
+def test_a_flat_start_that_is_shrunk_stays_so():
+    """Scaled to the margin it would be the precision start."""
+    shrunk, precision = (
+        quick("flat", init=init, callback=lambda progress: True).fit(X, Y)  # stop at once
+        for init in ("shrunk", "precision")
+    )
+    assert np.linalg.norm(shrunk.components_) < 0.5 * np.linalg.norm(precision.components_)
+
+
 def test_small_classes_are_named():
     rows = np.random.default_rng(0).normal(size=(30, 2))
     y = np.array(["a"] * 15 + ["b"] * 13 + ["rare"] * 2)

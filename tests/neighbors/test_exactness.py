@@ -142,6 +142,27 @@ def test_without_the_fused_search(seed, K, kind):
     assert_nearest(metric, X, X[:20], *found)
 
 
+def test_a_fused_search_that_is_not_what_it_was(monkeypatch):
+    """It is private to scikit-learn: one that ignores offsets, or is gone, is not used."""
+    from sklearn.metrics import _pairwise_distances_reduction as private
+
+    ask = _brute.fused_search.__wrapped__
+    ArgKmin = ask()
+    assert ArgKmin is private.ArgKmin
+
+    class Other(ArgKmin):
+        @classmethod
+        def compute(cls, *, metric_kwargs, **arguments):
+            return ArgKmin.compute(**arguments)
+
+    monkeypatch.setattr(private, "ArgKmin", Other)
+    assert ask() is None
+    monkeypatch.setattr(Other, "compute", lambda X: None)
+    assert ask() is None
+    monkeypatch.delattr(private, "ArgKmin")
+    assert ask() is None
+
+
 @given(seeds, families, curvatures, st.sampled_from(("random", "boundary")))
 def test_candidates_are_enough_without_a_scan(seed, family, K, kind):
     """On rows in general position the bounds of rounding are tight enough to be of use."""
@@ -184,11 +205,46 @@ def test_antipodal_rows():
             assert_nearest(metric, X, X[:40], *found)
 
 
-@pytest.mark.parametrize("scale", [1e-200, 1e-30, 1e30, 1e200])
-def test_squares_that_leave_the_range_of_floats(scale):
+TINY_SCALES = (1e-200, 1e-162, 1e-161, 1e-157, 1e-30)
+
+
+@pytest.mark.parametrize(
+    ("scale", "K"),
+    [(scale, K) for scale in TINY_SCALES for K in (-1.0, -1e-9, 0.0, 1e-9, 1.0)]
+    + [(scale, K) for scale in (1e30, 1e90) for K in (0.0, 1e-9, 1.0)]
+    + [(1e154, 0.0), (1e200, 0.0)],
+)
+def test_squares_that_leave_the_range_of_floats(scale, K):
+    """Also where they leave it but halfway, and keep a few of their digits."""
     rng = np.random.default_rng(2)
-    metric = CurvedMetric.euclidean(3)
-    X = scale * rng.normal(size=(200, 3))
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    X = scale * rng.normal(size=(200, 2))
+    plain = metric.distance(X[:20, None], X)
+    radius = float(np.median(plain))
     for algorithm in algorithms(metric):
-        found = CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X).kneighbors(X[:20])
-        assert_nearest(metric, X, X[:20], *found)
+        search = CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X)
+        assert_nearest(metric, X, X[:20], *search.kneighbors(X[:20]))
+        inside = [len(row) for row in search.radius_neighbors(X[:20], radius)[1]]
+        np.testing.assert_allclose(inside, (plain <= radius).sum(axis=1), atol=1)
+
+
+@pytest.mark.parametrize("K", [-1.0, 1.0])
+@pytest.mark.parametrize("algorithm", ["brute", "vptree"])
+def test_distances_do_not_depend_on_company(K, algorithm):
+    """A matrix product rounds a row by its place in a block, and equal rows would not tie."""
+    rng = np.random.default_rng(3)
+    metric = CurvedMetric(factor=rng.normal(size=(17, 17)) / 4, curvature=K)
+    X = round_rows(rng, "random", 60, 17) / 4
+    whole = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(np.repeat(X, 2, axis=0))
+    parts = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(X)
+    for row in X:
+        parts.partial_fit(row[None])
+    Q = 0.9 * X
+    distances, rows = whole.kneighbors(Q)
+    np.testing.assert_array_equal(rows[:, 1::2], rows[:, ::2] + 1)
+    found = parts.kneighbors(Q)
+    np.testing.assert_array_equal(found[0], distances)
+    np.testing.assert_array_equal(found[1] % 60, rows // 2)
+    np.testing.assert_array_equal(found[1][:, 1::2], found[1][:, ::2] + 60)
+    for i, query in enumerate(Q):
+        np.testing.assert_array_equal(whole.kneighbors(query[None])[0][0], distances[i])

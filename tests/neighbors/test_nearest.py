@@ -1,6 +1,9 @@
 """What a search promises besides its neighbours."""
 
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -122,12 +125,50 @@ def test_many_chunks_and_blocks(monkeypatch):
         same(CurvedNeighbors(metric).fit(X).kneighbors(), expected[name])
 
 
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_an_infinite_radius_holds_every_row(name, how):
+    search = CurvedNeighbors(METRICS[name], algorithm=how, radius=np.inf).fit(X)
+    distances, rows = search.radius_neighbors(Q[:3])
+    assert all((row == np.arange(len(X))).all() for row in rows)
+    np.testing.assert_allclose(np.stack(distances), METRICS[name].pairwise(Q[:3], X), rtol=1e-9)
+
+
+FORKED = """
+import multiprocessing, sys
+import numpy as np
+from cayleyklein import CurvedMetric
+from cayleyklein.neighbors import CurvedNeighbors
+
+X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(4000, 3))
+searches = [
+    CurvedNeighbors(CurvedMetric.euclidean(3, curvature=-1.0), algorithm=how).fit(X)
+    for how in ("brute", "vptree", "faiss")
+]
+
+def rows():
+    return [search.kneighbors(X, return_distance=False) for search in searches]
+
+expected = rows()
+with multiprocessing.get_context("fork").Pool(1) as pool:
+    found = pool.apply_async(rows).get(timeout=60)
+sys.exit(not all((a == b).all() for a, b in zip(expected, found)))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
+def test_searches_survive_a_fork():
+    """OpenMP's threads do not, and a forked process would wait for them for ever."""
+    environment = os.environ | {"OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", FORKED], check=True, timeout=120, env=environment)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
         ({"algorithm": "kd"}, "Got algorithm='kd'"),
         ({"n_neighbors": 0}, "Got n_neighbors=0"),
         ({"radius": -1.0}, "Got radius=-1"),
+        ({"radius": np.nan}, "radius has NaN"),
         ({"outside": "inf"}, "Got outside='inf'"),
         ({"metric": "euclidean"}, "metric must be a CurvedMetric"),
         ({"metric": CurvedMetric.euclidean(2)}, "X has 3 columns, but the metric is for 2"),

@@ -123,28 +123,34 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         check_classification_targets(target)
         known = np.unique(target if classes is None else np.asarray(classes))
         labels = labels_of(target, known)
-        metric, learner = self.metric, None
-        if metric is None:
-            learner = self._learner()
-            if not hasattr(learner, "metric_"):
-                learner = clone(learner).fit(X, target)
-            metric = learner.metric_
+        learner = self._fitted_learner(X, target) if self.metric is None else None
         rows = self._rows(X, reset=True)
-        metric = as_metric(metric, rows.shape[1])
+        metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
         self._index(References(rows, metric))
         self.metric_, self.learner_ = metric, learner
         self.classes_, self._labels = known, labels
         return self
 
-    def _learner(self) -> Any:
-        if self.learner is not None:
+    def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:
+        if hasattr(self.learner, "metric_"):
             return self.learner
-        return CurvedLMNN(
-            n_neighbors=self.n_neighbors,
-            geometry=self.geometry,
-            random_state=self.random_state,
-            n_jobs=self.n_jobs,
-        )
+        if self.learner is not None:
+            learner = clone(self.learner)
+        else:
+            learner = CurvedLMNN(
+                n_neighbors=self.n_neighbors,
+                geometry=self.geometry,
+                random_state=self.random_state,
+                n_jobs=self.n_jobs,
+            )
+        learner.fit(X, target)
+        if not hasattr(learner, "metric_"):
+            raise InvalidInputError(
+                f"learner must have a metric_ for the columns of X once it is fitted, as "
+                f"CurvedLMNN() and MMC() have; {type(learner).__name__} has none. What transforms "
+                f"the columns belongs in a pipeline before this classifier."
+            )
+        return learner
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -154,7 +160,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 "Got both a learner and a metric; give the one or the other, or neither to learn "
                 "one by geometry."
             )
-        if self.learner is not None and not hasattr(self.learner, "fit"):
+        if self.learner is not None and (
+            isinstance(self.learner, type) or not hasattr(self.learner, "fit")
+        ):
             raise InvalidInputError(
                 f"learner must be an estimator such as CurvedLMNN(); got "
                 f"{type(self.learner).__name__}. A ready-made metric is given as metric=."

@@ -22,6 +22,9 @@ SCALE_ROWS = 200
 SCALE_IMPOSTORS = 50
 """Nearest impostors of each of them that are looked at."""
 
+SCALE_ENTRIES = 2**19
+"""Square distances held at a time while it is taken: 4 MB."""
+
 OFF_THE_KINK = 1.1
 """The least loss along a multiple of a start is at a kink, where no gradient tells the way on."""
 
@@ -32,9 +35,23 @@ def _leading(matrix: Array, r: int) -> Array:
 
 
 def covariance(data: TrainingRows) -> Array:
-    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular."""
-    share = data.weights / data.weights.sum()
-    centred = data.X - share @ data.X
+    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular.
+
+    A constant column comes last: it has the least variance, and none in common with the others.
+    """
+    varies = np.isfinite(data.scale)
+    if varies.all() or not varies.any():
+        return covariance_of(data.X, data.weights)
+    some = covariance_of(data.X[:, varies], data.weights)
+    matrix = np.linalg.eigvalsh(some)[0] / 2 * np.eye(len(varies))
+    matrix[np.ix_(varies, varies)] = some
+    return np.asarray(matrix)
+
+
+def covariance_of(X: Array, weights: Array) -> Array:
+    """Return the covariance of weighted rows, shrunk where it is singular."""
+    share = weights / weights.sum()
+    centred = X - share @ X
     matrix = (centred * share[:, None]).T @ centred
     if not matrix.any():  # nothing varies
         return np.eye(len(matrix))
@@ -67,11 +84,9 @@ def identity(data: TrainingRows, r: int) -> Array:
     """Take the raw columns as they are, in a unit that gives them the size of standardised ones."""
     d = data.X.shape[1]
     finite = np.where(np.isfinite(data.scale), data.scale, 0.0)
-    size = (
-        float(np.sqrt(np.mean((finite / finite.max()) ** 2))) * finite.max()
-        if finite.any()
-        else 1.0
-    )
+    largest = float(finite.max()) or 1.0
+    varying = finite[finite > 0] / largest
+    size = float(np.sqrt(np.mean(varying**2))) * largest if len(varying) else 1.0
     raw = np.diag(finite / size)
     if r == d:
         return raw
@@ -115,7 +130,9 @@ STARTS: dict[str, Callable[[TrainingRows, int], Array]] = {
 
 def starting_factor(data: TrainingRows, init: str, r: int, radius: float | None) -> Array:
     """Return L, scaled so that the root mean square of ‖z‖ is `radius` (as it is, when None)."""
-    factor = STARTS[init](data, r)
+    factor, varies = STARTS[init](data, r), np.isfinite(data.scale)
+    if varies.any():  # a constant column must not add to ‖L‖, by which a first step is measured
+        factor = np.where(varies, factor, 0.0)
     if radius is None:
         return factor
     z = data.X @ factor.T
@@ -132,11 +149,13 @@ def margin_scale(data: TrainingRows, factor: Array, recipe: Recipe) -> float:
     n = len(data.X)
     rows = np.unique(np.linspace(0, n - 1, SCALE_ROWS).astype(int))
     z = data.X @ factor.T
-    square = euclidean_distances(z[rows], z, squared=True)
-    square[np.arange(len(rows)), rows] = np.inf
-    same = data.labels[rows, None] == data.labels
-    a = _smallest(np.where(same, square, np.inf), recipe.n_targets)[:, :, None]
-    b = _smallest(np.where(same, np.inf, square), SCALE_IMPOSTORS)[:, None, :]
+    step = max(1, SCALE_ENTRIES // n)
+    near = [
+        _nearest_squares(z, data.labels, rows[start : start + step], recipe.n_targets)
+        for start in range(0, len(rows), step)
+    ]
+    a = np.concatenate([targets for targets, _ in near])[:, :, None]
+    b = np.concatenate([impostors for _, impostors in near])[:, None, :]
     pull = (1 - recipe.push) * a[np.isfinite(a)].sum()
     with np.errstate(invalid="ignore"):  # inf stands for no row
         gap = b - a
@@ -144,13 +163,26 @@ def margin_scale(data: TrainingRows, factor: Array, recipe: Recipe) -> float:
     kinks = gap[gap > 0]
     if len(kinks) == 0 or recipe.push == 0:
         return 1.0
-    # The slope in q just above m/kink: hinges of smaller gaps are active.
+    # The slope in q just below m/kink: its hinge and those of smaller gaps are active.
     slope = pull - recipe.push * (gap[gap < 0].sum() + np.cumsum(kinks))
     best = kinks[min(int((slope > 0).sum()), len(kinks) - 1)]
     return float(OFF_THE_KINK * np.sqrt(recipe.margin / best))
 
 
+def _nearest_squares(
+    z: Array, labels: NDArray[np.int64], rows: NDArray[np.intp], n_targets: int
+) -> tuple[Array, Array]:
+    """Return the square distances of some rows to their nearest targets and impostors."""
+    square = euclidean_distances(z[rows], z, squared=True)
+    square[np.arange(len(rows)), rows] = np.inf
+    same = labels[rows, None] == labels
+    return (
+        _smallest(np.where(same, square, np.inf), n_targets),
+        _smallest(np.where(same, np.inf, square), SCALE_IMPOSTORS),
+    )
+
+
 def _smallest(values: Array, count: int) -> Array:
     """Return the smallest few of each row."""
     count = min(count, values.shape[1])
-    return np.asarray(np.partition(values, count - 1, axis=1)[:, :count])
+    return np.partition(values, count - 1, axis=1)[:, :count].copy()

@@ -75,7 +75,7 @@ def descent(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | P
     center = curvature = None
     if start is None:
         factor = starting_factor(data, recipe.init, rank, recipe.radius)
-        if recipe.geometry == "flat":
+        if recipe.geometry == "flat" and recipe.radius is None:
             factor = margin_scale(data, factor, recipe) * factor
     elif start.curvature == 0:  # the centre of a flat metric means nothing
         factor = start.factor

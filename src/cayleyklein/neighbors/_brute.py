@@ -1,6 +1,7 @@
 """Brute force on the lifted rows, by scikit-learn's fused search for the smallest surrogates."""
 
 from concurrent.futures import Executor
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,17 +19,32 @@ BLOCK_ENTRIES = 2**21
 """Surrogates held at a time where scikit-learn's fused search is not to be had: 16 MB."""
 
 
+@cache
 def fused_search() -> Any:
-    """Return scikit-learn's ArgKmin, or None where it is missing or unsafe.
+    """Return scikit-learn's ArgKmin, or None where it is missing or no longer what it was.
 
     `NearestNeighbors` is built on it, but cannot pass it the offsets of rows twice: it takes them
-    out of its own parameters at the first search.
+    out of its own parameters at the first search. Being private, it is first asked a question whose
+    answer is known: without the offsets, the other row would be the nearest.
     """
     try:
         from sklearn.metrics._pairwise_distances_reduction import ArgKmin
-    except ImportError:
+
+        one, y, a = np.ones((1, 1)), np.array([[0.0], [1.0]]), np.array([0.0, 9.0])
+        ArgKmin.is_usable_for(one, y, "sqeuclidean")
+        values, index = run_fused(ArgKmin, one, np.array([2.0]), y, a, 1)
+    except (ImportError, AttributeError, TypeError, ValueError):
         return None
-    return ArgKmin
+    return ArgKmin if values.tolist() == [[2.0]] and index.tolist() == [[0]] else None
+
+
+def run_fused(search: Any, q: Array, b: Array, y: Array, a: Array, k: int) -> tuple[Array, Index]:
+    """Ask ArgKmin for the k smallest b + a - 2⟨q, y⟩."""
+    offsets = {"X_norm_squared": b, "Y_norm_squared": a}
+    values, index = search.compute(
+        X=q, Y=y, k=k, metric="sqeuclidean", metric_kwargs=offsets, return_distance=True
+    )
+    return values, index
 
 
 def smallest_surrogates(lifted: LiftedQueries, y: Array, a: Array, k: int) -> tuple[Array, Index]:
@@ -36,15 +52,7 @@ def smallest_surrogates(lifted: LiftedQueries, y: Array, a: Array, k: int) -> tu
     search = fused_search()
     q = np.ascontiguousarray(lifted.q)
     if search is not None and search.is_usable_for(q, y, "sqeuclidean"):
-        values, index = search.compute(
-            X=q,
-            Y=y,
-            k=k,
-            metric="sqeuclidean",
-            metric_kwargs={"X_norm_squared": lifted.b, "Y_norm_squared": a},
-            return_distance=True,
-        )
-        return values, index
+        return run_fused(search, q, lifted.b, y, a, k)
     values, index = np.empty((len(q), k)), np.empty((len(q), k), dtype=np.intp)
     step = max(1, BLOCK_ENTRIES // len(y))
     for start in range(0, len(q), step):

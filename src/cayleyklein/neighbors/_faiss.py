@@ -24,8 +24,9 @@ Array = NDArray[np.float64]
 Single = NDArray[np.float32]
 Index = NDArray[np.intp]
 
-UNIT = 4 * float(np.finfo(np.float32).eps)
-"""Rounding unit of a search in float32: of the products, and of the coordinates themselves."""
+UNIT, TINY = 4 * float(np.finfo(np.float32).eps), float(np.finfo(np.float32).tiny)
+"""Rounding unit of a search in float32, of the products and of the coordinates themselves; and the
+least of its numbers with all digits."""
 
 FLOAT32_RADIUS = 5.0
 """Distance from μ, at K = -1, past which float32 silently loses hyperbolic neighbours."""
@@ -117,7 +118,7 @@ class ExactFaiss(_Faiss):
         last = values[:, -1].astype(np.float64)
         if self.lift.frame.curvature < 0:
             last = lifted.b - 2 * last
-        return index, self.lift.floor(lifted, np.maximum(last, 0), UNIT)
+        return index, self.lift.floor(lifted, np.maximum(last, 0), UNIT, TINY)
 
     def append(self, references: References) -> bool:
         """Add the new rows."""

@@ -8,19 +8,26 @@ like a matrix product, on its place in a block: equal rows have equal distances 
 import numpy as np
 from numba import njit
 
-__all__ = ["add_distances", "affine_ranks", "build_tree", "search_nearest", "search_within"]
+__all__ = [
+    "add_distances",
+    "affine_ranks",
+    "build_tree",
+    "coordinates",
+    "search_nearest",
+    "search_within",
+]
 
 LEAF = 24
 """Rows of a leaf: at the most so many are looked at one after the other."""
+
+FEW = 8
+"""Coordinates up to which a plain loop is faster than one that the compiler made wide."""
 
 STACK = 128
 """Depth of the search's stack; a balanced tree of 2⁶⁴ rows needs half of it."""
 
 FAR_OUT = 64.0
 """S(q, q)/S(p, p) from which z_p is not z_q + u, whose rounding would be eight times its own."""
-
-SAFE_SQUARE = 1e100
-"""Sizes whose squares and products neither over- nor underflow, nor their inverses'."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -52,12 +59,21 @@ def apply(matrix, x, y, step, out):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
+def coordinates(X, factor, center):
+    """Return z = L(x - μ) of rows."""
+    z, step = np.empty((len(X), factor.shape[0])), np.empty(factor.shape[1])
+    for i in range(len(X)):
+        apply(factor, X[i], center, step, z[i])
+    return z
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
 def normalise(u):
-    """Divide u by a scale that keeps its squares from under- and overflowing; return the scale."""
+    """Divide u by its largest entry, lest its squares under- or overflow; return the scale."""
     scale = 0.0
     for t in range(u.shape[0]):
         scale = max(scale, abs(u[t]))
-    if scale == 0 or 1 / SAFE_SQUARE < scale < SAFE_SQUARE:
+    if scale == 0:
         return 1.0
     for t in range(u.shape[0]):
         u[t] /= scale
@@ -174,30 +190,36 @@ def square_gap(v, i, w, j, begin, end):
     return total
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
-def chord_distance(v, i, w, j, cuts, curvatures, weights, limit):
+@njit(nogil=True, cache=True, error_model="numpy", inline="always")
+def chord_distance(v, i, w, j, cuts, curvatures, units, limit):
     """Return Σ weight · d of two rows, or the limit once that is passed.
 
-    A row is its lifts v side by side, cut at `cuts`, and then its scales, 1 or 1/σ.
+    A row is its lifts v side by side, cut at `cuts`, and then its scales, 1 or 1/σ. A unit is
+    weight/√|K|, or the weight for K = 0.
     """
     scales = cuts[len(curvatures)]
     total = 0.0
     for p in range(len(curvatures)):
-        K = curvatures[p]
-        gap = square_gap(v, i, w, j, cuts[p], cuts[p + 1])
+        K, unit = curvatures[p], units[p]
+        gap = 0.0
+        if cuts[p + 1] - cuts[p] < FEW:
+            for t in range(cuts[p], cuts[p + 1]):
+                e = v[i, t] - w[j, t]
+                gap += e * e
+        else:
+            gap = square_gap(v, i, w, j, cuts[p], cuts[p + 1])
         if K == 0:
-            total += weights[p] * np.sqrt(gap)
+            total += unit * np.sqrt(gap)
         elif K > 0:
-            # d ≥ c: no arctangent for rows that are too far anyway
-            if total + weights[p] * np.sqrt(gap) >= limit:
-                return limit
             h = min(K * gap / 4, 1.0)
-            total += weights[p] * 2 / np.sqrt(K) * np.arctan2(np.sqrt(h), np.sqrt(1 - h))
+            root = np.sqrt(h)
+            if total + 2 * unit * root >= limit:  # arcsin r ≥ r
+                return limit
+            total += 2 * unit * np.arctan2(root, np.sqrt(1 - h))
         else:
             h = -K * gap * v[i, scales + p] * w[j, scales + p] / 4
             e = 2 * (h + np.sqrt(h + h * h))
-            unit = weights[p] / np.sqrt(-K)
-            if total + unit * e / (1 + e / 2) >= limit:  # log(1 + e) ≥ e/(1 + e/2)
+            if unit * e >= (limit - total) * (1 + e / 2):  # log(1 + e) ≥ e/(1 + e/2)
                 return limit
             total += unit * np.log1p(e)
         if total >= limit:
@@ -206,7 +228,7 @@ def chord_distance(v, i, w, j, cuts, curvatures, weights, limit):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def build_tree(v, cuts, curvatures, weights):
+def build_tree(v, cuts, curvatures, units):
     """Order rows as a tree of vantage points.
 
     A node is a run of rows. Its first is the vantage point; the others follow by their distance
@@ -239,7 +261,7 @@ def build_tree(v, cuts, curvatures, weights):
             distances = np.empty(end - begin - 1)
             for t in range(begin + 1, end):
                 distances[t - begin - 1] = chord_distance(
-                    v, top, v, order[t], cuts, curvatures, weights, np.inf
+                    v, top, v, order[t], cuts, curvatures, units, np.inf
                 )
             ranks = np.argsort(distances)
             order[begin + 1 : end] = order[begin + 1 : end][ranks]
@@ -274,7 +296,7 @@ def push(heap, rows, size, value, row):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def search_nearest(
-    begin, end, values, rows, evaluated, q, slack, v, cuts, curvatures, weights,
+    begin, end, values, rows, evaluated, q, slack, v, cuts, curvatures, units,
     runs, shells, to_vantage,
 ):  # fmt: skip
     """Find the rows nearest to queries begin…end, as many as `values` has columns.
@@ -308,12 +330,12 @@ def search_nearest(
                     if node and abs(from_parent - to_vantage[j]) - slack[i] > heap[0]:
                         continue
                     measured += 1
-                    d = chord_distance(q, i, v, j, cuts, curvatures, weights, heap[0])
+                    d = chord_distance(q, i, v, j, cuts, curvatures, units, heap[0])
                     if d < heap[0]:
                         push(heap, found, k, d, j)
                 continue
             measured += 1
-            d = chord_distance(q, i, v, first, cuts, curvatures, weights, np.inf)
+            d = chord_distance(q, i, v, first, cuts, curvatures, units, np.inf)
             if d < heap[0]:
                 push(heap, found, k, d, first)
             least = bounds[depth]
@@ -330,7 +352,7 @@ def search_nearest(
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def search_within(
-    begin, end, limit, q, slack, v, cuts, curvatures, weights, runs, shells,
+    begin, end, limit, q, slack, v, cuts, curvatures, units, runs, shells,
     to_vantage,
 ):  # fmt: skip
     """Return the pairs of queries begin…end and rows nearer than each query's limit.
@@ -352,7 +374,7 @@ def search_within(
             for j in range(first, last):
                 if near < 0 and node and abs(from_parent - to_vantage[j]) - slack[i] > limit[i]:
                     continue
-                d = chord_distance(q, i, v, j, cuts, curvatures, weights, np.inf)
+                d = chord_distance(q, i, v, j, cuts, curvatures, units, np.inf)
                 if d < limit[i]:
                     if count == len(rows):
                         queries, rows = doubled(queries), doubled(rows)

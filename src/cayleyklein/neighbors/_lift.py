@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.geometry._lifts import lift_difference
 from cayleyklein.neighbors._origin import Origin, Steps
-from cayleyklein.neighbors._rows import EPS, STRIP, Place, Queries, References, units
+from cayleyklein.neighbors._rows import EPS, STRIP, TINY, Place, Queries, References, units
 
 __all__ = ["Lift", "LiftedQueries"]
 
@@ -116,15 +116,17 @@ class Lift:
             np.where(inside, b_blur, 0.0),
         )
 
-    def floor(self, lifted: LiftedQueries, surrogate: Array, unit: float = EPS) -> Array:
+    def floor(
+        self, lifted: LiftedQueries, surrogate: Array, unit: float = EPS, tiny: float = TINY
+    ) -> Array:
         """Return what no row ranks below whose computed surrogate is at least the one given.
 
         Parameters
         ----------
         lifted : LiftedQueries
         surrogate : ndarray of shape (m,)
-        unit : float
-            The rounding unit of the search, 2⁻⁵² or 2⁻²³.
+        unit, tiny : float
+            The rounding unit of the search, 2⁻⁵² or 2⁻²³, and the least number that is normal.
 
         Returns
         -------
@@ -133,19 +135,21 @@ class Lift:
         """
         rounding = units(self.y.shape[1], unit)
         if self.frame.curvature < 0:
-            return self._floor_hyperbolic(lifted, surrogate, rounding)
+            return self._floor_hyperbolic(lifted, surrogate, rounding, tiny)
         # A row with c² below the surrogate has ‖y‖ ≤ ‖q‖ + c, whatever the other rows are.
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing
             size = (2 * np.sqrt(lifted.b) + np.sqrt(surrogate)) ** 2
-            chord = np.sqrt(np.maximum(surrogate - rounding * size, 0))
+            chord = np.sqrt(np.maximum(surrogate - rounding * (size + tiny), 0))
             chord -= 2 * (lifted.blur + self.blur)  # once for the lift, once for the exact kernel
             return self.distance(np.maximum(chord, 0) ** 2)
 
-    def _floor_hyperbolic(self, lifted: LiftedQueries, surrogate: Array, rounding: float) -> Array:
+    def _floor_hyperbolic(
+        self, lifted: LiftedQueries, surrogate: Array, rounding: float, tiny: float
+    ) -> Array:
         inside = lifted.scale > 0
         length = np.sqrt(np.einsum("ij,ij->i", lifted.q, lifted.q))
         size = lifted.b + float(self.a.max()) + 2 * length * self.longest
-        error = rounding * size + lifted.b_blur + self.a_blur
+        error = rounding * (size + tiny) + lifted.b_blur + self.a_blur
         error += 4 * (lifted.blur * self.longest + length * self.blur)  # as above, twice
         square = np.maximum(surrogate - error, 0) / np.where(inside, lifted.scale, 1.0)
         if inside.all():
@@ -172,14 +176,12 @@ class Lift:
         return np.asarray(self.weight * chord * (1 - KERNEL_SLACK))
 
     def longest_chord(self, radius: float) -> float:
-        """Return the chord of a distance, or a little more; inf where no row is farther."""
-        half = math.sqrt(abs(self.frame.curvature)) * radius / self.weight / 2
+        """Return the chord of a distance for K ≥ 0, or a bit more; inf where no row is farther."""
+        half = math.sqrt(self.frame.curvature) * radius / self.weight / 2
         if self.frame.curvature > 0:
             if half >= math.pi / 2:
                 return math.inf
             chord = 2 * math.sin(half) / math.sqrt(self.frame.curvature)
-        elif self.frame.curvature < 0:
-            chord = 2 * math.sinh(half) / math.sqrt(-self.frame.curvature)
         else:
             chord = radius / self.weight
         return chord * (1 + KERNEL_SLACK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any, Literal
 
@@ -314,7 +315,8 @@ def as_metric(metric: object, n_features: int) -> Metric:
 
 def as_radius(value: object) -> float:
     """Check a radius."""
-    radius = as_real(value, "radius")
+    infinite = isinstance(value, float) and value == math.inf
+    radius = math.inf if infinite else as_real(value, "radius")
     if radius < 0:
         raise InvalidInputError(f"Got radius={radius:g}, but expected a number ≥ 0.")
     return radius

@@ -1,22 +1,25 @@
 """The fitted rows and the queries of a search, placed in the frames of a metric."""
 
+import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from cayleyklein.geometry import Frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.neighbors._kernels import add_distances, affine_ranks
+from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
 from cayleyklein.neighbors._outside import pull_inside, refuse_outside
 
 __all__ = [
     "EPS",
     "STRIP",
+    "TINY",
     "Metric",
     "Part",
     "Place",
@@ -41,8 +44,12 @@ STRIP = 16384
 PAIRS_PER_TASK = 4096
 """Pairs a thread measures at a time; it decides nothing but the speed."""
 
+IMPORTED_BY = os.getpid()
 
 EPS = float(np.finfo(np.float64).eps)
+
+TINY = float(np.finfo(np.float64).tiny)
+"""Terms below it keep fewer digits: their rounding is at least EPS · TINY."""
 
 
 def units(terms: int, unit: float = EPS) -> float:
@@ -75,7 +82,7 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, x: Array, frame: Frame) -> "Place":
         """Place points that may lie outside the domain."""
-        z = frame.coordinates(x)
+        z = coordinates(*map(compiled_view, (x, frame.factor, frame.center)))
         return cls(x, z, frame.form_values(x, z))
 
 
@@ -217,10 +224,20 @@ def first_k(rows: Index, columns: Index, values: Array, m: int, k: int) -> tuple
     return nearest, index
 
 
-def thread_pool(n_jobs: int | None) -> AbstractContextManager[Executor | None]:
-    """Return a pool of n_jobs threads, or none for a single one."""
+@contextmanager
+def thread_pool(n_jobs: int | None) -> Iterator[Executor | None]:
+    """Give a pool of n_jobs threads, or none for a single one.
+
+    scikit-learn and faiss have threads of their own, by OpenMP, which a forked process waits for
+    although it has none of them: there they must do with one.
+    """
     threads = effective_n_jobs(n_jobs)
-    return ThreadPoolExecutor(threads) if threads > 1 else nullcontext()
+    forked = os.getpid() != IMPORTED_BY
+    with (
+        threadpool_limits(1, user_api="openmp") if forked else nullcontext(),
+        ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool,
+    ):
+        yield pool
 
 
 def threads_of(pool: Executor | None) -> int:

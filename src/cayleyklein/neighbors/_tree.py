@@ -9,7 +9,7 @@ from scipy.spatial import cKDTree
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._lift import Lift
-from cayleyklein.neighbors._rows import Queries, References, threads_of, units
+from cayleyklein.neighbors._rows import TINY, Queries, References, threads_of, units
 
 __all__ = ["LiftedTree"]
 
@@ -47,12 +47,14 @@ class LiftedTree:
     ) -> tuple[Index, Index] | None:
         """Return the pairs within a radius, and perhaps a few more."""
         lifted = self.lift.queries(queries)
-        chord = self.lift.longest_chord(radius)
-        if math.isinf(chord):
-            return None
+        rounding = units(self.lift.y.shape[1])
         size = float(np.sqrt(lifted.b.max())) + self.lift.longest
-        room = 2 * (self.lift.blur + float(lifted.blur.max())) + units(self.lift.y.shape[1]) * size
-        found = self.tree.query_ball_point(lifted.q, chord + room, workers=threads_of(pool))
+        room = 2 * (self.lift.blur + float(lifted.blur.max()))
+        chord = self.lift.longest_chord(radius) + room + rounding * size
+        chord += math.sqrt(rounding * TINY)
+        if not math.isfinite(chord):  # all rows, or squares that overflow
+            return None
+        found = self.tree.query_ball_point(lifted.q, chord, workers=threads_of(pool))
         counts = [len(columns) for columns in found]
         columns = np.fromiter((j for some in found for j in some), np.intp, sum(counts))
         return np.repeat(np.arange(len(found)), counts), columns

@@ -13,6 +13,7 @@ from cayleyklein.neighbors._origin import Origin
 from cayleyklein.neighbors._rows import (
     EPS,
     STRIP,
+    TINY,
     Place,
     Queries,
     References,
@@ -26,7 +27,7 @@ __all__ = ["ChordSpace", "VantagePointTree"]
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
 
-QUERIES_PER_TASK = 16
+QUERIES_PER_TASK = 64
 """Queries a thread answers at a time; it decides nothing but the speed."""
 
 ANTIPODAL = 0.995
@@ -47,7 +48,9 @@ class ChordSpace:
         ]
         self.cuts = np.cumsum([0, *(origin.width for origin in self.origins)])
         self.curvatures = np.array([part.frame.curvature for part in self.parts])
-        self.weights = np.array([part.weight for part in self.parts])
+        self.units = np.array(
+            [part.weight / (math.sqrt(abs(part.frame.curvature)) or 1) for part in self.parts]
+        )
         n = len(references)
         self.v = np.empty((n, self.cuts[-1] + len(self.parts)))
         blurs, lengths = [], []
@@ -72,7 +75,9 @@ class ChordSpace:
             scales.append(
                 1 / np.sqrt(place.s) if origin.frame.curvature < 0 else np.ones(len(place.s))
             )
-            blurs.append(steps.v_blur + units(origin.width) * np.sqrt(steps.v_square))
+            rounding, K = units(origin.width), origin.frame.curvature
+            faint = math.sqrt(rounding * TINY) * (1 + (2 / math.sqrt(abs(K)) if K else 0))
+            blurs.append(steps.v_blur + rounding * np.sqrt(steps.v_square) + faint)
             lengths.append(np.sqrt(steps.v_square))
         return np.column_stack(columns + scales), np.stack(blurs, 1), np.stack(lengths, 1)
 
@@ -108,7 +113,7 @@ class VantagePointTree:
         space = ChordSpace(references)
         self.space = space
         self.order, self.runs, self.shells, self.to_vantage = build_tree(
-            space.v, space.cuts, space.curvatures, space.weights
+            space.v, space.cuts, space.curvatures, space.units
         )
         highest, blur, reach = space.highest[None], space.blur[None], space.reach[None]
         self.own_slack = float(space.slack(highest, blur, reach)[0])
@@ -119,7 +124,7 @@ class VantagePointTree:
     def arrays(self) -> tuple[NDArray[Any], ...]:
         """The rows and the tree, as compiled code takes them."""
         space = self.space
-        metric = space.v, space.cuts, space.curvatures, space.weights
+        metric = space.v, space.cuts, space.curvatures, space.units
         return tuple(map(compiled_view, (*metric, self.runs, self.shells, self.to_vantage)))
 
     def placed(self, queries: Queries) -> tuple[Array, Array]:
@@ -136,9 +141,10 @@ class VantagePointTree:
         q, slack = self.placed(queries)
         values, rows = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
         evaluated = np.empty(m, dtype=np.intp)
+        doubt, tree = 2 * slack, self.arrays
 
         def run(begin: int, end: int) -> None:
-            search_nearest(begin, end, values, rows, evaluated, q, 2 * slack, *self.arrays)
+            search_nearest(begin, end, values, rows, evaluated, q, doubt, *tree)
 
         in_tasks(run, m, QUERIES_PER_TASK, pool)
         return values, np.where(rows < 0, -1, self.order[rows]), slack, evaluated
@@ -159,16 +165,21 @@ class VantagePointTree:
         """Return the engine for queries in doubt."""
         return self
 
-    def within(self, queries: Queries, radius: float, pool: Executor | None) -> tuple[Index, Index]:
-        """Return the pairs within a radius, and perhaps a few more."""
+    def within(
+        self, queries: Queries, radius: float, pool: Executor | None
+    ) -> tuple[Index, Index] | None:
+        """Return the pairs within a radius, and perhaps a few more; None where squares overflow."""
         inside = np.flatnonzero(queries.inside)
         q, slack = self.placed(queries.take(inside))
         limit = radius * (1 + KERNEL_SLACK) + 3 * slack
+        if not np.isfinite(limit).all():
+            return None
         none = np.empty(0, dtype=np.intp)
         pairs: dict[int, tuple[Index, Index]] = {-1: (none, none)}
+        doubt, tree = 2 * slack, self.arrays
 
         def run(begin: int, end: int) -> None:
-            pairs[begin] = search_within(begin, end, limit, q, 2 * slack, *self.arrays)
+            pairs[begin] = search_within(begin, end, limit, q, doubt, *tree)
 
         in_tasks(run, len(inside), QUERIES_PER_TASK, pool)
         rows, columns = (np.concatenate(arrays) for arrays in zip(*pairs.values(), strict=True))
