@@ -173,3 +173,13 @@ def test_lift_is_the_difference_of_lifts():
         d = CurvedMetric.from_frame(frame).pairwise(X)
         half = {-1.0: np.sinh, 0.0: lambda t: t, 1.0: np.sin}[K](d / 2)
         np.testing.assert_allclose(chords, 4 * half**2, atol=1e-12)
+
+
+@pytest.mark.parametrize("size", [1e90, 1e110, 1e140])
+def test_far_out_on_the_sphere(size):
+    """The square of σ fits where its cube does not."""
+    rng = np.random.default_rng(0)
+    X = size * rng.normal(size=(8, 3))
+    metric = CurvedMetric.euclidean(3, curvature=1.0)
+    expected = metric.distance(X[:, None], X[None])
+    np.testing.assert_allclose(metric.pairwise(X), expected, rtol=1e-12, atol=1e-15)

@@ -43,7 +43,9 @@ def lift_difference(
     """
     sigma_p, sigma_q = np.sqrt(s_p), np.sqrt(s_q)
     # ‖z_p‖² - ‖z_q‖² = ⟨u, z_p + z_q⟩, and (σ_p - σ_q)(σ_p + σ_q) = K (‖z_p‖² - ‖z_q‖²)
-    rise = -np.einsum("...i,...i", u, z_p + z_q) / (sigma_p * sigma_q * (sigma_p + sigma_q))
+    # the sum is divided by one of the three σ first, since their product may overflow
+    middle = (z_p + z_q) / (sigma_p + sigma_q)[..., None]
+    rise = -np.einsum("...i,...i", u, middle) / (sigma_p * sigma_q)
     if K == 0:
         return u, rise
     # u/σ_outer + z_inner (1/σ_p - 1/σ_q): with the ends exchanged, large terms would cancel
