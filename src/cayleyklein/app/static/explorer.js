@@ -142,15 +142,16 @@ const explorer = (() => {
   }
 
   function showPlane(news) {
-    for (const input of all("[data-number]")) {
-      const name = input.dataset.number, value = news.state[name];
-      // a slider that is being moved is ahead of the server
-      if (document.activeElement !== input || pending.size === 0) input.value = value;
-      show(name, Number(input.value));
+    // while something is on its way the controls are ahead of the server, and keep what was chosen
+    if (!waiting && pending.size === 0) {
+      for (const input of all("[data-number]")) {
+        input.value = news.state[input.dataset.number];
+        show(input.dataset.number, Number(input.value));
+      }
+      for (const input of all("input[name=chart]")) input.checked = input.value === news.state.chart;
+      for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
+      for (const input of all("input[name=label]")) input.checked = Number(input.value) === news.label;
     }
-    for (const input of all("input[name=chart]")) input.checked = input.value === news.state.chart;
-    for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
-    for (const input of all("input[name=label]")) input.checked = Number(input.value) === news.label;
     for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export, news.query);
     one("#geometry").textContent = news.geometry;
     one("#title").textContent = news.title;
