@@ -52,10 +52,30 @@ def plain_loss(problem, labels, frame):
 @pytest.mark.parametrize("K", CURVATURES)
 def test_loss_is_the_sum_over_triplets(K, squared):
     problem, links, factor, center, labels = make(K, squared)
-    found = loss_and_gradient(problem, links, factor, center, K)
-    frame = Frame(factor, center=center, curvature=K)
-    assert found.loss == pytest.approx(plain_loss(problem, labels, frame), rel=1e-9)
-    assert found.n_active > 0
+    expected = plain_loss(problem, labels, Frame(factor, center=center, curvature=K))
+    for bends in (True, False):  # each length by itself, or the arc of a product
+        found = loss_and_gradient(problem, links, factor, center, K, bends=bends)
+        assert found.loss == pytest.approx(expected, rel=1e-9)
+        assert found.n_active > 0
+
+
+@pytest.mark.parametrize(("K", "size"), [(1.0, 1e6), (0.3, 40.0), (-1.0, 1 - 1e-9)])
+def test_sum_of_many_long_arcs(K, size):
+    """Past half a turn again and again, near the antipode, and past the largest number."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    X *= size / np.linalg.norm(X, axis=1, keepdims=True)
+    labels = np.arange(400) % 2
+    targets = find_targets(X, labels, 2, Frame(np.eye(2)))
+    problem = Problem(X, targets, np.ones(400), 25.0, 0.5, squared=False)
+    links = Links.of(targets, all_pairs(labels))
+    plain, product = (
+        loss_and_gradient(problem, links, np.eye(2), np.zeros(2), K, bends=bends)
+        for bends in (True, False)
+    )
+    assert plain.n_active > 40_000
+    assert product.loss == pytest.approx(plain.loss, rel=1e-12)
+    np.testing.assert_allclose(product.factor, plain.factor, rtol=1e-9, atol=1e-12 * plain.loss)
 
 
 @pytest.mark.parametrize("r", [2, 3])

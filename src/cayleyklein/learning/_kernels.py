@@ -25,6 +25,9 @@ SAMPLE = 256
 BUFFER = 256
 """Pairs gathered at a time."""
 
+LARGE = 1e150
+"""A product whose logarithm is taken before it overflows."""
+
 TINY = 1e-12
 """Relative to the scale of a start, 1: smooths φ(d) = d where two rows coincide."""
 
@@ -61,6 +64,34 @@ def phi(K, c2, squared, bends):
         return c2, 1.0, 0.0
     d, by_c2, by_K = length(K, c2, bends)
     return d * d, 2 * d * by_c2, 2 * d * by_K
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def add_arc(sums, K, cosine, sine):
+    """Add to a sum of arcs √|K| d the one of a given cosine and sine (hyperbolic for K < 0).
+
+    By the addition theorem the arcs of a sum are those of one product, exp(i Σ) or exp(Σ): an
+    arctan or a logarithm for many pairs. ``sums`` are the product and what was taken out of it.
+    """
+    if K > 0:
+        real = sums[0] * cosine - sums[1] * sine
+        imaginary = sums[0] * sine + sums[1] * cosine
+        half_turn = imaginary < 0  # the arc is less than π, so this is its only trace
+        sums[0], sums[1] = (-real, -imaginary) if half_turn else (real, imaginary)
+        sums[2] += half_turn * np.pi
+    else:
+        sums[0] *= cosine + sine
+        if sums[0] > LARGE:
+            sums[2] += np.log(sums[0])
+            sums[0] = 1.0
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def take_arcs(sums, K):
+    """Return the sum of lengths d, and start a new one."""
+    arcs = sums[2] + (np.arctan2(sums[1], sums[0]) if K > 0 else np.log(sums[0]))
+    sums[0], sums[1], sums[2] = 1.0, 0.0, 0.0
+    return arcs / np.sqrt(abs(K))
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -121,10 +152,10 @@ def farthest_reach(K, chords, margin, squared):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def gather(row, limit, values, columns):
-    """Write the entries of a row below a limit, and their columns; return how many."""
+    """Write the entries of a row up to a limit, and their columns; return how many."""
     count = 0
     for j in range(len(row)):
-        if row[j] < limit:
+        if row[j] <= limit:
             values[count] = row[j]
             columns[count] = j
             count += 1
@@ -132,11 +163,11 @@ def gather(row, limit, values, columns):
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
-def near_columns(chords, per_row):
-    """Return for each row its columns with c² < 1, the nearest `per_row` where there are more.
+def near_columns(chords, per_row, limit):
+    """Return for each row its columns with c² up to a limit, the nearest `per_row` of them.
 
-    A limit guessed from a sample leaves few columns to choose from; where it is too tight, 1 is
-    taken after all.
+    A limit guessed from a sample leaves few columns to choose from; where it is too tight, the
+    given one is taken after all. A column whose c² is nan does not count.
 
     Returns
     -------
@@ -155,18 +186,17 @@ def near_columns(chords, per_row):
         row = chords[i]
         count = 0
         for j in range(n):
-            count += row[j] < 1.0
+            count += row[j] <= limit
         if count <= per_row:
-            count = gather(row, 1.0, values, found)
+            count = gather(row, limit, values, found)
             cut = np.inf
         else:
             crowded = True
             sample = row[::stride].copy()
             rank = min(4 + 4 * per_row * len(sample) // n, len(sample) - 1)
-            limit = min(np.partition(sample, rank)[rank], 1.0)
-            count = gather(row, limit, values, found)
+            count = gather(row, np.partition(sample, rank)[rank], values, found)
             if count < per_row:
-                count = gather(row, 1.0, values, found)
+                count = gather(row, limit, values, found)
             cut = np.partition(values[:count], per_row - 1)[per_row - 1]
         room = per_row  # of equally near columns the first are kept
         for t in range(count):
@@ -219,6 +249,9 @@ def find_forces(
     """
     near, slope, by_K, c2 = np.empty(k), np.empty(k), np.empty(k), np.empty(k)
     reach, violated = np.empty(k), np.empty(k)
+    by_product = K != 0 and not squared and not bends  # else each length is needed by itself
+    root, arcs = np.sqrt(abs(K)), np.zeros((k + 1, 3))
+    arcs[:, 0] = 1.0
     for i in range(rows[0], rows[1]):
         there, sum_near, farthest, closest = 0, 0.0, -1.0, np.inf
         for t in range(k):
@@ -238,19 +271,24 @@ def find_forces(
             if chord >= farthest:
                 force[p], along[p] = 0.0, 0.0
                 continue
-            far, far_slope, far_by_K = phi(K, chord, squared, bends)
             count = there
             if chord < closest:
                 violate_all += 1
-                hinges += there * (margin - far) + sum_near
             else:
                 count = 0
                 for t in range(k):
-                    if reach[t] > chord:
-                        count += 1
-                        violated[t] += 1.0
-                        hinges += margin + near[t] - far
+                    hit = reach[t] > chord
+                    count += hit
+                    violated[t] += hit
             n_active += count
+            x = K * (chord + TINY)
+            if by_product and abs(x) >= SERIES_BELOW:
+                sine = np.sqrt((chord + TINY) * max(1 - x / 4, TINY))
+                add_arc(arcs[count], K, 1 - x / 2, root * sine)
+                far_slope, far_by_K = 0.5 / sine, 0.0
+            else:
+                far, far_slope, far_by_K = phi(K, chord, squared, bends)
+                hinges -= count * far
             weight = -weights[i] * push * count
             force[p] = weight * far_slope
             along[p] = force[p] * (1 - 0.5 * K * chord)
@@ -261,12 +299,17 @@ def find_forces(
             p = first[i] + t
             force[p], along[p] = 0.0, 0.0
             if reach[t] >= 0:
-                weight = weights[i] * ((1 - push) + push * (violated[t] + violate_all))
+                violated[t] += violate_all
+                hinges += violated[t] * (margin + near[t])
+                weight = weights[i] * ((1 - push) + push * violated[t])
                 force[p] = weight * slope[t]
                 along[p] = force[p] * (1 - 0.5 * K * c2[t])
                 if bends:
                     by_chord = square_chord_by_K(a, sigma, K, c2[t], i, column[p])
                     total_by_K += force[p] * by_chord + weight * by_K[t]
+        if by_product:
+            for count in range(1, k + 1):
+                hinges -= count * take_arcs(arcs[count], K)
         sums[i, 0] = weights[i] * (push * hinges + (1 - push) * sum_near)
         sums[i, 1] = total_by_K
         sums[i, 2] = n_active

@@ -70,7 +70,7 @@ def find_targets(X: Array, labels: Index, k: int, frame: Frame) -> Index:
         for start in range(0, len(members), step):
             rows = members[start : start + step]
             chords = lifted.left(rows) @ right
-            chords[np.arange(len(rows)), start + np.arange(len(rows))] = np.inf
+            chords[np.arange(len(rows)), start + np.arange(len(rows))] = np.nan
             targets[rows, :count] = _nearest(lifted, rows, members, chords, count)
     return targets
 
@@ -78,8 +78,8 @@ def find_targets(X: Array, labels: Index, k: int, frame: Frame) -> Index:
 def _nearest(lifted: Lifted, rows: Index, members: Index, chords: Array, count: int) -> Index:
     """Rank the columns of least chord again, without cancellation, then by index."""
     wide = min(count + EXTRA, len(members) - 1)
-    near = np.sort(np.argpartition(chords, wide - 1, axis=1)[:, :wide], axis=1)
-    candidates = members[near]
+    near, _, _ = near_columns(chords, wide, np.inf)
+    candidates = members[near].reshape(-1, wide)
     order = np.argsort(lifted.chords_to(rows, candidates), axis=1, kind="stable")[:, :count]
     return np.take_along_axis(candidates, order, axis=1)
 
@@ -115,7 +115,7 @@ def find_impostors(
             rows = members[start : start + step]
             chords = work[: len(rows)]
             np.matmul(lifted.left(rows, reach[rows]), right, out=chords)
-            columns, counts, more = near_columns(chords, per_row or len(others))
+            columns, counts, more = near_columns(chords, per_row or len(others), 1.0)
             crowded |= more
             found.append((np.repeat(rows, counts), others[columns]))
     row = np.concatenate([pair[0] for pair in found]) if found else np.empty(0, np.int64)
