@@ -18,8 +18,8 @@ __all__ = ["Descent", "Progress", "Recipe", "Variables"]
 
 Array = NDArray[np.float64]
 
-SLACK = 1.25
-"""Impostors are looked for out to this much more than the square chord that matters now."""
+SLACK = 1.12
+"""Impostors are looked for out to this much more than the φ(d) that matters now."""
 
 PAIR_BYTES = 96
 """Memory a pair takes while it is found and used."""
@@ -238,7 +238,8 @@ class Descent:
 
     def _links(self, problem: Problem) -> Links:
         n, frame = len(problem.X), self.frame
-        reach = SLACK * radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
+        slack = SLACK if problem.squared else SLACK**2  # in terms of the square chord
+        reach = slack * radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
         affordable = max(1, int(self.memory_budget / PAIR_BYTES / n))
         wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
         pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, wanted)
