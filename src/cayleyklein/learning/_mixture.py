@@ -5,6 +5,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._kernels import near_columns
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._outside import pull_inside
 
@@ -45,7 +46,7 @@ def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Ar
 def count_votes(distances: Array, labels: Index, k: int) -> Index:
     """Return the class of most of the k nearest, the smallest of equals."""
     k = min(k, distances.shape[1])
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, :k]
+    nearest = near_columns(np.ascontiguousarray(distances), k, np.inf)[0].reshape(-1, k)
     votes = np.zeros((len(distances), int(labels.max()) + 1))
     for t in range(k):
         votes[np.arange(len(votes)), labels[nearest[:, t]]] += 1
