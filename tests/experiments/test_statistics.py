@@ -67,6 +67,15 @@ def test_the_same_difference_everywhere_is_judged_by_signs(n):
     assert paired_difference([0.5] * n, [0.5] * n, test_ratio=0.2).p_value == 1
 
 
+@given(st.integers(2, 100), st.lists(st.integers(0, 98), min_size=2, max_size=6))
+def test_rounding_is_no_evidence(n_test, right):
+    """One row more on every split, whatever floats the shares of rows are."""
+    base = np.minimum(right, n_test - 1)
+    found = paired_difference((base + 1) / n_test, base / n_test, test_ratio=0.2)
+    assert found.p_value == pytest.approx(2.0 ** (1 - len(right)))
+    assert np.isnan(found.low)
+
+
 def test_unpaired_scores_are_refused():
     with pytest.raises(InvalidInputError, match="baseline"):
         paired_difference([0.9, 0.8], [0.9], test_ratio=0.2)

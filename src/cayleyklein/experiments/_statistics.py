@@ -26,6 +26,9 @@ __all__ = [
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
 
+ROUNDING = 4 * np.finfo(np.float64).eps
+"""Differences of scores that differ by no more, relative to the scores, are one number rounded."""
+
 
 class PairedDifference(NamedTuple):
     """Mean difference over the same splits, its 95 % interval, and the p-value of no difference.
@@ -91,16 +94,18 @@ def paired_difference(
     PairedDifference(difference=0.0, low=0.0, high=0.0, p_value=1.0)
     """
     given = as_points(scores, "scores", ndim=1)
-    differences = given - as_points(baseline, "baseline", len(given), ndim=1)
+    other = as_points(baseline, "baseline", len(given), ndim=1)
+    differences = given - other
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    error = float(np.sqrt((1 / n + test_ratio) * differences.var(ddof=1)))
-    if error == 0:
+    # 21/36 - 20/36 and 23/36 - 22/36 are not the same float: no evidence may come of that.
+    if np.ptp(differences) <= ROUNDING * max(np.abs(given).max(), np.abs(other).max()):
         # The same on every split, as a few small test sets can have it, says nothing of the
         # spread; how likely so many equal signs are, without a difference, is known all the same.
         spread = (0.0, 0.0, 1.0) if mean == 0 else (np.nan, np.nan, 2.0 ** (1 - n))
         return PairedDifference(mean, *spread)
+    error = float(np.sqrt((1 / n + test_ratio) * differences.var(ddof=1)))
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
     p_value = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     return PairedDifference(mean, mean - reach, mean + reach, p_value)
