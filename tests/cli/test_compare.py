@@ -71,6 +71,14 @@ def test_a_file_without_its_target(table, capsys):
     assert "Did you mean 'kind'" in capsys.readouterr().err
 
 
+def test_what_cannot_be_written_is_said_before_the_work(table, tmp_path, capsys):
+    before = table.read_text()
+    for output, message in [(table, "is to be read"), (tmp_path, "is a directory")]:
+        assert run(table, "--target", "nothing", "-o", output) == 1
+        assert message in capsys.readouterr().err
+    assert table.read_text() == before
+
+
 def test_help_teaches(capsys):
     assert main(["compare", "--help"]) == 0
     assert "compare flowers.csv --target species" in capsys.readouterr().out

@@ -46,11 +46,29 @@ def test_writes_everything_goes_on_and_starts_from_results(tmp_path, capsys):
     fragment = (second / "mixed.md").read_text("utf-8")
     assert "| sonar |" in fragment
     assert fragment in page.read_text("utf-8")
-    capsys.readouterr()
+    assert run("--from", first / "results.json", "--table", "exp") == 1
+    assert "results of the tables mixed alone" in capsys.readouterr().err
+
+
+def test_what_cannot_be_written_is_said_before_the_work(tmp_path, monkeypatch, capsys):
+    def never(*_, **__):
+        raise AssertionError("it has begun")
+
+    monkeypatch.setattr(_reproduce, "reproduce", never)
+    monkeypatch.chdir(tmp_path)
+    page, file = tmp_path / "README.md", tmp_path / "file"
+    file.touch()
     page.write_text("no place")
-    assert run("--from", first / "results.json", "-o", second, "--into", page) == 1
-    assert "has no place for a table" in capsys.readouterr().err
+    for options, message in [
+        (["--into", page], "has no place for a table"),
+        (["--into", "none.md"], "none.md"),
+        (["--into", "none/README.md"], "no directory none"),
+        (["-o", file], "file"),
+    ]:
+        assert run(*options) == 1
+        assert message in capsys.readouterr().err
     assert page.read_text() == "no place"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["README.md", "file"]
 
 
 def test_an_interrupt_says_how_to_go_on(tmp_path, monkeypatch, capsys):
@@ -65,6 +83,7 @@ def test_an_interrupt_says_how_to_go_on(tmp_path, monkeypatch, capsys):
 def test_wrong_options(tmp_path, capsys):
     assert run("--table", "third", "-o", tmp_path) == 2
     assert "third" in capsys.readouterr().err
+    assert run("--from", tmp_path / "none.json", "--full") == 2
     assert run("--from", tmp_path / "none.json") == 1
     assert "none.json" in capsys.readouterr().err
 

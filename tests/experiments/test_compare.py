@@ -136,12 +136,14 @@ def test_unknown_data_set_suggests_the_nearest():
     [
         ({"against": ["ncaa"]}, "Did you mean 'nca'"),
         ({"methods": ["spherical"]}, "'spherical'"),
+        ({"methods": ["pylmnn"]}, "needs pylmnn, which is not installed"),
         ({"n_splits": 1}, "at least 2 splits"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"data": []}, "No data"),
     ],
 )
-def test_wrong_options(options, message):
+def test_wrong_options(options, message, monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "pylmnn", None)
     with pytest.raises(InvalidInputError, match=message):
         compare(**({"data": "wine"} | options))
 
@@ -215,9 +217,7 @@ def test_a_table_from_a_file(tmp_path):
 
 
 def test_the_python_lines_do_the_same_on_a_file(tmp_path):
-    path = tmp_path / "flowers.csv"
-    lines = write_flowers(path).read_text().splitlines()
-    path.write_text("\n".join(lines[:-1]) + "\n")  # without the class of a single row
+    path = write_flowers(tmp_path / "flowers.csv")  # which has a class of a single row
     found = compare(path, target="species", methods=["elliptic"], n_splits=2)
     with contextlib.redirect_stdout(io.StringIO()) as out:
         exec(compile(found.to_python(), "lines", "exec"), {})

@@ -1,6 +1,7 @@
 """The run over cells: it goes on where it stopped, and its files say the same."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._paper import PAPER_CELLS
 from cayleyklein.experiments._reproduction_report import (
     below_the_paper,
+    check_markers,
     fragment,
     insert_fragments,
     marked,
@@ -158,16 +160,50 @@ def test_other_files_are_refused(tmp_path, content):
         Reproduction.read(path)
 
 
+MARKERS = "<!-- reproduce exp -->\nout of date\n<!-- /reproduce exp -->\n"
+
+
 def test_fragments_go_between_their_markers():
     found = made_up()
-    text = "before\n<!-- reproduce exp -->\nout of date\n<!-- /reproduce exp -->\nafter\n"
-    once, tables = insert_fragments(text, found)
-    assert tables == ["exp"]
+    said = "Between `<!-- reproduce exp -->` and `<!-- /reproduce exp -->`.\n"
+    once = insert_fragments(f"{said}{MARKERS}after\n", found)
     assert "out of date" not in once
-    assert once.startswith("before\n")
-    assert once.endswith("after\n")
-    assert insert_fragments(once, found) == (once, ["exp"])
-    assert insert_fragments("no markers", found) == ("no markers", [])
+    assert once.startswith(said + "<!-- reproduce exp -->\n| k |")
+    assert once.endswith("<!-- /reproduce exp -->\nafter\n")
+    assert insert_fragments(once, found) == once
+    check_markers(once, ["exp", "mixed"], "page")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("no markers", "page has no place for a table"),
+        ("<!-- reproduce exp -->\n", "once each, in that order"),
+        ("<!-- /reproduce exp -->\n<!-- reproduce exp -->\n", "once each, in that order"),
+        (MARKERS + MARKERS, "once each, in that order"),
+        (MARKERS + "<!-- reproduce mixed -->", "reproduce mixed"),
+    ],
+)
+def test_wrong_markers_are_refused(text, message):
+    with pytest.raises(InvalidInputError, match=message):
+        check_markers(text, ["exp", "mixed"], "page")
+
+
+def test_a_part_of_the_tables():
+    found = made_up("exp")
+    assert found.only(["exp", "mixed"]).results == found.results
+    both = replace(found, tables=("exp", "mixed"))
+    assert {cell.k for cell in both.only(["mixed"]).results} == {3}
+    with pytest.raises(InvalidInputError, match="results of the tables exp alone"):
+        found.only(["mixed"])
+
+
+def test_one_split_can_be_written(tmp_path):
+    """Its standard error is not known, which JSON writes as null."""
+    found = made_up()
+    short = replace(found, outcomes={c: o[:1] for c, o in found.outcomes.items()})
+    stored = json.loads(short.write(tmp_path)["results.json"].read_text("utf-8"))
+    assert {c["standard_error"] for c in stored["cells"]} == {None}
 
 
 def test_page_is_whole():

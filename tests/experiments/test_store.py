@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.experiments import Cell, Outcome
-from cayleyklein.experiments._store import CellStore, write_whole
+from cayleyklein.experiments._store import CellStore, digest, write_whole
 
 CELL = Cell("wine", "flat", 3)
 OUTCOMES = [
@@ -47,6 +47,14 @@ def test_half_a_file_is_ignored(tmp_path_factory, part):
     assert store.read(CELL) is None
 
 
+def test_a_changed_number_is_no_result(tmp_path):
+    store = CellStore(tmp_path, "run")
+    store.write(CELL, OUTCOMES)
+    path = store.path(CELL)
+    path.write_text(path.read_text().replace("0.9", "0.8"))
+    assert store.read(CELL) is None
+
+
 @pytest.mark.parametrize("content", ["[]", "null", '{"run": "run"}', "\x00"])
 def test_another_file_is_ignored(tmp_path, content):
     store = CellStore(tmp_path, "run")
@@ -59,6 +67,7 @@ def test_an_outcome_with_other_fields_is_ignored(tmp_path):
     store.write(CELL, OUTCOMES)
     stored = json.loads(store.path(CELL).read_text())
     stored["outcomes"][0]["new"] = 1
+    stored["digest"] = digest(stored["outcomes"])
     store.path(CELL).write_text(json.dumps(stored))
     assert store.read(CELL) is None
 

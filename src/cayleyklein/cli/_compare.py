@@ -13,10 +13,12 @@ from rich.text import Text
 
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding
+from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.experiments import Comparison, compare
 from cayleyklein.experiments._compare import DEFAULT_DATA
 from cayleyklein.experiments._comparison_report import dataset_table, verdict
 from cayleyklein.experiments._tables import Table
+from cayleyklein.models import check_writable
 
 __all__ = ["HELP", "command", "table_text"]
 
@@ -90,6 +92,10 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Compare methods, print the tables and write the report."""
+    if report:
+        refuse_overwriting(output, *map(Path, data or ()))
+        output.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(output)
     with console.progress("comparing") as show:
         found = compare(
             data or DEFAULT_DATA,

@@ -11,17 +11,18 @@ import typer
 from cayleyklein.cli import _figures
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
 from cayleyklein.experiments._reproduction_report import (
     below_the_paper,
+    check_markers,
     insert_fragments,
     measured,
     paper_table,
     summary,
 )
 from cayleyklein.experiments._store import write_whole
+from cayleyklein.models import check_writable
 
 __all__ = ["HELP", "command"]
 
@@ -71,8 +72,15 @@ def command(
         bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
     ] = False,
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="DIR", help="Made when it is missing.")
-    ] = Path("reproduction"),
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="DIR",
+            help="Made when it is missing.",
+            show_default="reproduction, or where --from is",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.")] = -1,
     stored: Annotated[
         Path | None,
@@ -94,13 +102,22 @@ def command(
     ] = None,
 ) -> None:
     """Compute what is missing, write the reports and print the tables."""
-    if stored is not None:
-        found = Reproduction.read(stored)
+    pages, tables = into or [], tuple(TABLES) if table is Wanted.all else (table.value,)
+    if stored is not None and full:
+        raise typer.BadParameter("--from computes nothing, so that --full has no meaning.")
+    # A run takes long: what could not be written at its end is said before it.
+    for page in pages:
+        check_writable(page)
+        check_markers(page.read_text("utf-8"), tables, str(page))
+    output = output or (Path("reproduction") if stored is None else stored.parent)
+    output.mkdir(parents=True, exist_ok=True)
+    if stored is None:
+        found = compute(console, output, tables, full, jobs)
     else:
-        found = compute(console, output, table, full, jobs)
+        found = Reproduction.read(stored).only(tables)
     paths = found.write(output)
-    for page in into or ():
-        insert(found, page)
+    for page in pages:
+        write_whole(page, insert_fragments(page.read_text("utf-8"), found))
     if figures:
         console.say("drawing the figures")
         _figures.command(
@@ -109,13 +126,15 @@ def command(
     console.result(found.to_dict(), as_text(found, paths["report.html"].resolve()))
 
 
-def compute(console: Console, output: Path, table: Wanted, full: bool, jobs: int) -> Reproduction:
+def compute(
+    console: Console, output: Path, tables: tuple[str, ...], full: bool, jobs: int
+) -> Reproduction:
     """Compute what is missing; when interrupted, say how to go on."""
     try:
         with console.progress("computing cells") as show:
             return reproduce(
                 output,
-                tables=tuple(TABLES) if table is Wanted.all else (table.value,),
+                tables=tables,
                 protocol=FULL if full else QUICK,
                 n_jobs=jobs,
                 progress=lambda step: show(step.done, step.total),
@@ -123,18 +142,6 @@ def compute(console: Console, output: Path, table: Wanted, full: bool, jobs: int
     except KeyboardInterrupt:
         console.say(f"The finished cells are in {output}; the same command goes on from them.")
         raise
-
-
-def insert(found: Reproduction, page: Path) -> None:
-    """Put the tables into a file that has markers for them."""
-    text, placed = insert_fragments(page.read_text("utf-8"), found)
-    if not placed:
-        name = found.tables[0]
-        raise InvalidInputError(
-            f"{page} has no place for a table: add the lines <!-- reproduce {name} --> and "
-            f"<!-- /reproduce {name} -->."
-        )
-    write_whole(page, text)
 
 
 def as_text(found: Reproduction, page: Path) -> str:

@@ -12,26 +12,20 @@ from joblib import delayed
 
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import BASELINE, METHODS, OURS, choose_peers
-from cayleyklein.experiments._outcomes import (
-    Outcome,
-    accuracies,
-    evaluate,
-    learned_alpha,
-    learned_geometry,
-    ratio_of_test_rows,
+from cayleyklein.experiments._judging import Scores, gains_over
+from cayleyklein.experiments._methods import (
+    BASELINE,
+    METHODS,
+    OURS,
+    check_methods,
+    choose_peers,
 )
+from cayleyklein.experiments._outcomes import Outcome, evaluate, learned_alpha, learned_geometry
 from cayleyklein.experiments._parallel import ProgressCallback, Step, in_parallel
 from cayleyklein.experiments._problems import Problem, load_problem
 from cayleyklein.experiments._protocols import Split, repeated_splits
 from cayleyklein.experiments._provenance import provenance
-from cayleyklein.experiments._statistics import (
-    SIGNIFICANCE,
-    PairedDifference,
-    holm,
-    paired_difference,
-    standard_error,
-)
+from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._store import write_whole
 
 __all__ = ["Comparison", "DataSetComparison", "MethodResult", "compare"]
@@ -40,14 +34,14 @@ DEFAULT_DATA = ("wine", "balance", "vowel")
 
 
 @dataclass(frozen=True)
-class MethodResult:
+class MethodResult(Scores):
     """A method on the splits of one data set.
 
     Attributes
     ----------
-    method : str
     outcomes : tuple of Outcome
         One for each split.
+    method : str
     over_baseline, over_flat : PairedDifference
         To Euclidean k-NN and to flat LMNN.
     is_better : bool
@@ -56,7 +50,6 @@ class MethodResult:
     """
 
     method: str
-    outcomes: tuple[Outcome, ...]
     over_baseline: PairedDifference
     over_flat: PairedDifference
     is_better: bool
@@ -65,16 +58,6 @@ class MethodResult:
     def title(self) -> str:
         """How tables call it."""
         return METHODS[self.method].title
-
-    @property
-    def accuracy(self) -> float:
-        """The mean over the splits."""
-        return float(np.mean(accuracies(self.outcomes)))
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean."""
-        return standard_error(accuracies(self.outcomes))
 
     @property
     def fit_seconds(self) -> float:
@@ -91,8 +74,7 @@ class MethodResult:
         learned = learned_geometry(self.outcomes)
         return {
             "method": self.method,
-            "accuracy": self.accuracy,
-            "standard_error": self.standard_error,
+            **super().to_dict(),
             "over_knn": self.over_baseline.to_dict(),
             "over_flat": self.over_flat.to_dict(),
             "is_better_than_knn": self.is_better,
@@ -100,7 +82,6 @@ class MethodResult:
             "predict_seconds": self.predict_seconds,
             "learned": None if learned is None else learned._asdict(),
             "alpha": learned_alpha(self.outcomes),
-            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
         }
 
 
@@ -281,15 +262,6 @@ def compare(
     )
 
 
-def check_methods(methods: Iterable[str]) -> None:
-    """Refuse a method that there is not."""
-    for name in methods:
-        if name not in METHODS:
-            raise InvalidInputError(
-                f"No method {name!r}; expected some of {', '.join(map(repr, METHODS))}."
-            )
-
-
 Place = tuple[int, str, int]  # data set, method, split
 
 
@@ -331,25 +303,14 @@ def run_one(place: Place, k: int, problem: Problem, split: Split) -> tuple[Place
 
 def judge(outcomes: dict[str, tuple[Outcome, ...]]) -> tuple[MethodResult, ...]:
     """Compare each method with Euclidean k-NN and with flat LMNN, split by split."""
-    ratio = ratio_of_test_rows(outcomes[BASELINE])
-
-    def over(method: str, other: str) -> PairedDifference:
-        return paired_difference(
-            accuracies(outcomes[method]), accuracies(outcomes[other]), test_ratio=ratio
-        )
-
-    gains = {method: over(method, BASELINE) for method in outcomes}
-    tested = [method for method in outcomes if method != BASELINE]
-    adjusted = dict(zip(tested, holm([gains[m].p_value for m in tested]), strict=True))
+    over_baseline, over_flat = gains_over(BASELINE, outcomes), gains_over("flat", outcomes)
     return tuple(
         MethodResult(
             method=method,
             outcomes=found,
-            over_baseline=gains[method],
-            over_flat=over(method, "flat"),
-            is_better=bool(
-                gains[method].difference > 0 and adjusted.get(method, 1.0) < SIGNIFICANCE
-            ),
+            over_baseline=over_baseline[method].difference,
+            over_flat=over_flat[method].difference,
+            is_better=over_baseline[method].is_shown,
         )
         for method, found in outcomes.items()
     )

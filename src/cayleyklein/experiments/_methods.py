@@ -13,7 +13,15 @@ from sklearn.preprocessing import StandardScaler
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 
-__all__ = ["BASELINE", "METHODS", "OURS", "Method", "choose_peers", "nearest_name"]
+__all__ = [
+    "BASELINE",
+    "METHODS",
+    "OURS",
+    "Method",
+    "check_methods",
+    "choose_peers",
+    "nearest_name",
+]
 
 SEED = 0
 
@@ -113,6 +121,23 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     """Write " Did you mean …?" for a name that is close to one of those there are, or nothing."""
     close = get_close_matches(name.lower(), list(names), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def check_methods(names: Iterable[str]) -> None:
+    """Refuse a method that there is not, or not here.
+
+    >>> check_methods(["knn", "eliptic"])
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: No method 'eliptic'; ... Did you mean 'elliptic'?
+    """
+    for name in names:
+        if name not in METHODS:
+            raise InvalidInputError(
+                f"No method {name!r}; expected some of {', '.join(map(repr, METHODS))}."
+                f"{nearest_name(name, METHODS)}"
+            )
+        if not METHODS[name].is_installed:
+            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
 
 
 def choose_peers(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:

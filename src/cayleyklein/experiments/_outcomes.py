@@ -13,6 +13,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._protocols import Split
@@ -70,7 +71,9 @@ class Outcome:
 
 
 def evaluate(method: str, k: int, X: Any, y: Any, split: Split, prepare: Any = None) -> Outcome:
-    """Fit a method on the training rows of a split, and test it on the others.
+    """Fit a method on the training rows of a split, and test it on the others, on one thread.
+
+    Threads of BLAS would change the last digits, and the CPU time, with the number of processes.
 
     Parameters
     ----------
@@ -88,7 +91,7 @@ def evaluate(method: str, k: int, X: Any, y: Any, split: Split, prepare: Any = N
     model = METHODS[method].make(k)
     if prepare is not None:
         model = make_pipeline(clone(prepare), model)
-    with warnings.catch_warnings(record=True) as caught:
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()
         model.fit(rows_of(X, train), y[train])

@@ -147,9 +147,15 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
     rows, labels, n_unlabelled = split_target(table, target)
     if n_unlabelled:
         notes.append(f"Left out: {n_unlabelled} rows without a class.")
+    code = (
+        "from cayleyklein.datasets import read_table\n"
+        "from cayleyklein.models import TableEncoder, split_target\n\n"
+        f"X, y, _ = split_target({read}, {target!r})"
+    )
     classes, y, counts = np.unique(labels, return_inverse=True, return_counts=True)
     single = counts[y] == 1
     if single.any():
+        code += "\nkept = [(y == name).sum() > 1 for name in y]\nX, y = X[kept], y[kept]"
         notes.append(f"Left out: {single.sum()} rows, each the only one of its class.")
         rows = rows[~single]
         classes, y = np.unique(labels[~single], return_inverse=True)
@@ -159,9 +165,7 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
         X=rows,
         y=y,
         classes=classes.astype(str),
-        code="from cayleyklein.datasets import read_table\n"
-        "from cayleyklein.models import TableEncoder, split_target\n\n"
-        f"X, y, _ = split_target({read}, {target!r})",
+        code=code,
         prepare=TableEncoder(),
         notes=(*notes, *(f"{use}." for use in encoder.uses_ if is_news(use))),
     )

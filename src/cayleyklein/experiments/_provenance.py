@@ -18,7 +18,9 @@ PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 HOME = Path(__file__).parents[1]
 DECIDING = (
     *(f"{folder}/**/*.py" for folder in ("geometry", "metrics", "neighbors", "learning")),
-    *(f"experiments/_{name}.py" for name in ("methods", "outcomes", "protocols")),
+    *(f"experiments/_{name}.py" for name in ("methods", "outcomes", "problems", "protocols")),
+    "_validation.py",
+    "datasets/_loaders.py",
     "datasets/data/*",
 )
 """What decides a number; the code that only shows it may change."""

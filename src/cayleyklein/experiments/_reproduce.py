@@ -4,32 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import delayed
 
 from cayleyklein._validation import as_choice
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._compare import check_methods
+from cayleyklein.experiments._judging import Scores, gains_over
 from cayleyklein.experiments._marks import Mark, mark_against
-from cayleyklein.experiments._methods import METHODS, OURS
-from cayleyklein.experiments._outcomes import Outcome, accuracies, evaluate, ratio_of_test_rows
+from cayleyklein.experiments._methods import METHODS, OURS, check_methods
+from cayleyklein.experiments._outcomes import Outcome, evaluate
 from cayleyklein.experiments._paper import PAPER_CELLS, TABLES, paper_cells
 from cayleyklein.experiments._parallel import ProgressCallback, Step, in_parallel
 from cayleyklein.experiments._problems import load_bundled
 from cayleyklein.experiments._protocols import QUICK, Protocol
 from cayleyklein.experiments._provenance import fingerprint, provenance
-from cayleyklein.experiments._statistics import (
-    SIGNIFICANCE,
-    PairedDifference,
-    holm,
-    paired_difference,
-    standard_error,
-)
+from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._store import Cell, CellStore, write_whole
 
 __all__ = ["CellResult", "Reproduction", "cells_of", "reproduce"]
@@ -40,13 +33,13 @@ FLAT = "flat"
 
 
 @dataclass(frozen=True)
-class CellResult:
+class CellResult(Scores):
     """A cell of a table: what came out, beside flat LMNN and beside the paper.
 
     Attributes
     ----------
-    cell : Cell
     outcomes : tuple of Outcome
+    cell : Cell
     over_flat : PairedDifference or None
         To flat LMNN at the same k on the same splits; None when that was not run.
     is_better : bool
@@ -57,31 +50,18 @@ class CellResult:
     """
 
     cell: Cell
-    outcomes: tuple[Outcome, ...]
     over_flat: PairedDifference | None
     is_better: bool
     marks: tuple[Mark, ...]
-
-    @property
-    def accuracy(self) -> float:
-        """The mean over the splits."""
-        return float(np.mean(accuracies(self.outcomes)))
-
-    @property
-    def standard_error(self) -> float:
-        """Of the mean."""
-        return standard_error(accuracies(self.outcomes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {
             **self.cell._asdict(),
-            "accuracy": self.accuracy,
-            "standard_error": self.standard_error,
+            **super().to_dict(),
             "over_flat": None if self.over_flat is None else self.over_flat.to_dict(),
             "is_better_than_flat": self.is_better,
             "paper": [{**mark.paper._asdict(), "mark": mark.kind} for mark in self.marks],
-            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
         }
 
 
@@ -114,24 +94,15 @@ class Reproduction:
     def _judge(self, dataset: str, k: int) -> dict[Cell, CellResult]:
         """Compare the methods at one k of a data set with flat LMNN, and with the paper."""
         row = {c: o for c, o in self.outcomes.items() if (c.dataset, c.k) == (dataset, k)}
-        flat = row.get(Cell(dataset, FLAT, k))
-        gains = {
-            cell: paired_difference(
-                accuracies(outcomes), accuracies(flat), test_ratio=ratio_of_test_rows(flat)
-            )
-            for cell, outcomes in row.items()
-            if flat is not None and cell.method != FLAT
-        }
-        adjusted = dict(zip(gains, holm([gain.p_value for gain in gains.values()]), strict=True))
+        flat = Cell(dataset, FLAT, k)
+        gains = gains_over(flat, row) if flat in row else {}
         is_partition = self.protocol.is_partition(dataset)
         return {
             cell: CellResult(
                 cell=cell,
                 outcomes=tuple(outcomes),
-                over_flat=gains.get(cell),
-                is_better=cell in gains
-                and gains[cell].difference > 0
-                and bool(adjusted[cell] < SIGNIFICANCE),
+                over_flat=gains[cell].difference if gains and cell != flat else None,
+                is_better=bool(gains) and gains[cell].is_shown,
                 marks=tuple(
                     mark_against(paper, outcomes, is_partition=is_partition)
                     for paper in paper_cells(*cell)
@@ -178,6 +149,18 @@ class Reproduction:
             return cls.from_dict(json.loads(Path(path).read_text("utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(f"{path} holds no results of reproduce: {error}") from error
+
+    def only(self, tables: Sequence[str]) -> Reproduction:
+        """Return the part of it that some of the paper's tables need."""
+        kept = tuple(table for table in self.tables if table in tables)
+        if not kept:
+            raise InvalidInputError(
+                f"There are results of the tables {', '.join(self.tables)} alone; expected "
+                f"{' or '.join(tables)}."
+            )
+        wanted = {(cell.dataset, cell.k) for cell in PAPER_CELLS if cell.table in kept}
+        cells = {c: o for c, o in self.outcomes.items() if (c.dataset, c.k) in wanted}
+        return replace(self, tables=kept, outcomes=cells)
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """Write results.json, report.md, report.html, and a fragment for each table."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._marks import SYMBOLS, Mark
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._outcomes import learned_alpha
@@ -17,7 +20,15 @@ from cayleyklein.experiments._tables import Entry, Table
 if TYPE_CHECKING:
     from cayleyklein.experiments._reproduce import CellResult, Reproduction
 
-__all__ = ["below_the_paper", "fragment", "insert_fragments", "markdown", "summary", "whole_page"]
+__all__ = [
+    "below_the_paper",
+    "check_markers",
+    "fragment",
+    "insert_fragments",
+    "markdown",
+    "summary",
+    "whole_page",
+]
 
 TITLES = {
     "exp": "Classification with curved metrics (the paper's table tab:exp)",
@@ -136,26 +147,41 @@ def markdown(found: Reproduction) -> str:
     return "\n".join(parts)
 
 
-def insert_fragments(text: str, found: Reproduction) -> tuple[str, list[str]]:
+def marked_place(table: str) -> re.Pattern[str]:
+    """Return what matches the markers of a table, each alone on its line, and all between them."""
+    return re.compile(
+        rf"^<!-- reproduce {table} -->\n(.*?)^<!-- /reproduce {table} -->$",
+        re.MULTILINE | re.DOTALL,
+    )
+
+
+def check_markers(text: str, tables: Sequence[str], name: str) -> None:
+    """Refuse a Markdown text that has no place for any of the tables, or half of one."""
+    for table in tables:
+        lines = text.splitlines()
+        counts = [lines.count(f"<!-- {slash}reproduce {table} -->") for slash in ("", "/")]
+        if counts not in ([0, 0], [1, 1]) or (counts[0] and not marked_place(table).search(text)):
+            raise InvalidInputError(
+                f"{name} should have the lines <!-- reproduce {table} --> and "
+                f"<!-- /reproduce {table} --> once each, in that order."
+            )
+    if not any(marked_place(table).search(text) for table in tables):
+        raise InvalidInputError(
+            f"{name} has no place for a table: add the lines <!-- reproduce {tables[0]} --> and "
+            f"<!-- /reproduce {tables[0]} -->."
+        )
+
+
+def insert_fragments(text: str, found: Reproduction) -> str:
     """Put the tables between their markers in a Markdown text.
 
-    The markers of a table are ``<!-- reproduce exp -->`` and ``<!-- /reproduce exp -->``.
-
-    Returns
-    -------
-    text : str
-    tables : list of str
-        Those whose markers were there.
+    The markers of a table are ``<!-- reproduce exp -->`` and ``<!-- /reproduce exp -->``, each on a
+    line of its own.
     """
-    placed = []
     for table in found.tables:
-        start, end = f"<!-- reproduce {table} -->", f"<!-- /reproduce {table} -->"
-        before, opened, rest = text.partition(start)
-        _, closed, after = rest.partition(end)
-        if opened and closed:
-            text = f"{before}{start}\n{fragment(found, table)}{end}{after}"
-            placed.append(table)
-    return text, placed
+        if place := marked_place(table).search(text):
+            text = text[: place.start(1)] + fragment(found, table) + text[place.end(1) :]
+    return text
 
 
 def whole_page(found: Reproduction) -> str:

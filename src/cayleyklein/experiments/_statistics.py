@@ -18,6 +18,7 @@ __all__ = [
     "PairedDifference",
     "Ranking",
     "holm",
+    "none_for_nan",
     "paired_difference",
     "rank_methods",
     "standard_error",
@@ -44,7 +45,12 @@ class PairedDifference(NamedTuple):
 
     def to_dict(self) -> dict[str, float | None]:
         """Return it as JSON can hold it, with None for NaN."""
-        return {name: None if np.isnan(v) else v for name, v in self._asdict().items()}
+        return {name: none_for_nan(value) for name, value in self._asdict().items()}
+
+
+def none_for_nan(value: float) -> float | None:
+    """Return what JSON has for a number that is not known."""
+    return None if np.isnan(value) else value
 
 
 def standard_error(scores: ArrayLike) -> float:

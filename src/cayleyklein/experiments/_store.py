@@ -1,5 +1,6 @@
 """Finished cells on disk, so that an interrupted run goes on where it stopped."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,6 +28,11 @@ def write_whole(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
+def digest(values: object) -> str:
+    """Return a checksum of what JSON holds: a changed number must not pass for a result."""
+    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
+
+
 @dataclass(frozen=True)
 class CellStore:
     """A folder with one file for each finished cell.
@@ -52,15 +58,19 @@ class CellStore:
             stored = json.loads(self.path(cell).read_text("utf-8"))
             if stored["run"] != self.run or stored["cell"] != cell._asdict():
                 return None
+            if stored["digest"] != digest(stored["outcomes"]):
+                return None
             return [Outcome.from_dict(values) for values in stored["outcomes"]]
         except (OSError, ValueError, KeyError, TypeError):  # missing, or no file of ours
             return None
 
     def write(self, cell: Cell, outcomes: Sequence[Outcome]) -> None:
         """Keep a finished cell."""
+        values = json.loads(json.dumps([outcome.to_dict() for outcome in outcomes]))
         stored = {
             "run": self.run,
             "cell": cell._asdict(),
-            "outcomes": [outcome.to_dict() for outcome in outcomes],
+            "digest": digest(values),
+            "outcomes": values,
         }
         write_whole(self.path(cell), json.dumps(stored))
