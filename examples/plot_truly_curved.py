@@ -6,7 +6,8 @@ Round clusters of one size, as rows of a table. (a) On a hemisphere, of which th
 gnomonic chart: towards the horizon they are drawn out. (b) Around the nodes of a tree in the
 hyperbolic plane, in Klein's disc: towards the rim they are pressed flat. (c) Accuracy of 3
 neighbours on held-out rows: a metric that learns its curvature finds the sign of K, and does better
-than a flat one and nearly as well as the metric the rows were made with.
+than a flat one and nearly as well as the metric the rows were made with. (d) Rows with an elliptic
+and a hyperbolic half: a sum of two learned metrics does better than either, and than a flat one.
 """
 
 import matplotlib.pyplot as plt
@@ -15,9 +16,10 @@ from _output import arguments, save
 from sklearn.model_selection import train_test_split
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
-from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree
+from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make_mixed
 
-figure, panels = plt.subplots(1, 3, figsize=(14, 4.4), layout="constrained")
+figure, panels = plt.subplots(1, 4, figsize=(18, 4.4), layout="constrained")
+seeds = range(2 if arguments().quick else 10)
 
 X, y = make_elliptic_blobs(1200, 2, centers=12, cluster_std=0.08, reach=1.3, random_state=0)
 panels[0].scatter(*X.T, c=y, s=4, cmap="tab20")
@@ -28,32 +30,41 @@ panels[1].add_patch(plt.Circle((0, 0), 1, fill=False, linewidth=2.5))
 panels[1].set(title="(b) a tree in the hyperbolic plane", aspect="equal")
 
 
-def accuracies(make, seed):
-    """Return K as learned, and the accuracy of the known, the learned and two flat metrics."""
-    X, y, metric = make(random_state=seed, return_metric=True)
+def accuracies(make, seed, geometries):
+    """Return the accuracy of the known, the learned and the Euclidean metric, and the learned K."""
+    X, y, known = make(random_state=seed, return_metric=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
-    learned = CurvedLMNN(geometry="learned", random_state=0).fit(X, y)
-    flat = CurvedLMNN(geometry="flat", random_state=0).fit(X, y)
-    metrics = [metric, learned.metric_, flat.metric_, CurvedMetric.euclidean(X.shape[1])]
+    learners = [CurvedLMNN(geometry=name, random_state=0).fit(X, y) for name in geometries]
+    learned = [learner.metric_ for learner in learners]
+    metrics = [known, *learned, CurvedMetric.euclidean(X.shape[1])]
     models = [CurvedKNeighborsClassifier(3, metric=metric).fit(X, y) for metric in metrics]
-    return learned.curvature_, [model.score(X_test, y_test) for model in models]
+    return [model.score(X_test, y_test) for model in models], learners[0].curvature_
 
 
-names = ["known", "learned", "flat LMNN", "Euclidean"]
-for shift, (make, color) in enumerate(
-    [(make_elliptic_blobs, "#D55E00"), (make_hyperbolic_tree, "#009E73")]
-):
-    curvatures, scores = zip(
-        *(accuracies(make, seed) for seed in range(2 if arguments().quick else 10)), strict=True
-    )
-    K, score = np.mean(curvatures), np.mean(scores, axis=0)
+def bars(ax, make, geometries, color, place, width):
+    """Draw means and standard errors over the seeds; return the mean learned K."""
+    scores, curvatures = zip(*(accuracies(make, seed, geometries) for seed in seeds), strict=True)
     error = np.std(scores, axis=0, ddof=1) / np.sqrt(len(scores))
-    label = f"{make.__name__}: learned $K = {K:.2f}$"
-    at = np.arange(4) + 0.4 * shift - 0.2
-    panels[2].bar(at, score, 0.38, yerr=error, color=color, label=label)
-    print(label, dict(zip(names, score.round(3).tolist(), strict=True)))
-panels[2].set_xticks(range(4), names)
+    at = np.arange(len(error)) + place
+    mean = np.mean(scores, axis=0)
+    drawn = ax.bar(at, mean, width, yerr=error, color=color)
+    print(make.__name__, dict(zip(("known", *geometries, "Euclidean"), mean, strict=True)))
+    return drawn, np.mean(curvatures, axis=0)
+
+
+for make, color, place in [
+    (make_elliptic_blobs, "#D55E00", -0.2),
+    (make_hyperbolic_tree, "#009E73", 0.2),
+]:
+    drawn, K = bars(panels[2], make, ("learned", "flat"), color, place, 0.38)
+    drawn.set_label(f"{make.__name__}: learned $K = {K:.2f}$")
+panels[2].set_xticks(range(4), ["known", "learned", "flat LMNN", "Euclidean"])
 panels[2].set(title="(c) accuracy on held-out rows", ylim=(0.5, 1))
 panels[2].legend(frameon=False, fontsize=8)
+
+bars(panels[3], make_mixed, ("mixed", "elliptic", "hyperbolic", "flat"), "#0072B2", 0.0, 0.6)
+names = ["known", "mixed", "elliptic", "hyperbolic", "flat", "Euclidean"]
+panels[3].set_xticks(range(6), names, fontsize=8)
+panels[3].set(title="(d) two curvatures at once (make_mixed)", ylim=(0.5, 1))
 
 save(figure, __file__)

@@ -5,6 +5,7 @@ from sklearn.model_selection import train_test_split
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make_mixed
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments import paired_difference
 
 MAKERS = [make_elliptic_blobs, make_hyperbolic_tree, make_mixed]
 SEEDS = range(4)
@@ -44,13 +45,37 @@ def test_learner_recovers_the_sign_and_beats_flat(make, sign):
     assert np.mean(gains) > 0.03
 
 
-def test_mixed_learner_beats_flat():
-    gains = []
+def test_a_mixture_beats_each_of_its_parts_and_flat():
+    """By an interval of 95 % of paired differences over independent draws."""
+    found = {geometry: [] for geometry in ("mixed", "flat", "elliptic", "hyperbolic")}
     for seed in SEEDS:
-        split, _ = halves(make_mixed, seed)
-        flat = accuracy(split, geometry="flat", random_state=0)
-        gains.append(accuracy(split, geometry="mixed", random_state=0) - flat)
-    assert np.mean(gains) > 0.02
+        split, metric = halves(make_mixed, seed)
+        assert [part.curvature for part in metric.metrics] == [1.0, -1.0]
+        for geometry, scores in found.items():
+            scores.append(accuracy(split, geometry=geometry, random_state=0))
+    mixed = found.pop("mixed")
+    for geometry, scores in found.items():
+        assert paired_difference(mixed, scores, test_ratio=0.0).low > 0, geometry
+        assert min(np.subtract(mixed, scores)) > 0.03, geometry
+
+
+def test_neither_half_of_a_mixture_is_enough():
+    X, y, metric = make_mixed(random_state=0, return_metric=True)
+    both, *parts = (
+        CurvedKNeighborsClassifier(3, metric=m).fit(X[::2], y[::2]).score(X[1::2], y[1::2])
+        for m in (metric, *metric.metrics)
+    )
+    assert both > 0.9
+    assert max(parts) < 0.7
+
+
+def test_curvatures_of_a_mixture_are_only_units():
+    options = {"random_state": 0, "return_metric": True}
+    X, _, metric = make_mixed(50, centers=5, **options)
+    Z, _, scaled = make_mixed(50, centers=5, curvatures=(4.0, -9.0), **options)
+    np.testing.assert_allclose(Z, X / [2.0, 2.0, 2.0, 3.0, 3.0])
+    D, D_scaled = metric.pairwise(X), scaled.pairwise(Z)
+    np.testing.assert_allclose(D_scaled / D_scaled.max(), D / D.max(), atol=1e-12)
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -119,6 +144,9 @@ def test_elliptic_rows_stay_within_reach():
         (make_hyperbolic_tree, {"n_features": 1}, "at least 2"),
         (make_hyperbolic_tree, {"depth": 9}, "radius 9"),
         (make_mixed, {"curvatures": (1.0, 1.0)}, "hyperbolic space is negative"),
+        (make_mixed, {"radius": 9.0}, "radius=9"),
+        (make_mixed, {"cluster_std": (0.1, 1.5)}, "cluster_std=1.5"),
+        (make_mixed, {"n_features": (2, 0)}, "n_features=0"),
     ],
 )
 def test_refuses(make, options, message):

@@ -12,23 +12,24 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from cayleyklein._validation import as_count, as_real
+from cayleyklein.datasets._drawing import (
+    LARGEST_RADIUS,
+    Array,
+    around,
+    carriers,
+    elliptic_clusters,
+    shared_labels,
+    spread_centers,
+    tree_nodes,
+    uniform_in_ball,
+)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = ["make_elliptic_blobs", "make_hyperbolic_tree", "make_mixed"]
-
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
-
-CANDIDATES = 20
-"""Places drawn for each new centre, of which the farthest from the others is taken."""
-
-LARGEST_RADIUS = 8.0
-"""Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
 
 
 def make_elliptic_blobs(
@@ -84,8 +85,13 @@ def make_elliptic_blobs(
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
     rng = check_random_state(random_state)
     K = as_curvature(curvature, +1)
+    std, reach = as_std(cluster_std), as_reach(reach)
     y = shared_labels(n, as_count(centers, "centers"), rng)
-    X = elliptic_clusters(y, d, as_std(cluster_std), as_reach(reach), rng) / math.sqrt(K)
+    unit = CurvedMetric.euclidean(d, curvature=1.0)
+    middles = spread_centers(
+        int(y.max()) + 1, unit, lambda m: uniform_in_ball(m, d, reach, +1, rng)
+    )
+    X = elliptic_clusters(middles, y, std, reach, rng) / math.sqrt(K)
     metric = CurvedMetric.euclidean(d, curvature=K)
     return (X, y, metric) if return_metric else (X, y)
 
@@ -161,27 +167,37 @@ def make_hyperbolic_tree(
 
 
 def make_mixed(
-    n_samples: int = 768,
+    n_samples: int = 800,
+    n_features: tuple[int, int] = (3, 2),
     *,
-    centers: int = 16,
-    branching: int = 2,
+    centers: int = 80,
+    cluster_std: tuple[float, float] = (0.22, 0.8),
+    reach: float = 1.54,
+    radius: float = 4.0,
     curvatures: tuple[float, float] = (1.0, -1.0),
     random_state: int | np.random.RandomState | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
-    """Return rows of which two columns are elliptic and two hyperbolic.
+    """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
-    A row belongs to a cluster of a hemisphere (columns 0 and 1) and to a node of a star in a
-    hyperbolic plane (columns 2 and 3), and each pair of them is a class: neither half tells
-    it alone.
+    The first columns are the elliptic half of a row and the others its hyperbolic half. In either
+    half clusters overlap; together they tell the class. No metric of one curvature does justice to
+    both: the sum of two does.
 
     Parameters
     ----------
-    n_samples : int, default=768
-    centers : int, default=16
-        Clusters in the elliptic half.
-    branching : int, default=2
-        The star has a middle and `branching` + 1 ends.
+    n_samples : int, default=800
+        Rows, shared equally by the clusters.
+    n_features : pair of int, default=(3, 2)
+        Columns of the elliptic and of the hyperbolic half.
+    centers : int, default=80
+        Clusters; each is a class.
+    cluster_std : pair of float, default=(0.22, 0.8)
+        Standard deviation of a cluster in either half, in units of 1/√|K|.
+    reach : float, default=1.54
+        Largest angle to the pole, see :func:`make_elliptic_blobs`.
+    radius : float, default=4.0
+        Largest distance of a hyperbolic centre from the middle, in units of 1/√-K.
     curvatures : pair of float, default=(1.0, -1.0)
         K of the elliptic and of the hyperbolic half.
     random_state : int, RandomState instance or None, default=None
@@ -190,127 +206,50 @@ def make_mixed(
 
     Returns
     -------
-    X : ndarray of shape (n_samples, 4)
+    X : ndarray of shape (n_samples, sum of n_features)
     y : ndarray of shape (n_samples,)
-        Up to `centers` · (`branching` + 2) classes.
+        The cluster of each row.
     metric : MixedMetric
-        The sum of the distances in the two halves; only if `return_metric`.
+        The sum of the distances in the two halves, each divided by its `cluster_std`; only if
+        `return_metric`.
 
     Examples
     --------
     >>> X, y, metric = make_mixed(random_state=0, return_metric=True)
     >>> X.shape, len(set(y)), metric
-    ((768, 4), 64, MixedMetric(0.5 * elliptic(K=1) + 0.5 * hyperbolic(K=-1), d=4))
+    ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
-    n, blobs = as_count(n_samples, "n_samples"), as_count(centers, "centers")
+    n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
+    d_e, d_h = (as_count(d, "n_features") for d in n_features)
+    std_e, std_h = map(as_std, cluster_std)
+    reach, radius = as_reach(reach), as_radius(radius)
     rng = check_random_state(random_state)
-    elliptic, hyperbolic = as_curvature(curvatures[0], +1), as_curvature(curvatures[1], -1)
-    nodes = tree_nodes(1, as_count(branching, "branching"), 2.5, 2, rng)
-    y = shared_labels(n, blobs * len(nodes), rng)
-    round_half = elliptic_clusters(y // len(nodes), 2, 0.08, 1.5, rng) / math.sqrt(elliptic)
-    star_half = around(nodes, y % len(nodes), 2, 0.4, -1, rng) / math.sqrt(-hyperbolic)
-    X = np.hstack([round_half, star_half])
-    halves = [
-        CurvedMetric(factor=np.eye(2, 4), curvature=elliptic),
-        CurvedMetric(factor=np.eye(2, 4, k=2), curvature=hyperbolic),
-    ]
-    return (X, y, MixedMetric(halves)) if return_metric else (X, y)
+
+    def draw(m: int) -> Array:
+        elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
+        return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
+
+    y = shared_labels(n, n_centers, rng)
+    unit = sum_of_halves(d_e, d_h, (1.0, -1.0), (std_e, std_h))
+    middles = spread_centers(n_centers, unit, draw)
+    round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
+    open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
+    K_e, K_h = as_curvature(curvatures[0], +1), as_curvature(curvatures[1], -1)
+    X = np.hstack([round_half / math.sqrt(K_e), open_half / math.sqrt(-K_h)])
+    if not return_metric:
+        return X, y
+    return X, y, sum_of_halves(d_e, d_h, (K_e, K_h), (std_e, std_h))
 
 
-# -- drawing, in units where |K| = 1 ---------------------------------------------------
-
-
-def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Labels:
-    """Return n labels in random order, as many of each class as of the next, or one more."""
-    return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
-
-
-def around(
-    places: list[Array], y: Labels, d: int, std: float, sign: int, rng: np.random.RandomState
-) -> Array:
-    """Draw rows around the origin and carry each by the isometry of its label; nan beyond."""
-    drawn = rng.normal(size=(len(y), d))
-    length = np.linalg.norm(drawn, axis=1, keepdims=True)
-    sin, cos = (np.sin, np.cos) if sign > 0 else (np.sinh, np.cosh)
-    lifted = np.hstack([sin(std * length) * drawn / length, cos(std * length)])
-    moved = np.einsum("nij,nj->ni", np.asarray(places)[y], lifted)
-    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)  # the other hemisphere is no row
-    return np.asarray(moved[:, :-1] / height)
-
-
-def elliptic_clusters(
-    y: Labels, d: int, std: float, reach: float, rng: np.random.RandomState
-) -> Array:
-    """Draw clusters on the unit hemisphere, no row farther than `reach` from the pole."""
-    if std * math.sqrt(d) > reach:
-        raise InvalidInputError(
-            f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g} are at "
-            f"most {reach / math.sqrt(d):.3g} wide."
-        )
-    unit = CurvedMetric.euclidean(d, curvature=1.0)
-    middles = spread_centers(int(y.max()) + 1, d, reach, rng)
-    places = [unit.transvection(np.zeros(d), middle) for middle in middles]
-    X = np.full((len(y), d), np.nan)
-    todo = np.arange(len(y))
-    while len(todo):
-        X[todo] = around(places, y[todo], d, std, +1, rng)
-        todo = todo[~(np.linalg.norm(X[todo], axis=1) < math.tan(reach))]
-    return X
-
-
-def spread_centers(n: int, d: int, reach: float, rng: np.random.RandomState) -> Array:
-    """Draw points of a cap of the sphere one by one, each far from those before."""
-    unit = CurvedMetric.euclidean(d, curvature=1.0)
-    found = uniform_on_cap(1, d, reach, rng)
-    while len(found) < n:
-        drawn = uniform_on_cap(CANDIDATES, d, reach, rng)
-        farthest = unit.pairwise(drawn, found).min(axis=1).argmax()
-        found = np.vstack([found, drawn[farthest]])
-    return found
-
-
-def uniform_on_cap(n: int, d: int, reach: float, rng: np.random.RandomState) -> Array:
-    """Draw points uniformly by area: angles have the density sinᵈ⁻¹, tabulated."""
-    angles = np.linspace(0.0, reach, 1001)
-    cumulated = np.cumsum(np.sin(angles) ** (d - 1))
-    drawn = np.interp(rng.uniform(0.0, cumulated[-1], n), cumulated, angles)
-    directions = rng.normal(size=(n, d))
-    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
-    return np.asarray(np.tan(drawn)[:, None] * directions)
-
-
-def tree_nodes(
-    depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
-) -> list[Array]:
-    """Return the isometries that carry the origin to the nodes, level by level."""
-    length = as_real(edge, "edge")
-    if not 0 < depth * length <= LARGEST_RADIUS:
-        raise InvalidInputError(
-            f"Got depth={depth} and edge={length:g}, a tree of radius {depth * length:g}, but "
-            f"expected a positive one of at most {LARGEST_RADIUS:g}, beyond which float64 cannot "
-            f"tell rows from the rim."
-        )
-    tip = np.zeros(d)
-    tip[0] = math.tanh(length)
-    unit = CurvedMetric.euclidean(d, curvature=-1.0)
-    step = unit.transvection(np.zeros(d), tip)
-    # At a node the edge back points to -x; the others share the full turn with it equally.
-    turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
-    level = [rotation(rng.uniform(0, 2 * math.pi), d)]
-    nodes = list(level)
-    for depth_reached in range(depth):
-        outward = turns if depth_reached == 0 else turns[1:]
-        level = [node @ turn @ step for node in level for turn in outward]
-        nodes += level
-    return nodes
-
-
-def rotation(angle: float, d: int) -> Array:
-    """Return the collineation that turns the plane of the first two coordinates."""
-    turn = np.eye(d + 1)
-    c, s = math.cos(angle), math.sin(angle)
-    turn[:2, :2] = [[c, -s], [s, c]]
-    return turn
+def sum_of_halves(
+    d_e: int, d_h: int, curvatures: tuple[float, float], stds: tuple[float, float]
+) -> MixedMetric:
+    """Return the sum of the distances in two halves of the columns, each in units of its std."""
+    factors = [np.eye(d_e, d_e + d_h), np.eye(d_h, d_e + d_h, k=d_e)]
+    pairs = zip(factors, curvatures, strict=True)
+    metrics = [CurvedMetric(factor=factor, curvature=K) for factor, K in pairs]
+    weights = np.sqrt(np.abs(curvatures)) / [std or 1.0 for std in stds]
+    return MixedMetric(metrics, weights / weights.sum())
 
 
 # -- parameters ------------------------------------------------------------------------
@@ -343,3 +282,14 @@ def as_reach(value: object) -> float:
             f"Got reach={reach:g}, but expected an angle between 0 and π/2, where the horizon is."
         )
     return reach
+
+
+def as_radius(value: object) -> float:
+    """Check the radius of a hyperbolic ball."""
+    radius = as_real(value, "radius")
+    if not 0 < radius <= LARGEST_RADIUS:
+        raise InvalidInputError(
+            f"Got radius={radius:g}, but expected a positive one of at most {LARGEST_RADIUS:g}, "
+            f"beyond which float64 cannot tell rows from the rim."
+        )
+    return radius
