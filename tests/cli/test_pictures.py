@@ -1,4 +1,9 @@
+from pathlib import Path
+
 import pytest
+
+from cayleyklein.cli import _figures
+from cayleyklein.cli._figures import scripts
 
 POINTS = "a,b,kind\n" + "\n".join(f"{x},{x * x % 7},{'u' if x % 3 else 'v'}" for x in range(12))
 
@@ -49,8 +54,27 @@ def test_the_curvature_that_is_suggested_is_enough(command, points):
 
 
 def test_figures(command, tmp_path):
-    answer = command("figures", "-o", "new/pictures", "--json")
-    assert answer.code == 0
-    assert len(answer.json["figures"]) == 12
+    answer = command("figures", "spheres", "order_k", "-o", "new/pictures", "--quick", "--json")
+    assert answer.code == 0, answer.err
+    names = [f"{name}.{ending}" for name in ("spheres", "order_k") for ending in ("png", "svg")]
+    assert [Path(path).name for path in answer.json["figures"]] == names
     for path in answer.json["figures"]:
         assert (tmp_path / path).stat().st_size > 2000
+    assert sorted(path.name for path in (tmp_path / "new/pictures").iterdir()) == sorted(names)
+
+
+def test_every_example_is_a_figure(command):
+    """What they draw, their own tests see to."""
+    examples = Path(__file__).parents[2] / "examples"
+    assert {f"plot_{name}" for name in scripts()} == {p.stem for p in examples.glob("plot_*.py")}
+    assert "Did you mean 'spheres'?" in command("figures", "sphere", "-o", "new").err
+
+
+def test_a_figure_that_fails_leaves_nothing(command, tmp_path, monkeypatch):
+    script = tmp_path / "plot_wrong.py"
+    script.write_text("raise ValueError('no ink')")
+    monkeypatch.setattr(_figures, "scripts", lambda: {"wrong": script})
+    answer = command("figures", "-o", "new")
+    assert (answer.code, answer.err.count("\n")) == (1, 1)
+    assert "plot_wrong.py could not be drawn: ValueError: no ink" in answer.err
+    assert not list((tmp_path / "new").iterdir())

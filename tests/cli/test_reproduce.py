@@ -90,9 +90,9 @@ def test_wrong_options(tmp_path, capsys):
 
 def test_figures(tmp_path, monkeypatch):
     drawn = []
-    monkeypatch.setattr(_reproduce._figures, "command", lambda **given: drawn.append(given))
+    monkeypatch.setattr(_reproduce, "draw", lambda output, **_: drawn.append(output))
     run("--table", "mixed", "-o", tmp_path, "--figures")
-    assert [given["output"] for given in drawn] == [tmp_path / "figures"]
+    assert drawn == [tmp_path / "figures"]
 
 
 def test_help_teaches(capsys):

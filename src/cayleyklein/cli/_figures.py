@@ -1,42 +1,51 @@
-"""``cayleyklein figures``: the paper's figures, by the Display classes."""
+"""``cayleyklein figures``: the pictures that the examples draw."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from cayleyklein._validation import require
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.models import writing
-from cayleyklein.plotting import (
-    BallDisplay,
-    CrossRatioDisplay,
-    DecisionBoundaryDisplay,
-    GeodesicDisplay,
-    VoronoiDisplay,
-)
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.models._target import did_you_mean
 
-__all__ = ["FIGURES", "HELP", "command"]
+__all__ = ["HELP", "command", "draw"]
 
-HELP = """Draw the figures of the paper.
+HELP = """Draw the figures of the paper, and some more.
 
-Cross-ratio, bisectors, spheres, Voronoi diagrams and decision frontiers, as SVG and PNG.
+Cross-ratio, distance and angle, projections, bisectors, spheres, charts, Voronoi diagrams of order
+1 and k, decision frontiers, learned metrics, truly curved rows: each as PNG and SVG. The
+diagram that changes with the curvature is a GIF. All of them take a minute or two.
 
-Example:
+Examples:
 
 \b
     cayleyklein figures -o pictures
+    cayleyklein figures spheres order_k -o pictures
 """
 
-DISC = CurvedMetric.euclidean(2, curvature=-1.0)
-OVAL = CurvedMetric(shape=[[1.0, 0.6], [0.6, 1.5]], center=[0.4, 0.1], curvature=-0.5)
+PACKAGE = Path(__file__).parents[1]
+PREFIX = "plot_"
+
+
+def scripts() -> dict[str, Path]:
+    """Return the examples by name, from the package or from the repository that it runs in."""
+    folders = (PACKAGE / "examples", PACKAGE.parents[1] / "examples")
+    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
+    return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
+
+
+def names_from(start: str) -> list[str]:
+    """Complete a name, for the shell."""
+    return [name for name in scripts() if name.startswith(start)]
 
 
 @with_console
@@ -45,97 +54,60 @@ def command(
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Made when it is missing.")
     ],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Which.", show_default="all", autocompletion=names_from
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Fewer frames and repetitions, to have a look.")
+    ] = False,
 ) -> None:
-    """Draw all figures."""
-    require("matplotlib", "plot")
-    from matplotlib.figure import Figure
-
-    output.mkdir(parents=True, exist_ok=True)
-    written = []
+    """Draw figures."""
     with console.progress("drawing") as show:
-        for number, (name, (panels, draw)) in enumerate(FIGURES.items()):
-            show(number, len(FIGURES))
-            figure = Figure(figsize=(5 * panels, 4.6), layout="compressed")
-            draw(figure.subplots(1, panels, squeeze=False)[0])
-            for ending in (".svg", ".png"):
-                path = output / f"{name}{ending}"
-                with writing(path) as temporary:
-                    figure.savefig(temporary, dpi=150, bbox_inches="tight")
-                written.append(path)
+        written = draw(output, names or (), quick=quick, progress=show)
     values = {"figures": [str(path) for path in written]}
     console.result(values, "" if console.quiet else "\n".join(map(str, written)))
 
 
-def points_in_disc(n: int) -> NDArray[np.float64]:
-    """Return points that fill the disc evenly, on a spiral of the golden angle."""
-    i = np.arange(n) + 0.5
-    radius, angle = 0.94 * np.sqrt(i / n), np.pi * (3 - np.sqrt(5)) * i
-    return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+def draw(
+    output: Path,
+    names: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    progress: Callable[[float, float | None], None],
+) -> list[Path]:
+    """Run the examples of these names, or all; return the files, which are there once whole."""
+    require("matplotlib", "plot")
+    known = scripts()
+    for name in names:
+        if name not in known:
+            raise InvalidInputError(
+                f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
+            )
+    output.mkdir(parents=True, exist_ok=True)
+    chosen = list(dict.fromkeys(names or known))
+    written: list[Path] = []
+    for number, name in enumerate(chosen):
+        progress(number, len(chosen))
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
+            run(known[name], Path(folder), quick)
+            drawn = sorted(Path(folder).iterdir())
+            written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
+    progress(len(chosen), len(chosen))
+    return written
 
 
-def cross_ratio(panels: Any) -> None:
-    """Distance from a conic: Log (p, q; P, Q)."""
-    CrossRatioDisplay.from_metric(DISC, [-0.5, -0.3], [0.4, 0.5]).plot(panels[0])
-    CrossRatioDisplay.from_metric(OVAL, [-0.3, 0.5], [0.9, -0.3]).plot(panels[1])
-
-
-def bisectors(panels: Any) -> None:
-    """Bisectors are straight lines."""
-    pairs = [(DISC, [-0.55, -0.2], [0.35, 0.6]), (OVAL, [-0.35, 0.75], [0.9, -0.35])]
-    for ax, (metric, p, q) in zip(panels, pairs, strict=True):
-        for scale in (0.5, 0.7, 0.95):
-            radius = scale * metric(p, q)
-            BallDisplay.from_metric(metric, [p, q], radius).plot(ax, fill=0, linewidths=0.6)
-        GeodesicDisplay.from_points(metric, p, q, marks=3).plot(ax, linestyles="--")
-        line = metric.bisector(np.asarray(p), np.asarray(q))
-        GeodesicDisplay.from_hyperplane(metric, line).plot(ax, color="#D55E00", linewidths=2)
-        ax.set_title(f"$K = {metric.curvature:g}$")
-
-
-def spheres(panels: Any) -> None:
-    """Spheres are ellipses with displaced centres."""
-    centers = np.array([[0.0, 0.0], [0.62, 0.0], [-0.5, 0.55], [-0.2, -0.75]])
-    for K in (1.0, -1.0, 0.0):
-        metric = CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
-        label = f"{metric.geometry}, $K = {K:g}$"
-        BallDisplay.from_metric(metric, centers, 0.25).plot(
-            panels[0], fill=0, show_centers=False, label=label
-        )
-    panels[0].plot(*centers.T, "k.")
-    panels[0].legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-
-
-def voronoi(panels: Any) -> None:
-    """Voronoi diagrams are affine, whatever the curvature."""
-    points = points_in_disc(60)
-    for ax, K in zip(panels, (-1.0, 0.0, 1.0), strict=True):
-        VoronoiDisplay.from_points(points, CurvedMetric.euclidean(2, curvature=K)).plot(ax)
-        ax.set_title(f"$K = {K:g}$")
-
-
-def order_k(panels: Any) -> None:
-    """Each cell of order 3 belongs to three points."""
-    diagram = CayleyKleinVoronoi(points_in_disc(25), DISC, order=3)
-    cell = int(diagram.locate(np.array([[0.1, -0.1]]))[0])
-    VoronoiDisplay.from_diagram(diagram).plot(panels[0], highlight=cell)
-
-
-def bichromatic(panels: Any) -> None:
-    """Labelled points, their diagram, and the frontier between their classes."""
-    points = points_in_disc(80)
-    labels = np.where(points[:, 0] + 0.5 * np.sin(5 * points[:, 1]) > 0, "blue", "red")
-    diagram = CayleyKleinVoronoi(points, DISC, labels=labels)
-    VoronoiDisplay.from_diagram(diagram).plot(panels[0], fill=False, linewidths=0)
-    VoronoiDisplay.from_diagram(diagram).plot(panels[1], linewidths=0.4)
-    DecisionBoundaryDisplay.from_diagram(diagram).plot(panels[1], legend=False, linewidths=2)
-
-
-FIGURES: dict[str, tuple[int, Callable[[Any], None]]] = {
-    "cross_ratio": (2, cross_ratio),
-    "bisectors": (2, bisectors),
-    "spheres": (1, spheres),
-    "voronoi": (3, voronoi),
-    "order_k": (1, order_k),
-    "bichromatic": (2, bichromatic),
-}
-"""The number of panels of each figure, and what draws on them."""
+def run(script: Path, folder: Path, quick: bool) -> None:
+    """Run an example in a process of its own: it is a script, and draws with pyplot."""
+    done = subprocess.run(
+        [sys.executable, str(script), "-o", str(folder), *(["--quick"] if quick else [])],
+        env={**os.environ, "MPLBACKEND": "agg"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+        raise CayleyKleinError(f"{script.name} could not be drawn: {last}")

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from cayleyklein.cli import _figures
 from cayleyklein.cli._compare import table_text
-from cayleyklein.cli._console import Console, with_console
+from cayleyklein.cli._console import Console, printable, with_console
+from cayleyklein.cli._figures import draw
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
 from cayleyklein.experiments._reproduction_report import (
@@ -119,11 +119,10 @@ def command(
     for page in pages:
         write_whole(page, insert_fragments(page.read_text("utf-8"), found))
     if figures:
-        console.say("drawing the figures")
-        _figures.command(
-            output=output / "figures", quiet=True, verbose=False, json=False, debug=False
-        )
-    console.result(found.to_dict(), as_text(found, paths["report.html"].resolve()))
+        with console.progress("drawing the figures") as show:
+            draw(output / "figures", progress=show)
+    text = as_text(found, paths["report.html"].resolve())
+    console.result(found.to_dict(), text, styled=True)
 
 
 def compute(
@@ -151,7 +150,7 @@ def as_text(found: Reproduction, page: Path) -> str:
         below = "".join(f"  below: {line}\n" for line in below_the_paper(found, table))
         parts.append(table_text(paper_table(found, table)))
         parts.append(f"{summary(found, table)}\n{below}")
-    return "\n".join([*parts, measured(found), f"Report: {page}"])
+    return "\n".join([*parts, printable(f"{measured(found)}\nReport: {page}")])
 
 
 command.__doc__ = HELP  # what the command line shows

@@ -20,7 +20,7 @@ FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 WHOLE = re.compile(r"[-+]?\d+\.0")
 
 
-def did_you_mean(name: str, names: Sequence[str]) -> str:
+def did_you_mean(name: str, names: Sequence[str], what: str = "columns") -> str:
     """Write " Did you mean …?" when one of the names is close, and list them otherwise.
 
     >>> did_you_mean("clas", ["colour", "class"])
@@ -31,7 +31,7 @@ def did_you_mean(name: str, names: Sequence[str]) -> str:
     if near:
         return f" Did you mean {by_case[near[0]]!r}?"
     shown = ", ".join(repr(known) for known in names[:12])
-    return f" The columns are {shown}{' …' if len(names) > 12 else ''}."
+    return f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
 
 
 def split_target(
