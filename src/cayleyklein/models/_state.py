@@ -16,12 +16,21 @@ from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
-from cayleyklein.models._table import LearnedMetric, TableClassifier, parts_of, weights_of
+from cayleyklein.models._table import (
+    LabelledRows,
+    LearnedMetric,
+    TableClassifier,
+    parts_of,
+    weights_of,
+)
 
 __all__ = ["model_of", "state_of"]
 
 Metric = CurvedMetric | MixedMetric
 State = dict[str, Any]
+
+BLOCK = 50_000
+"""Rows that are saved as one array."""
 
 # Not the threads nor the algorithm of the search, which are the machine's and decide no answer.
 NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
@@ -37,6 +46,10 @@ TABLE_PARAMETERS = (
 
 def state_of(model: Any) -> State:
     """Return a fitted model as plain values."""
+    if callable(getattr(model, "weights", None)):
+        raise InvalidInputError(
+            'weights is a function, which no file can hold safely; use "uniform" or "distance".'
+        )
     if isinstance(model, TableClassifier):
         return {"kind": "TableClassifier", **table_state(model)}
     if isinstance(model, CurvedKNeighborsClassifier):
@@ -88,26 +101,40 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
     """Return a fitted classifier as plain values."""
     if not hasattr(model, "classes_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    if callable(model.weights):
-        raise InvalidInputError(
-            'weights is a function, which no file can hold safely; use "uniform" or "distance".'
-        )
     names = getattr(model, "feature_names_in_", None)
+    labelled = LabelledRows(model.metric_, model._references.X, model._labels, model.classes_)
     return {
         "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
-        "mixed": isinstance(model.metric_, MixedMetric),
-        "metric": metric_state(model.metric_),
-        "rows": np.asarray(model._references.X),
-        "labels": np.asarray(model._labels, dtype=np.int64),
-        "classes": model.classes_.tolist(),
         "feature_names": None if names is None else names.tolist(),
+        **labelled_state(labelled),
+    }
+
+
+def labelled_state(labelled: LabelledRows) -> State:
+    """Return rows as plain values; in blocks, of which skops holds one at a time twice."""
+    metric, rows, labels, classes = labelled
+    return {
+        "mixed": isinstance(metric, MixedMetric),
+        "metric": metric_state(metric),
+        "rows": [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)],
+        "labels": np.asarray(labels, dtype=np.int64),
+        "classes": classes.tolist(),
     }
 
 
 def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
-    """Return the classifier; its search index is built from the rows."""
+    """Return the classifier."""
+    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
+    model = indexed(state, parameters)
+    if state["feature_names"] is not None:
+        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
+    return model
+
+
+def indexed(state: State, parameters: dict[str, Any]) -> CurvedKNeighborsClassifier:
+    """Return the classifier of labelled rows; its search index is built from them."""
     classes = np.asarray(state["classes"])
-    labels, rows = state["labels"], state["rows"]
+    labels, rows = state["labels"], np.concatenate(state.pop("rows"))
     if (
         labels.ndim != 1
         or labels.dtype.kind != "i"
@@ -115,22 +142,18 @@ def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
     ):
         raise InvalidInputError("labels are not positions among the classes")
     metric = metric_of(state["metric"], state["mixed"])
-    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
     model = CurvedKNeighborsClassifier(metric=metric, **parameters)
-    model.partial_fit(rows, classes[labels], classes=classes)
-    if state["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
-    return model
+    return model.partial_fit(rows, classes[labels], classes=classes)
 
 
 def table_state(model: TableClassifier) -> State:
     """Return a fitted table classifier as plain values."""
-    if not hasattr(model, "neighbors_"):
+    if not hasattr(model, "_labelled"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     encoder = model.encoder_
     return {
         "parameters": {name: getattr(model, name) for name in TABLE_PARAMETERS},
-        "neighbors": neighbors_state(model.neighbors_),
+        "neighbors": labelled_state(model._labelled),
         "columns": [asdict(column) for column in encoder.columns_],
         "uses": [asdict(use) for use in encoder.uses_],
         "learned": asdict(model.learned_),
@@ -145,8 +168,14 @@ def table_of(state: State) -> TableClassifier:
     encoder = TableEncoder(max_categories=model.max_categories)
     encoder.columns_ = [column_of(values) for values in state["columns"]]
     encoder.uses_ = [ColumnUse(**use) for use in state["uses"]]
-    model.neighbors_ = neighbors_of(state["neighbors"])
-    if encoder.n_features_out_ != model.neighbors_.n_features_in_:
+    found = indexed(
+        state["neighbors"], {"n_neighbors": model.n_neighbors, "weights": model.weights}
+    )
+    model._neighbors = found
+    model._labelled = LabelledRows(
+        found.metric_, found._references.X, found._labels, found.classes_
+    )
+    if encoder.n_features_out_ != found.n_features_in_:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     model.encoder_ = encoder
     model.learned_ = LearnedMetric(**state["learned"])

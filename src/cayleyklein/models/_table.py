@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,10 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.models._columns import numbers_of
 from cayleyklein.models._encoder import TableEncoder
 
-__all__ = ["LearnedMetric", "TableClassifier"]
+__all__ = ["LabelledRows", "LearnedMetric", "TableClassifier"]
+
+STRIP = 16384
+"""Rows that are looked at together, so that what is needed on the way stays small."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,15 @@ class LearnedMetric:
         return f"{self.geometry}, K = {parts}{share}"
 
 
+class LabelledRows(NamedTuple):
+    """Encoded rows with their classes, and the metric in which they are neighbours."""
+
+    metric: CurvedMetric | MixedMetric
+    rows: NDArray[np.float64]
+    labels: NDArray[np.intp]
+    classes: NDArray[Any]
+
+
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """Classify the rows of a table: encode the columns, learn a metric, ask the neighbours.
 
@@ -90,6 +102,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     encoder_ : TableEncoder
         ``encoder_.uses_`` says what was done to which column.
     neighbors_ : CurvedKNeighborsClassifier
+        Among the rows; its search index is built when it is first asked for.
     metric_ : CurvedMetric or MixedMetric
         On the encoded columns.
     learned_ : LearnedMetric
@@ -140,7 +153,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         target = column_or_1d(np.asarray(y))
         if len(target) != len(table):
             raise InvalidInputError(f"The table has {len(table)} rows, but y has {len(target)}.")
-        classes, counts = np.unique(target, return_counts=True)
+        classes, labels, counts = np.unique(target, return_inverse=True, return_counts=True)
         if len(classes) < 2:
             raise InvalidInputError(
                 f"Every one of the {len(target)} rows is of the class {classes.tolist()[0]!r}; "
@@ -157,35 +170,31 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             )
         self.encoder_ = TableEncoder(max_categories=self.max_categories).fit(table)
         rows = self.encoder_.transform(table)
-        inside = self._learn(rows, target, classes)
+        inside = self._learn(rows, labels, classes)
         self.row_numbers_ = numbers_of(table)[inside]
         return self
 
     def _learn(
-        self, rows: NDArray[np.float64], target: NDArray[Any], classes: Any
+        self, rows: NDArray[np.float64], labels: NDArray[np.intp], classes: NDArray[Any]
     ) -> NDArray[np.bool_]:
         """Learn the metric, and keep as neighbours the rows in its domain; return which."""
-        sample = self._sample(target)
+        sample = self._sample(labels)
         learner = CurvedLMNN(
             self.n_neighbors,
             geometry=self.geometry,
             random_state=self.random_state,
             n_jobs=self.n_jobs,
             callback=self.callback,
-        ).fit(rows[sample], target[sample])
+        ).fit(rows[sample], classes[labels[sample]])
         metric = learner.metric_
         inside = np.ones(len(rows), dtype=bool)
         if len(sample) < len(rows):  # the learner has only seen to it for its own rows
-            inside = metric.contains(rows)
-        self.neighbors_ = CurvedKNeighborsClassifier(
-            self.n_neighbors, metric=metric, weights=self.weights, n_jobs=self.n_jobs
-        )
-        everything = bool(inside.all())  # then there is no need of a copy
-        self.neighbors_.partial_fit(
-            rows if everything else rows[inside],
-            target if everything else target[inside],
-            classes=classes,
-        )
+            strips = range(0, len(rows), STRIP)
+            inside = np.concatenate([metric.contains(rows[i : i + STRIP]) for i in strips])
+        if not inside.all():
+            rows, labels = rows[inside], labels[inside]
+        self._labelled = LabelledRows(metric, rows, labels, classes)
+        self._neighbors: CurvedKNeighborsClassifier | None = None
         self.learned_ = LearnedMetric(
             geometry=metric.geometry,
             curvatures=tuple(part.curvature for part in parts_of(metric)),
@@ -198,7 +207,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         )
         return inside
 
-    def _sample(self, target: NDArray[Any]) -> NDArray[np.intp]:
+    def _sample(self, target: NDArray[np.intp]) -> NDArray[np.intp]:
         """Draw rows at random, with enough of the rarest classes for their target neighbours."""
         most, n = as_count(self.learn_rows, "learn_rows"), len(target)
         if n <= most:
@@ -210,37 +219,45 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     @property
     def classes_(self) -> NDArray[Any]:
         """The classes, sorted."""
-        check_is_fitted(self, "neighbors_")
-        return np.asarray(self.neighbors_.classes_)
+        check_is_fitted(self, "_labelled")
+        return self._labelled.classes
+
+    @property
+    def neighbors_(self) -> CurvedKNeighborsClassifier:
+        """The classifier of encoded rows."""
+        check_is_fitted(self, "_labelled")
+        if self._neighbors is None:
+            metric, rows, labels, classes = self._labelled
+            self._neighbors = CurvedKNeighborsClassifier(
+                self.n_neighbors, metric=metric, weights=self.weights, n_jobs=self.n_jobs
+            ).partial_fit(rows, classes[labels], classes=classes)
+        return self._neighbors
 
     @property
     def metric_(self) -> CurvedMetric | MixedMetric:
         """The learned metric, on the encoded columns."""
-        check_is_fitted(self, "neighbors_")
-        return self.neighbors_.metric_
+        check_is_fitted(self, "_labelled")
+        return self._labelled.metric
 
     def predict(self, table: Any) -> NDArray[Any]:
         """Return the class of each row of a table."""
-        check_is_fitted(self, "neighbors_")
         return self.neighbors_.predict(self.encoder_.transform(table))
 
     def predict_proba(self, table: Any) -> NDArray[np.float64]:
         """Return the share of the votes for each class, in the order of ``classes_``."""
-        check_is_fitted(self, "neighbors_")
         return self.neighbors_.predict_proba(self.encoder_.transform(table))
 
     def kneighbors(
         self, table: Any, n_neighbors: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Return the distances and the fitted rows of the nearest neighbours, nearest first."""
-        check_is_fitted(self, "neighbors_")
         found = self.neighbors_.kneighbors(self.encoder_.transform(table), n_neighbors)
         return found[0], found[1]
 
     def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
         """Return what says which rows of a table are, once encoded, the same as fitted ones."""
-        check_is_fitted(self, "neighbors_")
-        known = set(fingerprints(self.neighbors_._references.X))
+        check_is_fitted(self, "_labelled")
+        known = set(fingerprints(self._labelled.rows))
 
         def are_fitted(table: Any) -> NDArray[np.bool_]:
             return np.array([row in known for row in fingerprints(self.encoder_.transform(table))])
