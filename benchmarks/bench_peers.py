@@ -23,7 +23,7 @@ from sklearn.preprocessing import StandardScaler
 
 from bench_learning import ROOT, peer  # first, since it asks for one thread before NumPy is loaded
 from cayleyklein import datasets
-from cayleyklein.experiments import holm, rank_methods
+from cayleyklein.experiments import Ranking, holm, rank_methods
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._outcomes import evaluate
 from cayleyklein.experiments._provenance import provenance
@@ -33,7 +33,7 @@ from cayleyklein.experiments._tables import Entry, Table, signed
 K = 3
 MOST_TRAINING_ROWS = 500
 OURS = "auto"
-IN_PROCESS = ("knn", "nca", "flat", "elliptic", "hyperbolic", "auto")
+IN_PROCESS = ("knn", "nca", "flat", "elliptic", "hyperbolic", "mixed", "auto")
 ELSEWHERE = {"pylmnn": "LMNN (pylmnn)", "metric-learn": "LMNN (metric-learn)"}
 
 Rows = tuple[np.ndarray, np.ndarray]
@@ -164,6 +164,13 @@ def summary_table(methods: list[str], accuracy: np.ndarray, seconds: np.ndarray)
     return Table("Summary", columns, rows)
 
 
+def near_the_best(methods: list[str], ranking: Ranking) -> list[str]:
+    """Name the methods whose rank is within the critical difference of the best."""
+    limit = ranking.mean_ranks.min() + ranking.critical_difference
+    order = np.argsort(ranking.mean_ranks, kind="stable")
+    return [title(methods[m]) for m in order if ranking.mean_ranks[m] <= limit]
+
+
 def fragment(
     problems: list[str],
     methods: list[str],
@@ -180,8 +187,9 @@ def fragment(
         f"{MOST_TRAINING_ROWS} training rows; every method sees the same splits.",
         summary_table(methods, accuracy, seconds).to_markdown(),
         f"Mean ranks of accuracy, 1 is the best. All being equal has p = {ranking.friedman_p:.2g} "
-        f"(Friedman). Ranks nearer than {ranking.critical_difference:.2f} are not told apart "
-        f"(Nemenyi, 5 %). Times are CPU seconds on one thread, a geometric mean of ratios.",
+        f"(Friedman). The critical difference is {ranking.critical_difference:.2f} (Nemenyi, 5 %): "
+        f"not told apart from the best are {', '.join(near_the_best(methods, ranking))}. "
+        f"Times are CPU seconds on one thread, a geometric mean of ratios.",
         accuracy_table(problems, methods, accuracy).to_markdown(),
         f"Measured on {about['date'][:10]} with cayleyklein {about['cayleyklein']}, commit "
         f"{about['commit']}, {about['machine']['processor']}, by "
