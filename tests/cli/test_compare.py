@@ -8,6 +8,7 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.cli import main
 from cayleyklein.cli._compare import table_text
+from cayleyklein.cli._console import Console
 from cayleyklein.experiments._tables import Entry, Table
 
 
@@ -92,3 +93,15 @@ def test_a_star_for_evidence_and_no_markup():
         ["[a]", "b"],
         ["[bold]x", "[1,", "2]", "*"],
     ]
+
+
+def test_bold_reaches_a_terminal_and_a_stranger_s_codes_do_not(monkeypatch, capsys):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm")
+    entries = [Entry("a\x1b[2J"), Entry("1", bold=True)]
+    text = table_text(Table("c\x1b[2J", ("method", "accuracy"), [entries]))
+    Console().result({}, text, styled=True)
+    printed = capsys.readouterr().out
+    assert "\x1b[1m1 *" in printed
+    assert "\x1b[2J" not in printed
+    assert printed.count("\\x1b[2J") == 2

@@ -11,7 +11,7 @@ from rich.console import Console as Terminal
 from rich.table import Table as Grid
 from rich.text import Text
 
-from cayleyklein.cli._console import Console, with_console
+from cayleyklein.cli._console import Console, printable, with_console
 from cayleyklein.cli._options import Delimiter, Encoding
 from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.experiments import Comparison, compare
@@ -116,7 +116,7 @@ def command(
     for note in found.notes:
         console.note(note)
     values = found.to_dict() | {"report": None if path is None else str(path)}
-    console.result(values, as_text(found, path))
+    console.result(values, as_text(found, path), styled=True)
 
 
 def as_text(found: Comparison, path: Path | None) -> str:
@@ -124,16 +124,20 @@ def as_text(found: Comparison, path: Path | None) -> str:
     parts = []
     for dataset in found.datasets:
         said = "\n".join((*dataset.problem.notes, verdict(dataset)))
-        parts.append(f"{table_text(dataset_table(dataset), ONLY_IN_REPORT)}\n{said}\n")
+        grid = table_text(dataset_table(dataset), ONLY_IN_REPORT)
+        parts.append(f"{grid}\n{printable(said)}\n")
     parts.append(LEGEND)
     if path is not None:
-        parts.append(f"Report: {path}")
-    parts.append(f"\nThe same in Python:\n\n{found.to_python()}")
+        parts.append(printable(f"Report: {path}"))
+    parts.append(printable(f"\nThe same in Python:\n\n{found.to_python()}"))
     return "\n".join(parts)
 
 
 def table_text(table: Table, without: tuple[str, ...] = ()) -> str:
-    """Return a table for standard output, with a star, and on a terminal bold, for evidence."""
+    """Return a table for standard output, with a star, and on a terminal bold, for evidence.
+
+    Its texts are made printable; the codes of a terminal are in it.
+    """
     terminal = Terminal(highlight=False)
     if not terminal.is_terminal:
         terminal = Terminal(highlight=False, width=FILE_WIDTH)
@@ -141,11 +145,15 @@ def table_text(table: Table, without: tuple[str, ...] = ()) -> str:
     shown = [i for i, name in enumerate(table.columns) if name not in without]
     for i in shown:
         is_number = i >= table.n_labels
-        grid.add_column(Text(table.columns[i]), justify="right" if is_number else "left")
+        grid.add_column(
+            Text(table.columns[i]),
+            justify="right" if is_number else "left",
+            no_wrap=i == table.n_labels,
+        )
     for row in table.rows:
         # The star stands once, by the number; a name in bold is enough.
         texts = [
-            Text(f"{row[i].text} *" if row[i].bold and i >= table.n_labels else row[i].text)
+            Text(printable(row[i].text) + " *" * (row[i].bold and i >= table.n_labels))
             for i in shown
         ]
         for i, text in zip(shown, texts, strict=True):
@@ -153,7 +161,7 @@ def table_text(table: Table, without: tuple[str, ...] = ()) -> str:
             text.stylize(KIND_STYLES.get(row[i].kind, ""))
         grid.add_row(*texts)
     with terminal.capture() as captured:
-        terminal.print(Text(table.caption), grid, sep="\n")
+        terminal.print(Text(printable(table.caption)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 

@@ -27,12 +27,15 @@ class Console:
     verbose: bool = False
     json: bool = False
 
-    def result(self, values: dict[str, Any], text: str) -> None:
-        """Print a result: values as JSON when it was asked for, or else the text."""
+    def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
+        """Print a result: values as JSON when it was asked for, or else the text.
+
+        A styled text has bold letters and colours in it, and all that is not ours made printable.
+        """
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain))
         elif text:
-            print(printable(text))
+            print(text if styled else printable(text))
 
     def say(self, text: str) -> None:
         """Say what was done."""

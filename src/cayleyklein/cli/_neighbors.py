@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Model, Table
-from cayleyklein.cli._tables import (
-    Matched,
-    load_table_model,
-    matched_pieces,
-    refuse_overwriting,
-    row_writer,
-)
+from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table
+from cayleyklein.cli._tables import answer
 from cayleyklein.models import TableClassifier
 
 __all__ = ["HELP", "command"]
@@ -41,43 +35,37 @@ def command(
     model: Model,
     table: Table,
     neighbors: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="How many.")] = 5,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
-        ),
-    ] = None,
+    output: Rows = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
 ) -> None:
     """Search row by row."""
-    refuse_overwriting(output, model, table)
-    fitted = load_table_model(model)
-    matched = Matched()
-    pieces = matched_pieces(
-        console, fitted, table, encoding=encoding, delimiter=delimiter, matched=matched
-    )
-    if console.json and output is None:
-        found = [row for piece in pieces for row in nearest(fitted, piece, neighbors)]
-        matched.report(console)
-        console.result({"neighbors": [dict(zip(NAMES, row, strict=True)) for row in found]}, "")
-        return
-    with row_writer(output, NAMES) as writer:
-        for piece in pieces:
-            writer.write(nearest(fitted, piece, neighbors))
-    matched.report(console)
-    if output is not None:
-        values = {"output": str(output), "rows": matched.n_rows}
-        console.result(values, "" if console.quiet else f"{output}: {matched.n_rows:,} rows")
+    found = Neighbors(neighbors)
+    answer(console, found, model, table, output, encoding=encoding, delimiter=delimiter)
 
 
-def nearest(model: TableClassifier, piece: Any, k: int) -> list[list[Any]]:
-    """Return the neighbours of each row, nearest first."""
-    distances, rows = model.kneighbors(piece, k)
-    classes = model.classes_[model.neighbors_._labels[rows]]
-    numbers = model.row_numbers_[rows] + 1
-    return [
-        [int(row) + 1, rank + 1, int(numbers[i, rank]), classes[i, rank], float(distances[i, rank])]
-        for i, row in enumerate(piece.index)
-        for rank in range(k)
-    ]
+@dataclass(frozen=True)
+class Neighbors:
+    """The k nearest fitted rows of each row, nearest first."""
+
+    k: int
+
+    def names(self, model: TableClassifier) -> tuple[str, ...]:
+        """Name the columns."""
+        return NAMES
+
+    def rows(self, model: TableClassifier, piece: Any) -> list[list[Any]]:
+        """Return a line for each row and each of its neighbours."""
+        distances, rows = model.kneighbors(piece, self.k)
+        classes = model.classes_[model.neighbors_._labels[rows]]
+        numbers = model.row_numbers_[rows] + 1
+        return [
+            [int(row) + 1, rank + 1, int(numbers[i, rank]), classes[i, rank],
+             float(distances[i, rank])]
+            for i, row in enumerate(piece.index)
+            for rank in range(self.k)
+        ]  # fmt: skip
+
+    def values(self, model: TableClassifier, rows: list[list[Any]]) -> dict[str, Any]:
+        """Return the answers by name."""
+        return {"neighbors": [dict(zip(NAMES, row, strict=True)) for row in rows]}

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Table"]
+__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Rows", "Table"]
 
 
 class Geometry(StrEnum):
@@ -32,6 +32,12 @@ Table = Annotated[
 ]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `fit` wrote.", show_default=False)
+]
+Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
+    ),
 ]
 Encoding = Annotated[
     str | None,

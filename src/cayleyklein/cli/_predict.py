@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Model, Table
-from cayleyklein.cli._tables import (
-    Matched,
-    load_table_model,
-    matched_pieces,
-    refuse_overwriting,
-    row_writer,
-)
+from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table
+from cayleyklein.cli._tables import answer
 from cayleyklein.models import TableClassifier
 
 __all__ = ["HELP", "command"]
@@ -38,12 +32,7 @@ def command(
     console: Console,
     model: Model,
     table: Table,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
-        ),
-    ] = None,
+    output: Rows = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Also the share of the votes of each class.")
     ] = False,
@@ -51,44 +40,38 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Predict row by row."""
-    refuse_overwriting(output, model, table)
-    fitted = load_table_model(model)
-    matched = Matched()
-    pieces = matched_pieces(
-        console, fitted, table, encoding=encoding, delimiter=delimiter, matched=matched
-    )
-    if console.json and output is None:
-        answers = [row for piece in pieces for row in predicted(fitted, piece, proba)]
-        matched.report(console)
-        console.result(as_values(fitted, answers, proba), "")
-        return
-    shares = [f"share_{name}" for name in fitted.classes_] if proba else []
-    with row_writer(output, ["row", "prediction", *shares]) as writer:
-        for piece in pieces:
-            writer.write(predicted(fitted, piece, proba))
-    matched.report(console)
-    if output is not None:
-        values = {"output": str(output), "rows": matched.n_rows}
-        console.result(values, "" if console.quiet else f"{output}: {matched.n_rows:,} rows")
+    predictions = Predictions(proba)
+    answer(console, predictions, model, table, output, encoding=encoding, delimiter=delimiter)
 
 
-def predicted(model: TableClassifier, piece: Any, proba: bool) -> list[list[Any]]:
-    """Return for each row its number, from 1, its class, and the shares of the votes."""
-    shares = model.predict_proba(piece)
-    classes = model.classes_[shares.argmax(axis=1)].tolist()
-    numbers = (piece.index + 1).tolist()
-    extra = shares.tolist() if proba else [[]] * len(classes)
-    return [
-        [number, name, *votes] for number, name, votes in zip(numbers, classes, extra, strict=True)
-    ]
+@dataclass(frozen=True)
+class Predictions:
+    """The class of each row, and with `proba` the shares of the votes."""
 
+    proba: bool
 
-def as_values(model: TableClassifier, answers: list[list[Any]], proba: bool) -> dict[str, Any]:
-    """Return the answers by name."""
-    values: dict[str, Any] = {
-        "classes": model.classes_.tolist(),
-        "predictions": [row[1] for row in answers],
-    }
-    if proba:
-        values["shares"] = [row[2:] for row in answers]
-    return values
+    def names(self, model: TableClassifier) -> list[str]:
+        """Name the columns."""
+        shares = [f"share_{name}" for name in model.classes_] if self.proba else []
+        return ["row", "prediction", *shares]
+
+    def rows(self, model: TableClassifier, piece: Any) -> list[list[Any]]:
+        """Return for each row its number, from 1, its class, and the shares of the votes."""
+        shares = model.predict_proba(piece)
+        classes = model.classes_[shares.argmax(axis=1)].tolist()
+        numbers = (piece.index + 1).tolist()
+        extra = shares.tolist() if self.proba else [[]] * len(classes)
+        return [
+            [number, name, *votes]
+            for number, name, votes in zip(numbers, classes, extra, strict=True)
+        ]
+
+    def values(self, model: TableClassifier, rows: list[list[Any]]) -> dict[str, Any]:
+        """Return the answers by name."""
+        values: dict[str, Any] = {
+            "classes": model.classes_.tolist(),
+            "predictions": [row[1] for row in rows],
+        }
+        if self.proba:
+            values["shares"] = [row[2:] for row in rows]
+        return values

@@ -15,7 +15,14 @@ from cayleyklein.datasets import iter_table
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.models import TableClassifier, load_model, writing
 
-__all__ = ["Matched", "load_table_model", "matched_pieces", "refuse_overwriting", "row_writer"]
+__all__ = [
+    "Matched",
+    "answer",
+    "load_table_model",
+    "matched_pieces",
+    "refuse_overwriting",
+    "row_writer",
+]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ENDINGS = (*DELIMITERS, ".parquet")
@@ -90,6 +97,50 @@ def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
     for given in inputs:
         if output is not None and output.exists() and given.exists() and output.samefile(given):
             raise InvalidInputError(f"{output} is to be read; give what is written another name.")
+
+
+class Answers(Protocol):
+    """What a command answers to each row of a table, by a model."""
+
+    def names(self, model: TableClassifier) -> Sequence[str]:
+        """Name the columns of the answers."""
+
+    def rows(self, model: TableClassifier, piece: Any) -> list[list[Any]]:
+        """Return the answers to a piece of the table."""
+
+    def values(self, model: TableClassifier, rows: list[list[Any]]) -> dict[str, Any]:
+        """Return the answers to the whole table, for machines."""
+
+
+def answer(
+    console: Console,
+    answers: Answers,
+    model: Path,
+    table: Path,
+    output: Path | None,
+    *,
+    encoding: str | None,
+    delimiter: str | None,
+) -> None:
+    """Work through a table, and write or print what is answered to its rows."""
+    refuse_overwriting(output, model, table)
+    fitted = load_table_model(model)
+    matched = Matched()
+    pieces = matched_pieces(
+        console, fitted, table, encoding=encoding, delimiter=delimiter, matched=matched
+    )
+    if console.json and output is None:
+        found = [row for piece in pieces for row in answers.rows(fitted, piece)]
+        matched.report(console)
+        console.result(answers.values(fitted, found), "")
+        return
+    with row_writer(output, answers.names(fitted)) as writer:
+        for piece in pieces:
+            writer.write(answers.rows(fitted, piece))
+    matched.report(console)
+    if output is not None:
+        values = {"output": str(output), "rows": matched.n_rows}
+        console.result(values, "" if console.quiet else f"{output}: {matched.n_rows:,} rows")
 
 
 class Writer(Protocol):

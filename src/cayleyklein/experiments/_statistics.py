@@ -97,7 +97,7 @@ def paired_difference(
     No difference anywhere is no evidence of one:
 
     >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
-    PairedDifference(difference=0.0, low=0.0, high=0.0, p_value=1.0)
+    PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
     """
     given = as_points(scores, "scores", ndim=1)
     other = as_points(baseline, "baseline", len(given), ndim=1)
@@ -109,8 +109,7 @@ def paired_difference(
     if np.ptp(differences) <= ROUNDING * max(np.abs(given).max(), np.abs(other).max()):
         # The same on every split, as a few small test sets can have it, says nothing of the
         # spread; how likely so many equal signs are, without a difference, is known all the same.
-        spread = (0.0, 0.0, 1.0) if mean == 0 else (np.nan, np.nan, 2.0 ** (1 - n))
-        return PairedDifference(mean, *spread)
+        return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + test_ratio) * differences.var(ddof=1)))
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
     p_value = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
