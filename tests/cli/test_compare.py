@@ -65,6 +65,26 @@ def test_errors_are_one_sentence_that_helps(arguments, message, tmp_path, monkey
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1,u\n", "few.csv has 0 classes with two rows or more in 'y'"),
+        ("1,u\n2,u\n3,v\n", "few.csv has 1 classes with two rows or more in 'y'"),
+    ],
+)
+def test_too_few_rows(rows, message, tmp_path, capsys):
+    path = tmp_path / "few.csv"
+    path.write_text(f"a,y\n{rows}")
+    assert run(path, "--target", "y", "--no-report") == 1
+    assert message in capsys.readouterr().err
+
+
+def test_no_jobs(capsys):
+    for name in ("compare", "reproduce"):
+        assert main([name, "-j", "0"]) == 2
+        assert "give 1 or more" in capsys.readouterr().err
+
+
 def test_a_file_without_its_target(table, capsys):
     assert run(table) == 1
     assert "--target" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from cayleyklein.cli._console import Console, printable, with_console
-from cayleyklein.cli._options import Delimiter, Encoding
+from cayleyklein.cli._options import Delimiter, Encoding, Processes
 from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.experiments import Comparison, compare
 from cayleyklein.experiments._compare import DEFAULT_DATA
@@ -83,7 +83,7 @@ def command(
         int, typer.Option(help="Random splits; with more, differences are surer.")
     ] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that test.")] = 0.2,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.")] = -1,
+    jobs: Processes = -1,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),

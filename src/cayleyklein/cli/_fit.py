@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Geometry, Table
+from cayleyklein.cli._options import Delimiter, Encoding, Geometry, Table, not_zero
 from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.datasets import read_table
 from cayleyklein.exceptions import InvalidInputError
@@ -57,7 +57,10 @@ def command(
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn at random.")
     ] = 0,
-    jobs: Annotated[int | None, typer.Option(help="Threads; -1 for all cores.")] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero),
+    ] = None,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
 ) -> None:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Rows", "Table"]
+__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Processes", "Rows", "Table", "not_zero"]
 
 
 class Geometry(StrEnum):
@@ -38,6 +38,18 @@ Rows = Annotated[
     typer.Option(
         "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
     ),
+]
+
+
+def not_zero(jobs: int | None) -> int | None:
+    """Refuse 0 jobs, which joblib does in words of its own."""
+    if jobs == 0:
+        raise typer.BadParameter("0 would do nothing; give 1 or more, or -1 for one a core.")
+    return jobs
+
+
+Processes = Annotated[
+    int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
 ]
 Encoding = Annotated[
     str | None,

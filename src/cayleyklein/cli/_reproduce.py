@@ -11,6 +11,7 @@ import typer
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console, printable, with_console
 from cayleyklein.cli._figures import draw
+from cayleyklein.cli._options import Processes
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
 from cayleyklein.experiments._reproduction_report import (
@@ -81,7 +82,7 @@ def command(
             show_default="reproduction, or where --from is",
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.")] = -1,
+    jobs: Processes = -1,
     stored: Annotated[
         Path | None,
         typer.Option(

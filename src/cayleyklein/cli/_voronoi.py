@@ -17,7 +17,7 @@ from cayleyklein.datasets import read_table
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.models import writing
+from cayleyklein.models import check_writable, writing
 from cayleyklein.models._target import did_you_mean
 from cayleyklein.plotting import VoronoiDisplay
 
@@ -59,6 +59,7 @@ def command(
     refuse_overwriting(output, table)
     if output.suffix.lower() not in ENDINGS:
         raise InvalidInputError(f"{output} should end in {', '.join(ENDINGS[:-1])} or .pdf.")
+    check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
     rows = read_table(table, text=text, encoding=encoding, delimiter=delimiter)

@@ -159,6 +159,11 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
         notes.append(f"Left out: {single.sum()} rows, each the only one of its class.")
         rows = rows[~single]
         classes, y = np.unique(labels[~single], return_inverse=True)
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"{path} has {len(classes)} classes with two rows or more in {target!r}; a comparison "
+            f"needs two."
+        )
     encoder = TableEncoder().fit(rows)
     return Problem(
         name=path.name,
