@@ -2,10 +2,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier
+from cayleyklein.models import TableClassifier, _state, _table, load_model, save_model
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +53,9 @@ def test_learns_from_a_sample_and_keeps_all_rows(wine):
     assert len(model.row_numbers_) == len(table)
 
 
-def test_rows_outside_the_domain_of_a_sample_are_no_neighbours():
+@pytest.mark.parametrize("strip", [100, 10**6])
+def test_rows_outside_the_domain_of_a_sample_are_no_neighbours(strip, monkeypatch):
+    monkeypatch.setattr(_table, "STRIP", strip)
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
     model = TableClassifier(geometry="hyperbolic", learn_rows=150)
@@ -77,6 +80,24 @@ def test_samples_hold_enough_of_every_class():
         "once": True,
         "rare": True,
     }
+
+
+def test_a_model_is_saved_without_a_search_index(wine, tmp_path, monkeypatch):
+    """Which takes as much memory as the rows; and in blocks of rows, for the same reason."""
+    table, y = wine
+    model = TableClassifier(geometry="flat").fit(table, y)
+    monkeypatch.setattr(_state, "BLOCK", 50)
+    save_model(model, tmp_path / "wine.ckm")
+    assert model._neighbors is None
+    again = load_model(tmp_path / "wine.ckm")
+    np.testing.assert_array_equal(again.neighbors_._references.X, model._labelled.rows)
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
+    assert model.neighbors_ is model.neighbors_
+
+
+def test_an_unfitted_model_says_so(wine):
+    with pytest.raises(NotFittedError, match="not fitted"):
+        TableClassifier().predict(wine[0])
 
 
 def test_clones():

@@ -125,7 +125,9 @@ def load_model(path: str | Path) -> Any:
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
-        return model_of(skops.loads(archive))
+        state = skops.loads(archive)
+        del archive  # which is as large as the model
+        return model_of(state)
     except (CayleyKleinError, ArithmeticError, AttributeError, LookupError, RuntimeError,
             TypeError, ValueError, OSError, zipfile.BadZipFile) as error:  # fmt: skip
         raise InvalidInputError(
