@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import re
 from typing import Annotated
 
 import typer
@@ -76,10 +74,9 @@ for name, module in {
     "voronoi": _voronoi,
     "figures": _figures,
     "datasets": _datasets,
+    "compare": _compare,
+    "reproduce": _reproduce,
 }.items():
     app.command(name, help=module.HELP)(module.command)
 
-for name, module in {"compare": _compare, "reproduce": _reproduce, "explore": _explore}.items():
-    # Their help is written for terminals with bold letters, which plain help has not.
-    text = re.sub(r"\[/?bold\]", "", inspect.getdoc(module.command) or "")
-    app.command(name, help=text)(module.command)
+app.command("explore")(_explore.command)

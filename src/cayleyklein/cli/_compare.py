@@ -163,6 +163,3 @@ def table_text(table: Table, without: tuple[str, ...] = ()) -> str:
     with terminal.capture() as captured:
         terminal.print(Text(printable(table.caption)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
-
-
-command.__doc__ = HELP  # what the command line shows

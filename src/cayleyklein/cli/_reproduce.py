@@ -152,6 +152,3 @@ def as_text(found: Reproduction, page: Path) -> str:
         parts.append(table_text(paper_table(found, table)))
         parts.append(f"{summary(found, table)}\n{below}")
     return "\n".join([*parts, printable(f"{measured(found)}\nReport: {page}")])
-
-
-command.__doc__ = HELP  # what the command line shows
