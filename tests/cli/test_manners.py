@@ -1,6 +1,7 @@
 """Help, exit codes, errors, interruptions, colours."""
 
 import builtins
+import io
 import os
 import signal
 import subprocess
@@ -13,6 +14,7 @@ import pytest
 import cayleyklein
 from cayleyklein.cli import _fit, main
 from cayleyklein.cli._app import app
+from cayleyklein.cli._console import Console
 
 COMMANDS = [
     "fit", "predict", "evaluate", "info", "neighbors", "voronoi", "figures", "datasets",
@@ -145,6 +147,32 @@ def test_a_pipe_can_be_predicted(command, wine_files, tmp_path):
     flags = b"a,flag,y\n" + b"1,true,u\n2,false,v\n" * 9
     answer = through_pipe(flags, "fit", pipe, "-t", "y", "-o", "m.ckm")
     assert "must be read twice, as 'flag' turned out to be text, but is a pipe" in answer.err
+
+
+class Screen(io.StringIO):
+    """What looks like a terminal."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("screen", "quiet", "is_shown"),
+    [(Screen(), False, True), (Screen(), True, False), (io.StringIO(), False, False)],
+    ids=["terminal", "quiet", "file"],
+)
+def test_a_bar_is_for_terminals(screen, quiet, is_shown, monkeypatch):
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setenv("TERM", "xterm")
+    with Console(quiet=quiet).progress("reading t.csv") as show:
+        show(1, 4)
+    written = screen.getvalue()
+    assert ("reading t.csv" in written) == is_shown
+    if is_shown:
+        assert "25%" in written
+        assert written.rindex("\x1b[?25h") > written.rindex("\x1b[?25l")  # the cursor is back
+    else:
+        assert written == ""
 
 
 def test_completion_is_offered():
