@@ -108,8 +108,9 @@ class CurvedLMNN(MetricLearner):
     warm_start : bool, default=False
         Start from the metric of the last fit (a single geometry).
     callback : callable or None, default=None
-        Told a :class:`Progress` each iteration, but for fits that only serve a choice; a true
-        answer stops the fit, and leaves a usable metric.
+        Told a :class:`Progress` each iteration, but for fits that only serve a choice, which the
+        logger ``cayleyklein.learning`` names at level INFO; a true answer stops the fit, and leaves
+        a usable metric.
     verbose : bool, default=False
         Show progress on standard error.
 

@@ -6,6 +6,7 @@ place only on clear evidence: the paired differences over held-out rows must ave
 over the targets, which is a few iterations, and after each fold.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from numpy.typing import NDArray
 from cayleyklein.learning._data import TrainingRows
 
 __all__ = ["Selection", "Trial", "compare", "folds", "select"]
+
+logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -108,8 +111,13 @@ def folds(
     if n > MOST_ROWS:
         data = data.subset(sample(data.labels, MOST_ROWS, rng))
     part = stratified(data.labels, N_FOLDS, rng)
-    for fold in range(N_FOLDS if n <= FOLDS_UP_TO else 1):
+    for fold in range(n_folds(n)):
         yield data.subset(np.flatnonzero(part != fold)), data.subset(np.flatnonzero(part == fold))
+
+
+def n_folds(n_rows: int) -> int:
+    """Return how many times rows are held out."""
+    return N_FOLDS if n_rows <= FOLDS_UP_TO else 1
 
 
 def compare(name: str, correct: list[Correct], default: list[Correct]) -> Trial:
@@ -142,7 +150,11 @@ def select(
     """
     correct: dict[str, list[Correct]] = {name: [] for name in names}
     alive = list(names)
-    for train, held_out in folds(data, rng):
+    for number, (train, held_out) in enumerate(folds(data, rng), start=1):
+        logger.info(
+            "Choosing on held-out rows, part %d of %d, between %d candidates",
+            number, n_folds(len(data.X)), len(alive),
+        )  # fmt: skip
         for name, right in judge(train, held_out, alive).items():
             correct[name].append(right)
         trials = {name: compare(name, correct[name], correct[names[0]]) for name in alive}

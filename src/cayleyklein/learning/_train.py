@@ -1,5 +1,6 @@
 """From rows and options to a metric: one geometry, a mixture, or what held-out rows prefer."""
 
+import logging
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -17,6 +18,8 @@ from cayleyklein.learning._selection import Correct, Selection, compare, select
 from cayleyklein.learning._starts import margin_scale, starting_factor
 
 __all__ = ["Options", "Result", "contend", "fit_sum", "train_mixed", "train_one"]
+
+logger = logging.getLogger(__name__)
 
 Array = NDArray[np.float64]
 
@@ -106,6 +109,12 @@ def silent(options: Options) -> Options:
     return replace(options, callback=None)
 
 
+def trial(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
+    """Prepare a fit that only serves a choice: a callback is not told of it, a log is."""
+    logger.info("trying %s, margin %g, start %s", recipe.geometry, recipe.margin, recipe.init)
+    return descent(data, recipe, silent(options))
+
+
 def variants(recipe: Recipe) -> dict[str, Recipe]:
     """Return the default and what else is tried of one geometry: a margin, and a start."""
     found = {"default": recipe}
@@ -130,7 +139,7 @@ def by_passes(
     train: TrainingRows, recipe: Recipe, options: Options, more: tuple[int, ...]
 ) -> dict[int, Frame]:
     """Return the metric after the first pass, the recipe's passes, and more of them."""
-    fitted = descent(train, recipe, silent(options))
+    fitted = trial(train, recipe, options)
     assert isinstance(fitted, Descent)  # the paper's solver makes one pass, and is not tuned
     wanted = (1, recipe.n_passes, *(n for n in more if n > recipe.n_passes))
     frames = {}
@@ -148,7 +157,7 @@ def contend(
 
     ``rival`` says which held-out rows the default had right after its first pass.
     """
-    fitted = descent(train, recipe, silent(options))
+    fitted = trial(train, recipe, options)
     assert isinstance(fitted, Descent)
     D = held_out_distances(train, held_out.X, fitted.advance())
     early = compare(recipe.geometry, [votes(train, held_out, D, options)], [rival])
@@ -224,7 +233,7 @@ def train_mixed(
             def judge(
                 train: TrainingRows, held_out: TrainingRows, names: list[str]
             ) -> Mapping[str, Correct]:
-                frames = [fit(train, recipe, silent(options)).frame for recipe in recipes]
+                frames = [trial(train, recipe, options).run().frame for recipe in recipes]
                 D_e, D_h = (held_out_distances(train, held_out.X, frame) for frame in frames)
                 shares = {name: float(name.removeprefix("alpha=")) for name in names}
                 return {
