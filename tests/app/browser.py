@@ -33,6 +33,14 @@ def missing():
     return None if Path(CHROMIUM).exists() else f"there is no Chromium at {CHROMIUM}"
 
 
+def reason_to_skip():
+    """Return what is missing; where REQUIRE_BROWSER is set, that is an error instead."""
+    reason = missing()
+    if reason and os.environ.get("REQUIRE_BROWSER"):
+        raise RuntimeError(f"The tests in a browser have to run here, but {reason}.")
+    return reason
+
+
 @contextmanager
 def served():
     """Serve the explorer on a free port, and give its address."""
@@ -77,14 +85,15 @@ def open_page(context, address):
 
 def settle(page):
     """Wait until the server has answered everything."""
-    page.wait_for_timeout(30)  # for what the pointer did to arrive as events
+    # what the pointer did arrives with the next frame
+    page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
     page.wait_for_function("explorer.idle()")
 
 
 def keep_address(page):
     """Wait until the address is what the page shows, which is put off while things move."""
     settle(page)
-    page.wait_for_timeout(400)
+    page.wait_for_function("explorer.kept()")
 
 
 def data(page, source):
