@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from cayleyklein.app._fitting import Finished, Panel, Step, carry_out
+from cayleyklein.app._fitting import Choosing, Finished, Panel, Step, carry_out
 from cayleyklein.app._learn_state import GEOMETRIES, LearnState, learn_code
 from cayleyklein.app._tables import bundled_table, read_table
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
@@ -41,6 +41,15 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, plane, capsys):
         assert panel.codes.shape == (len(panel.y), len(panel.x))
 
 
+def test_it_is_told_what_is_tried():
+    tried = [
+        m.text for m in told(LearnState(geometry="mixed").task(WINE)) if isinstance(m, Choosing)
+    ]
+    last = tried[-2:]
+    assert all("part 3 of 3, between 5 candidates" in text for text in last)
+    assert ["trying elliptic" in last[0], "trying hyperbolic" in last[1]] == [True, True]
+
+
 def test_steps_are_told():
     steps = [m for m in told(LearnState(geometry="learned").task(WINE)) if isinstance(m, Step)]
     assert {step.series for step in steps} == {"flat", "learned"}
@@ -59,11 +68,13 @@ def test_a_stopped_fit_learns_no_more():
 def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    rows = [(*rng.normal(loc=3 * (i % 2), size=2), "ab"[i % 2]) for i in range(40)]
-    text = "".join(f"{x};{y};{c}\n" for x, y, c in rows)
-    (tmp_path / "mine.csv").write_text(text)
+    # names of classes that pandas takes for gaps, gaps that are none, and a long name
+    rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("NA", "b")[i % 2]) for i in range(40)]
+    text = ";; \n".join(f"{x};{y};{c}\n" for x, y, c in rows)
+    name = "flowers of a garden in spring, counted.csv"
+    (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    table, state = read_table(text, "mine.csv"), LearnState(geometry="elliptic")
+    table, state = read_table(text, name), LearnState(geometry="elliptic")
     curved = next(
         m for m in told(state.task(table)) if isinstance(m, Panel) and m.place == "curved"
     )
@@ -74,6 +85,18 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
 def test_two_different_columns_are_needed():
     with pytest.raises(InvalidInputError, match="two different columns"):
         LearnState(plane="columns", x="1", y="1").task(WINE)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("".join(f"{i},2,{i % 2}\n" for i in range(20)), "one value only"),
+        ("".join(f"{i},{i * i},{i % 8}\n" for i in range(16)), "too few for 8 classes"),
+    ],
+)
+def test_what_cannot_be_learned_is_said_before(text, said):
+    with pytest.raises(InvalidInputError, match=said):
+        LearnState().task(read_table(text, "mine.csv"))
 
 
 def drain(fit, seconds=60):

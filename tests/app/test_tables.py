@@ -30,6 +30,10 @@ def test_reads_what_was_written(delimiter, header):
     assert table.columns == (("a", "b") if header else ("x1", "x2"))
 
 
+def test_lines_may_end_as_they_did_on_old_computers():
+    assert len(read_table("a,b,c\r1,2,x\r3,4,y\r5,6,x\r0,1,y\r", "mine.csv").X) == 4
+
+
 def test_finds_the_column_of_classes_by_its_name():
     table = read_table("Label,a,b\n0,1,2\n1,3,4\n0,5,6\n1,7,8\n", "mine.csv")
     assert table.columns == ("a", "b")
@@ -47,7 +51,8 @@ def test_numbers_as_classes_in_the_last_column():
     [
         ("", "empty"),
         ("a,b\n1,x\n", "2 columns"),
-        ("a,b,c\n1,2,x\n3,,y\n", "Row 3, column 'b': '' is not a finite number"),
+        ("a,b,c\n1,2,x\n3,,y\n", "Row 3, column 'b': '' is not a number"),
+        ("a,b,c\n1,2,x\n3,1e200,y\n", "Row 3, column 'b': '1e200'"),
         ("a,b,c\n1,2,x\n3,inf,y\n", "Row 3, column 'b': 'inf'"),
         ("a,b,c\n1,2,x\n3,4\n", "Row 3 of mine.csv has 2 cells"),
         ("a,b,c\n1,2,x\n3,4,x\n", "1 classes"),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +18,7 @@ from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progres
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
 
-__all__ = ["Finished", "Panel", "Step", "Task", "carry_out"]
+__all__ = ["Choosing", "Finished", "Panel", "Step", "Task", "carry_out"]
 
 Array = NDArray[np.float64]
 
@@ -51,6 +53,12 @@ class Step(NamedTuple):
     accuracy: float
 
 
+class Choosing(NamedTuple):
+    """What is tried on held-out rows before the fit itself."""
+
+    text: str
+
+
 class Panel(NamedTuple):
     """The decision regions of a classifier on a plane, and how well it does on held-out rows."""
 
@@ -59,7 +67,6 @@ class Panel(NamedTuple):
     y: Array
     codes: NDArray[np.int8]
     rows: Array
-    names: tuple[str, str]
     summary: str
     accuracy: float
     confusion: NDArray[np.intp]
@@ -82,13 +89,13 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
     ----------
     task : Task
     tell : callable
-        Told a :class:`Step` each iteration, a :class:`Panel` for each classifier, and
-        :class:`Finished` at the end.
+        Told a :class:`Choosing` of each candidate, a :class:`Step` each iteration, a
+        :class:`Panel` for each classifier, and :class:`Finished` at the end.
     stopped : callable
         Asked at each iteration whether to stop.
     """
     bench = _Bench(task, tell, stopped)
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as caught, _choices_told(tell):
         warnings.simplefilter("always")
         bench.show("before", _standardised(bench.X_train), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
@@ -98,6 +105,34 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
         str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
     )
     tell(Finished(tuple(notes), stopped()))
+
+
+class _ChoiceHandler(logging.Handler):
+    """Tells a choice's part together with the candidate that is tried in it."""
+
+    def __init__(self, tell: Tell) -> None:
+        super().__init__(logging.INFO)
+        self.tell, self.part = tell, ""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name.endswith("_selection"):
+            self.part = record.getMessage()
+        else:
+            self.tell(Choosing(f"{self.part}: {record.getMessage()}"))
+
+
+@contextmanager
+def _choices_told(tell: Tell) -> Iterator[None]:
+    """Pass on what the learners log while they choose between candidates."""
+    logger, handler = logging.getLogger("cayleyklein.learning"), _ChoiceHandler(tell)
+    before = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.setLevel(before)
+        logger.removeHandler(handler)
 
 
 def split(X: Array, y: NDArray[np.intp]) -> list[Any]:
@@ -164,7 +199,6 @@ class _Bench:
                 samples.y,
                 samples.codes.astype(np.int8),
                 display.X,
-                (display.names[0], display.names[1]),
                 summary,
                 float(np.mean(said == self.y_test)),
                 confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
+
+import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app._fitting import SEED, TEST_PART, Task
@@ -68,7 +71,7 @@ class LearnState:
                     f"{name} must be a column's number; got {str(value)[:20]!r}."
                 )
             value = str(int(value))
-        elif name in allowed:
+        elif isinstance(name, str) and name in allowed:
             as_choice(value if not isinstance(value, str) else value[:40], name, allowed[name])
         else:
             raise InvalidInputError(f"There is no choice {str(name)[:20]!r}.")
@@ -105,7 +108,19 @@ class LearnState:
     def task(self, table: Table) -> Task:
         """Return what is to be fitted."""
         features = self.features(table)
-        X = table.X if features is None else table.X[:, list(features)]
+        columns = list(features or range(len(table.columns)))
+        X = table.X[:, columns]
+        constant = [table.columns[columns[i]] for i in np.flatnonzero(np.ptp(X, axis=0) == 0)]
+        if len(columns) - len(constant) < 2:
+            raise InvalidInputError(
+                f"Column {constant[0][:40]!r} has one value only; two columns that vary are needed."
+            )
+        held_out = math.ceil(TEST_PART * len(X))
+        if min(held_out, len(X) - held_out) < len(table.classes):
+            raise InvalidInputError(
+                f"{len(X)} rows are too few for {len(table.classes)} classes: {held_out} are held "
+                f"out, and each class needs one there."
+            )
         iterations = self.iterations if self.iterations == "auto" else int(self.iterations)
         return Task(X, table.y, self.geometry, int(self.neighbors), iterations)
 
@@ -143,10 +158,12 @@ def _reading(table: Table) -> tuple[str, list[str]]:
         )
     options = "" if source.delimiter == "," else f", sep={source.delimiter!r}"
     options += "" if source.header else ", header=None"
+    full = 'frame = frame[(frame.replace(r"\\s", "", regex=True) != "").any(axis=1)]'
     return (
         "import pandas as pd",
         [
-            f"frame = pd.read_csv({table.name!r}{options}, dtype=str)",
+            f"frame = pd.read_csv({table.name!r}{options}, dtype=str, keep_default_na=False)",
+            *([full] if source.gaps else []),
             f"X = frame.iloc[:, {list(source.features)}].to_numpy(float)",
             f"y = frame.iloc[:, {source.label}].str.strip().to_numpy()",
         ],

@@ -23,8 +23,11 @@ MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 3000, 100, 20
 LABEL_NAMES = ("class", "label", "target", "species", "y")
 """A column of such a name holds the classes; without one it is the last."""
 
-SHOWN = 30
-"""Characters of a cell that an error quotes."""
+LARGEST = 1e100
+"""Of a number's size; the squares of larger ones may overflow."""
+
+SHOWN, MOST_NAME = 30, 255
+"""Characters of a cell that an error quotes, and of a file's name."""
 
 
 class Table(NamedTuple):
@@ -39,10 +42,14 @@ class Table(NamedTuple):
 
 
 class Source(NamedTuple):
-    """How an uploaded file is to be read again: what parts its cells, and where they are."""
+    """How an uploaded file is to be read again: what parts its cells, and where they are.
+
+    ``gaps`` says whether there are rows of empty cells to be left out.
+    """
 
     delimiter: str
     header: bool
+    gaps: bool
     features: tuple[int, ...]
     label: int
 
@@ -86,12 +93,16 @@ def read_table(text: str, name: str) -> Table:
     >>> table.X.shape, table.classes, table.columns
     ((4, 2), ('x', 'y'), ('a', 'b'))
     """
-    name = name[:SHOWN]
+    full_name, name = name[:MOST_NAME], name[:SHOWN]
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
     if "\0" in text:
         raise InvalidInputError(f"{name} is no text: it holds zero bytes. Give a CSV file.")
-    delimiter, rows = _split(text, name)
+    delimiter, lines = _split(text, name)
+    rows = [row for row in lines if any(cell.strip() for cell in row)]
+    gaps = any(len(row) > 1 and not any(cell.strip() for cell in row) for row in lines)
+    if not rows:
+        raise InvalidInputError(f"{name} is empty.")
     header = not all(_is_number(cell) for cell in rows[0][:-1]) or (
         len(rows) > 1 and _is_number(rows[1][-1]) and not _is_number(rows[0][-1])
     )
@@ -106,26 +117,23 @@ def read_table(text: str, name: str) -> Table:
     classes, y = np.unique(labels, return_inverse=True)
     _check_classes(classes, y, names[label])
     return Table(
-        name,
+        full_name,
         X,
         y.astype(np.intp),
         tuple(names[i].strip() or f"x{i + 1}" for i in features),
         tuple(classes.tolist()),
-        Source(delimiter, header, features, label),
+        Source(delimiter, header, gaps, features, label),
     )
 
 
 def _split(text: str, name: str) -> tuple[str, list[list[str]]]:
-    first = text.lstrip("\ufeff").partition("\n")[0]
-    delimiter = max(",;\t", key=first.count)
-    reader = csv.reader(io.StringIO(text.lstrip("\ufeff")), delimiter=delimiter)
+    file = io.StringIO(text.lstrip("\ufeff"), newline=None)  # whatever ends its lines
+    delimiter = max(",;\t", key=file.readline().count)
+    file.seek(0)
     try:
-        rows = [row for row in reader if any(cell.strip() for cell in row)]
+        return delimiter, list(csv.reader(file, delimiter=delimiter))
     except csv.Error as error:
         raise InvalidInputError(f"{name} cannot be read as CSV: {error}.") from error
-    if not rows:
-        raise InvalidInputError(f"{name} is empty.")
-    return delimiter, rows
 
 
 def _check_size(body: list[list[str]], width: int, name: str, first: int) -> None:
@@ -155,23 +163,31 @@ def _label_column(names: list[str]) -> int:
 def _numbers(
     body: list[list[str]], features: tuple[int, ...], names: list[str], first: int
 ) -> NDArray[np.float64]:
-    X = np.empty((len(body), len(features)))
-    for i, row in enumerate(body):
-        for j, column in enumerate(features):
-            if not _is_number(row[column]):
-                raise InvalidInputError(
-                    f"Row {first + i}, column {names[column][:SHOWN]!r}: "
-                    f"{row[column][:SHOWN]!r} is not a finite number. Remove or fill such rows."
-                )
-            X[i, j] = float(row[column])
-    return X
+    try:
+        return np.array([[_number(row[column]) for column in features] for row in body])
+    except ValueError:
+        i, column = next(
+            (i, c) for i, row in enumerate(body) for c in features if not _is_number(row[c])
+        )
+    raise InvalidInputError(
+        f"Row {first + i}, column {names[column][:SHOWN]!r}: {body[i][column][:SHOWN]!r} is not a "
+        f"number within ±{LARGEST:g}. Remove or fill such rows."
+    )
+
+
+def _number(cell: str) -> float:
+    value = float(cell)
+    if not abs(value) <= LARGEST:
+        raise ValueError(cell)
+    return value
 
 
 def _is_number(cell: str) -> bool:
     try:
-        return bool(np.isfinite(float(cell)))
+        _number(cell)
     except ValueError:
         return False
+    return True
 
 
 def _check_classes(classes: NDArray[Any], y: NDArray[Any], name: str) -> None:
