@@ -85,6 +85,14 @@ def test_add_delete_label_and_nudge(session):
     assert len(session.state.points) == 1
 
 
+def test_a_held_arrow_key_costs_no_scene_each_time(session, monkeypatch):
+    monkeypatch.setattr("cayleyklein.app._commands.make_scene", None)
+    before = session.state.coordinates[0]
+    for _ in range(10):
+        session.apply({"do": "nudge", "dx": 0.01, "dy": 0.0})
+    assert session.state.coordinates[0][0] > before[0]
+
+
 def test_steps_end_at_the_range(session):
     for _ in range(50):
         session.apply({"do": "step", "name": "curvature", "by": 0.05})

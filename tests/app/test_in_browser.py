@@ -4,12 +4,24 @@ import json
 import urllib.parse
 
 import pytest
-from tests.app.browser import browser, data, keep_address, missing, open_page, pixel, served, settle
+from tests.app.browser import (
+    browser,
+    data,
+    keep_address,
+    open_page,
+    pixel,
+    reason_to_skip,
+    served,
+    settle,
+)
 
-pytestmark = pytest.mark.skipif(missing() is not None, reason=str(missing()))
+from cayleyklein.app._tables import BUNDLED
 
-GOOD = "length,width,kind\n" + "".join(
-    f"{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},{'ab'[i % 2]}\n" for i in range(60)
+pytestmark = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
+
+SCRIPT = "<img src=x onerror='hacked = 1'>"
+GOOD = f"{SCRIPT},width,kind\n" + "".join(
+    f"{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},{(SCRIPT, 'b')[i % 2]}\n" for i in range(60)
 )
 BAD = "length,width,kind\n1,2,a\n3,oops,b\n"
 
@@ -102,6 +114,37 @@ def test_handles_move_the_conic(plane):
     moved = data(plane, "handles")
     assert abs(moved["x"][1]) < 0.9 * abs(start[0])
     assert max(data(plane, "rim")["x"]) < max(rim)
+
+
+def test_other_charts_say_why_they_have_no_handles(plane):
+    plane.click(".segments >> text=Poincaré")
+    settle(plane)
+    assert data(plane, "handles")["x"] == []
+    assert "handles are in Klein's view" in plane.inner_text("#notes")
+    plane.uncheck("[data-layer=conic]")
+    settle(plane)
+    assert plane.text_content("#notes") == ""
+
+
+def test_a_drag_ends_where_it_was_dropped_though_another_follows(plane):
+    points = data(plane, "points")
+    spots = [(points["x"][i], points["y"][i]) for i in (0, 5)]
+    # all while the server is busy with the first: what is of one kind may be thinned out
+    plane.evaluate(
+        """spots => {
+          explorer.send({do: "next", by: 1});
+          for (const [x, y] of spots) {
+            explorer.send({do: "grab", x, y, reach: 0.02});
+            for (const part of [0.5, 1]) explorer.send({do: "drag", x: x + part * 0.1, y}, "drag");
+            explorer.send({do: "drop"});
+          }
+        }""",
+        spots,
+    )
+    settle(plane)
+    moved = data(plane, "points")
+    for i, (x, _) in zip((0, 5), spots, strict=True):
+        assert moved["x"][i] == pytest.approx(x + 0.1, abs=1e-3)
 
 
 def test_slider_moves_through_zero(plane):
@@ -198,6 +241,11 @@ def test_hover_says_distances(plane):
 def test_keyboard(plane):
     plane.focus("#canvas")
     x, y = first_point(plane)
+    plane.keyboard.press("n")
+    plane.keyboard.press("p")
+    settle(plane)
+    assert plane.inner_text("#readout").startswith(f"point 1 = ({x:.3f}, {y:.3f}); d = ")
+    assert plane.get_attribute("#readout", "aria-live") == "polite"
     plane.keyboard.press("ArrowRight")
     plane.keyboard.press("ArrowUp")
     settle(plane)
@@ -252,6 +300,34 @@ def test_nonsense_in_the_address_is_said(context, address):
     page = open_page(context, f"{address}/?curvature=nonsense")
     assert "not understood" in page.inner_text("#status")
     assert len(data(page, "points")["x"]) == 28
+    page.close()
+
+
+def test_a_lost_connection_comes_back_with_the_state(context, address):
+    page = context.new_page()
+    page.add_init_script(
+        """window.sockets = [];
+        const Plain = window.WebSocket;
+        window.WebSocket = class extends Plain {
+          constructor(...given) { super(...given); window.sockets.push(this); }
+        };"""
+    )
+    page.goto(address)
+    page.wait_for_selector("body[data-ready=yes]")
+    page.locator("#curvature").fill("0.9")
+    settle(page)
+    page.evaluate(
+        """() => {
+          window.old = true;
+          explorer.send({do: "set", name: "order", value: 2});
+          window.sockets.forEach(socket => socket.close());
+        }"""
+    )
+    page.wait_for_selector("#status >> text=Reload")
+    page.wait_for_function("!window.old && document.body.dataset.ready === 'yes'")
+    settle(page)
+    assert page.inner_text("#geometry") == "elliptic"
+    assert page.text_content("#status") == ""
     page.close()
 
 
@@ -389,6 +465,9 @@ def test_upload_a_good_table(learn, tmp_path):
     start(learn)
     assert ended(learn) == "Done."
     assert "mine.csv" in learn.inner_text("#code")
+    assert learn.inner_text("[data-choice=x] option:first-child") == SCRIPT
+    assert learn.inner_text("#confusion tbody tr:first-child th") == SCRIPT
+    assert learn.evaluate("window.hacked") is None
 
 
 def test_upload_a_bad_table(learn, tmp_path):
@@ -406,6 +485,31 @@ def test_upload_too_large(learn, tmp_path):
     learn.set_input_files("#csv", file)
     learn.wait_for_selector("#status:not(:empty)")
     assert "the most" in learn.inner_text("#status")
+
+
+def test_a_late_answer_does_not_undo_a_choice(learn):
+    shown = learn.evaluate(
+        """() => {
+          const said = Bokeh.documents[0].get_model_by_name("said"), late = said.data.answer[0];
+          const select = document.querySelector("[data-choice=data]");
+          select.value = "sonar";
+          select.dispatchEvent(new Event("change"));
+          said.data = {answer: [late]};
+          return select.value;
+        }"""
+    )
+    assert shown == "sonar"
+    settle(learn)
+    assert learn.input_value("[data-choice=data]") == "sonar"
+    assert learn.inner_text("#table").startswith("208 rows")
+
+
+def test_every_bundled_data_set_can_be_chosen(learn):
+    assert learn.locator("[data-choice=data] option").all_inner_texts() == list(BUNDLED)
+    for name in BUNDLED:
+        learn.select_option("[data-choice=data]", name)
+        settle(learn)
+        assert f"load_{name}" in learn.inner_text("#code")
 
 
 def test_choices_are_in_the_address(learn):

@@ -100,6 +100,12 @@ def test_names_of_a_server():
     assert "0.0.0.0" not in known_names("0.0.0.0")
 
 
+def test_a_page_under_an_ipv6_address():
+    assert known_names("::1") == ["127.0.0.1", "localhost"]
+    with pytest.raises(InvalidInputError, match="origin cannot be checked"):
+        explore(0, "2001:db8::1", browser=False)
+
+
 def test_a_taken_port_is_said(address):
     port = urllib.parse.urlsplit(address).port
     with pytest.raises(InvalidInputError, match=f"port {port}"):

@@ -49,6 +49,11 @@ def explore(
     from cayleyklein.app._server import make_server
     from cayleyklein.app._worker import warm_up
 
+    if ":" in host and host not in ("::", "::1"):
+        raise InvalidInputError(
+            f"Got host={host!r}: a single IPv6 address other than ::1 cannot be served, because "
+            f"its pages' origin cannot be checked. Give :: for all addresses, or a name."
+        )
     try:
         server = make_server(port, host)
     except OSError as error:
@@ -56,7 +61,7 @@ def explore(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Give another port, "
             f"or port 0 for any that is free."
         ) from error
-    shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "::", "") else host
+    shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "") or ":" in host else host
     address = f"http://{shown}:{server.port}/"
     server.start()
     warm_up()

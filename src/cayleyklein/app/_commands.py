@@ -23,9 +23,10 @@ from cayleyklein.app._state import (
     as_generator,
     scatter,
 )
+from cayleyklein.app._views import View
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["PlaneSession"]
+__all__ = ["PlaneSession", "as_spot"]
 
 Array = NDArray[np.float64]
 Command = Mapping[str, Any]
@@ -50,6 +51,11 @@ class PlaneSession:
         self.state = state
         self.held: Held = None
         self._scene: tuple[PlaneState, Scene] | None = None
+
+    @property
+    def view(self) -> View:
+        """Where points are seen, without the cost of the scene."""
+        return View(self.state.metric, self.state.chart)
 
     @property
     def scene(self) -> Scene:
@@ -115,7 +121,7 @@ class PlaneSession:
         return replace(grown, chosen=(n, state.chosen[0] if n else 0))
 
     def _free_place(self) -> Array:
-        view, n = self.scene.view, len(self.state.points)
+        view, n = self.view, len(self.state.points)
         spots = np.random.default_rng(n).uniform(-0.6, 0.6, size=(32, 2)) * view.half_width
         free = [view.from_screen(spot + view.middle) for spot in spots]
         taken = self.state.coordinates
@@ -165,17 +171,17 @@ class PlaneSession:
             return self.state
         if isinstance(self.held, int):
             return self._move_chosen(self._place(command))
-        return self._with_handle(self.held, _spot(command))
+        return self._with_handle(self.held, as_spot(command))
 
     def _nudge(self, command: Command) -> PlaneState:
         """Move the first chosen point by a part of the view's width."""
         if not len(self.state.points):
             return self.state
         by = np.array([_number(command, "dx"), _number(command, "dy")])
-        first, scene = self.state.chosen[0], self.scene
-        spot = scene.points[first] + by * scene.view.half_width
-        far_side = bool(scene.away[first])
-        return self._move_chosen(_bounded(scene.view.from_screen(spot, far_side=far_side)))
+        view, x = self.view, self.state.coordinates[self.state.chosen[0]]
+        spot = view.to_screen(x) + by * view.half_width
+        far_side = bool(view.faces_away(x))
+        return self._move_chosen(_bounded(view.from_screen(spot, far_side=far_side)))
 
     def _choose(self, index: int) -> PlaneState:
         first = self.state.chosen[0]
@@ -183,7 +189,7 @@ class PlaneSession:
 
     def _find(self, command: Command) -> Held:
         """Return the nearest point or handle within reach of the pointer."""
-        spot, reach = _spot(command), _number(command, "reach")
+        spot, reach = as_spot(command), _number(command, "reach")
         scene = self.scene
         # an open handle yields to a point on top of it
         for places, names in ((scene.points, range(len(scene.points))), (scene.handles, HANDLES)):
@@ -195,9 +201,9 @@ class PlaneSession:
         return None
 
     def _place(self, command: Command) -> Array:
-        scene = self.scene
-        far_side = isinstance(self.held, int) and bool(scene.away[self.held])
-        return _bounded(scene.view.from_screen(_spot(command), far_side=far_side))
+        view, held = self.view, self.held
+        far_side = isinstance(held, int) and bool(view.faces_away(self.state.coordinates[held]))
+        return _bounded(view.from_screen(as_spot(command), far_side=far_side))
 
     def _move_chosen(self, x: Array) -> PlaneState:
         first = self.state.chosen[0]
@@ -235,7 +241,8 @@ def _number(command: Command, name: str) -> float:
     return as_real(value, name)
 
 
-def _spot(command: Command) -> Array:
+def as_spot(command: Command) -> Array:
+    """Return the place on the screen that a command is about."""
     return np.array([_number(command, "x"), _number(command, "y")])
 
 

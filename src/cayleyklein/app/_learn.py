@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 from bokeh.document import Document
-from bokeh.models import BasicTicker, ColumnDataSource, Range1d
+from bokeh.models import BasicTicker, ColumnDataSource, PlainText, Range1d
 from bokeh.plotting import figure
 
-from cayleyklein.app._fitting import Finished, Panel, Step
+from cayleyklein.app._fitting import Choosing, Finished, Panel, Step
 from cayleyklein.app._learn_state import (
     GEOMETRIES,
     ITERATIONS,
@@ -19,7 +19,7 @@ from cayleyklein.app._learn_state import (
     LearnState,
     learn_code,
 )
-from cayleyklein.app._pages import connect, render, said_source, wire_source
+from cayleyklein.app._pages import connect, read_commands, render, said_source, wire_source
 from cayleyklein.app._tables import BUNDLED, MOST_BYTES, Table, bundled_table, read_table
 from cayleyklein.app._theme import MARKERS, THEMES
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
@@ -36,8 +36,13 @@ LIVE = ("loss", "curvature", "accuracy")
 FIRST_REACH = {"loss": (0.0, 1.0), "curvature": (-1.0, 1.0), "accuracy": (0.9, 1.0)}
 """What the live plots show at least."""
 
+FITTING, CANCELLING = "Fitting…", "Cancelling…"
+
 POLL = 100
 """Milliseconds between two looks at a running fit."""
+
+MOST_LETTERS = 40
+"""Of a column's name along an axis."""
 
 REGION_ALPHA = 82
 MOST_DRAWN = 600
@@ -65,8 +70,12 @@ class LearnPage:
         except CayleyKleinError as error:
             self.state = LearnState()
             self.notes.append(f"The address was not understood: {error}")
+        if parts.get("data") == UPLOAD:
+            self.notes.append("A file stays with the page it was given to; choose it again.")
         self.uploaded: Table | None = None
         self.table = bundled_table(self.state.data)
+        if max(int(self.state.x), int(self.state.y)) >= len(self.table.columns):
+            self.state = self.state.with_choice("x", "0").with_choice("y", "1")
         self.fit: FitProcess | None = None
         self._ticking: Any = None
         self._number = 0
@@ -76,7 +85,7 @@ class LearnPage:
         self._clear()
         self._say()
         connect(document, self.pictures["before"], self.wire, self.said)
-        document.on_session_destroyed(lambda _context: self._leave())
+        document.on_session_destroyed(lambda _context: self._kill())
         render(document, "learn.html", "Learn", page="learn", most_bytes=MOST_BYTES)
 
     # -- plots ----------------------------------------------------------------------
@@ -112,7 +121,7 @@ class LearnPage:
                 )
         for plot in (*self.pictures.values(), *self.live.values()):
             plot.axis.minor_tick_line_color = None
-            plot.axis.major_label_text_font_size = "10px"
+            plot.axis.major_label_text_font_size = plot.axis.axis_label_text_font_size = "10px"
             plot.xaxis.ticker = BasicTicker(desired_num_ticks=4)
             plot.yaxis.ticker = BasicTicker(desired_num_ticks=4)
             self.document.add_root(plot)
@@ -143,9 +152,9 @@ class LearnPage:
     def _hear(self, data: dict[str, Any]) -> None:
         self._number = int(data["number"][0])
         try:
-            for command in json.loads(data["commands"][0]):
+            for command in read_commands(data["commands"][0]):
                 self._apply(command)
-        except (CayleyKleinError, AttributeError, json.JSONDecodeError) as error:
+        except CayleyKleinError as error:
             self.notes.append(str(error))
         self._say()
 
@@ -158,7 +167,7 @@ class LearnPage:
         if action == "cancel":
             if self.fit:
                 self.fit.cancel()
-                self.texts["state"] = "Cancelling…"
+                self.texts["state"] = CANCELLING
         elif self.fit:
             raise InvalidInputError("A fit is running; cancel it first.")
         elif action == "choose":
@@ -207,10 +216,12 @@ class LearnPage:
             return
         found = self.fit.poll()
         if self.fit.started and self.texts["state"].startswith("Waiting"):
-            self.texts["state"] = "Fitting…"
+            self.texts["state"] = FITTING
         self._add_steps([told for told in found if isinstance(told, Step)])
         for told in found:
-            if isinstance(told, Panel):
+            if isinstance(told, Step | Choosing) and self.texts["state"] != CANCELLING:
+                self.texts["state"] = FITTING if isinstance(told, Step) else f"{told.text}…"
+            elif isinstance(told, Panel):
                 self._show(told)
             elif isinstance(told, Finished):
                 self._end("Stopped early; what was learned is shown." if told.stopped else "Done.")
@@ -222,13 +233,13 @@ class LearnPage:
 
     def _end(self, text: str) -> None:
         self.texts["state"] = text
-        self._leave()
-
-    def _leave(self) -> None:
-        """End what runs for this page."""
+        self._kill()
         if self._ticking is not None:
             self.document.remove_periodic_callback(self._ticking)
             self._ticking = None
+
+    def _kill(self) -> None:
+        """End the fit of this page, whose document may be gone already."""
         if self.fit is not None:
             self.fit.kill()
             self.fit = None
@@ -285,6 +296,9 @@ class LearnPage:
             "dw": [x[-1] - x[0]],
             "dh": [y[-1] - y[0]],
         }
+        # plain, so that a column's name is never taken for a formula
+        across, up = (PlainText(text=name[:MOST_LETTERS]) for name in self._axis_names())
+        self.pictures[place].xaxis.axis_label, self.pictures[place].yaxis.axis_label = across, up
         self.pictures[place].x_range.update(start=x[0], end=x[-1])
         self.pictures[place].y_range.update(start=y[0], end=y[-1])
         pick = np.random.default_rng(0).permutation(len(panel.rows))[:MOST_DRAWN]
@@ -302,6 +316,15 @@ class LearnPage:
             "names": list(self.table.classes),
             "counts": panel.confusion.tolist(),
         }
+
+    def _axis_names(self) -> tuple[str, str]:
+        """Return what the pictures show to the right and upwards."""
+        chosen, columns = self.state.features(self.table), self.table.columns
+        if chosen is None and len(columns) == 2:
+            chosen = 0, 1
+        if chosen is None:
+            return "first principal component", "second"
+        return columns[chosen[0]], columns[chosen[1]]
 
     # -- answers --------------------------------------------------------------------
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,9 @@ from bokeh.models import ColumnDataSource, CustomJS, Model
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 
 from cayleyklein import __version__
+from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["STATIC", "connect", "render", "said_source", "wire_source"]
+__all__ = ["STATIC", "connect", "read_commands", "render", "said_source", "wire_source"]
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -44,10 +46,32 @@ def said_source() -> ColumnDataSource:
     return ColumnDataSource({"answer": ["{}"]}, name="said")
 
 
+def read_commands(text: str) -> list[dict[str, Any]]:
+    """Return the commands of a batch, checked for their form only.
+
+    >>> read_commands('[{"do": "add"}]')
+    [{'do': 'add'}]
+
+    Raises
+    ------
+    InvalidInputError
+        When the text is no list of objects: a page's own script sends no such thing.
+    """
+    try:
+        found = json.loads(text)
+    except (TypeError, ValueError, RecursionError):
+        found = None
+    if not isinstance(found, list) or not all(isinstance(item, dict) for item in found):
+        raise InvalidInputError("A message to the server was not understood.")
+    return found
+
+
 def connect(
     document: Document, root: Model, wire: ColumnDataSource, said: ColumnDataSource
 ) -> None:
     """Have the page's script send by the one source and hear by the other."""
+    # Bokeh's own way back loses what was on its way; the page's script has a better one
+    document.config.update(reconnect_session=False, notify_connection_status=False)
     ready = CustomJS(args={"wire": wire, "said": said}, code="explorer.connect(wire, said)")
     # what a root refers to belongs to the document, which the sources must
     root.tags = [wire, said]

@@ -20,9 +20,9 @@ from bokeh.events import (
 from bokeh.models import ColumnDataSource, CustomJS, Range1d
 from bokeh.plotting import figure
 
-from cayleyklein.app._commands import PlaneSession
-from cayleyklein.app._pages import connect, render, said_source, wire_source
-from cayleyklein.app._readout import read_out
+from cayleyklein.app._commands import PlaneSession, as_spot
+from cayleyklein.app._pages import connect, read_commands, render, said_source, wire_source
+from cayleyklein.app._readout import read_out, read_out_point
 from cayleyklein.app._scene import N_SHADES, Scene
 from cayleyklein.app._state import RANGES, PlaneState
 from cayleyklein.app._svg import describe
@@ -265,16 +265,16 @@ class PlanePage:
         before, pointer, repaint = self.session.state, None, False
         number = int(data["number"][0])
         try:
-            for command in json.loads(data["commands"][0]):
+            for command in read_commands(data["commands"][0]):
                 if command.get("do") in ("hover", "leave"):
                     pointer = command
                 elif command.get("do") == "theme":
-                    self.theme = THEMES.get(command.get("value"), self.theme)
+                    self.theme = THEMES.get(str(command.get("value")), self.theme)
                     repaint = True
                 else:
                     self.errors = []
                     self.session.apply(command)
-        except (CayleyKleinError, AttributeError, json.JSONDecodeError) as error:
+        except CayleyKleinError as error:
             self.errors.append(str(error))
         self.document.hold("combine")
         if repaint or self.session.state is not before:
@@ -288,10 +288,13 @@ class PlanePage:
         if command["do"] == "leave":
             self._put_path("pointer", EMPTY)
             return ""
+        state, view = self.session.state, self.session.scene.view
         try:
-            spot = float(command["x"]), float(command["y"])
-            found = read_out(self.session.state, self.session.scene.view, spot)
-        except (CayleyKleinError, KeyError, TypeError, ValueError):
+            if "x" in command:
+                found = read_out(state, view, as_spot(command))
+            else:
+                found = read_out_point(state, view, state.chosen[0])
+        except CayleyKleinError:
             return ""
         self._put_path("pointer", found.lines)
         return found.text
@@ -311,7 +314,8 @@ class PlanePage:
             "geometry": state.metric.geometry,
             "title": scene.view.title,
             "description": describe(state, scene),
-            "notes": [*self.errors, *scene.notes],
+            "errors": self.errors,
+            "notes": scene.notes,
             "milliseconds": round(1e3 * seconds, 1),
         }
         if readout is not None:

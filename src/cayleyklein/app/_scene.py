@@ -123,7 +123,7 @@ class _Drafter:
             ellipse = _unit_ellipse(self.metric)
             lines["conic"] = np.vstack([ellipse, ellipse[:1]])
             lines["axes"] = chain([handles[[0, 1]], handles[[0, 2]]])
-        self._note_outside()
+        self._note_what_is_missing()
         placed = self._placed()
         return Scene(
             view=self.view,
@@ -156,7 +156,7 @@ class _Drafter:
         x = self.state.coordinates
         return x if self.state.chart == "klein" or not len(x) else self.view.pull_inside(x, RIM)
 
-    def _note_outside(self) -> None:
+    def _note_what_is_missing(self) -> None:
         count = int((~self.inside).sum())
         if count:
             what = "1 point lies" if count == 1 else f"{count} points lie"
@@ -165,6 +165,11 @@ class _Drafter:
             self.notes.append(
                 f"The half-plane is for K < 0; this is its continuation, the view "
                 f"“{self.view.title}”."
+            )
+        if "conic" in self.state.shown and self.state.chart != "klein":
+            self.notes.append(
+                "The conic's handles are in Klein's view: the others are drawn from its centre "
+                "and in its unit, where it stands still."
             )
 
     # -- diagrams -------------------------------------------------------------------

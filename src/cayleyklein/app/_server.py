@@ -35,6 +35,9 @@ __all__ = ["LOOPBACK", "make_server"]
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
 
+LEFT_FOR, LOOK_EVERY = 10_000, 3_000
+"""Milliseconds for which a page that was left is kept, and between two looks for such pages."""
+
 MESSAGE_BYTES = 4 * MOST_BYTES
 """Most bytes of a message: an upload as JSON, where a character may take several."""
 
@@ -76,6 +79,8 @@ def make_server(port: int = 0, host: str = LOOPBACK, *, io_loop: IOLoop | None =
         io_loop=io_loop,
         allow_websocket_origin=[f"{name}:{listener_port}" for name in known_names(host)],
         websocket_max_message_size=MESSAGE_BYTES,
+        unused_session_lifetime_milliseconds=LEFT_FOR,
+        check_unused_sessions_milliseconds=LOOK_EVERY,
         extra_patterns=[
             (r"/assets/(.*)", StaticFileHandler, {"path": str(STATIC)}),
             (r"/export/([a-z.]+)", ExportHandler),
@@ -91,8 +96,8 @@ def known_names(host: str) -> list[str]:
     ['127.0.0.1', 'localhost']
     """
     names = {LOOPBACK, "localhost"}
-    if host not in (LOOPBACK, "localhost", *ANYWHERE):
-        names.add(host)
+    if host not in (LOOPBACK, "localhost", *ANYWHERE) and ":" not in host:
+        names.add(host)  # a page of an IPv6 address is visited by a name: Bokeh knows no other
     if host in ANYWHERE:
         name = socket.gethostname()
         names |= {name, socket.getfqdn()}

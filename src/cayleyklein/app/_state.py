@@ -190,7 +190,7 @@ def _in_range(name: str, value: Any) -> float | int:
     low, high = RANGES[name]
     try:
         number = as_real(float(value), name)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidInputError(f"{name} must be a number; got {str(value)[:20]!r}.") from error
     if not low <= number <= high:
         raise InvalidInputError(f"{name} must be between {low:g} and {high:g}; got {number:g}.")

@@ -58,7 +58,8 @@ def describe(state: PlaneState, scene: Scene) -> str:
     parts = [f"{scene.view.title} view of {len(state.points)} points"]
     parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
     names = {"cells": "Voronoi cells", "regions": "decision regions", "conic": "conic handles"}
-    shown = [names.get(layer, layer) for layer in sorted(state.shown)]
+    missing = set() if len(scene.handles) else {"conic"}
+    shown = [names.get(layer, layer) for layer in sorted(state.shown - missing)]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
     return "; ".join([*parts, ", ".join(shown) or "points only"])

@@ -4,8 +4,9 @@
 const explorer = (() => {
   const REACH = 16; // pixels from a point at which it is grabbed
   const STEP = 0.02; // of the view, for an arrow key
-  let wire = null, said = null, number = 0, waiting = false, answer = {};
-  const pending = new Map(); // kind → command: of a kind only the last is worth sending
+  const RETRY = 2000; // milliseconds between two looks for a server that is gone
+  let wire = null, said = null, number = 0, waiting = false, gone = false, answer = {};
+  const pending = []; // [kind, command]
   const listeners = [];
 
   const one = (selector) => document.querySelector(selector);
@@ -13,19 +14,23 @@ const explorer = (() => {
 
   // -- to the server, one batch at a time: a slow answer thins out a drag and does not delay it
 
+  // Of one kind only the last is worth sending, but none is moved past a command that has no kind:
+  // where a drag ended must not be lost when another begins before the server has answered.
   function send(command, kind) {
-    const key = kind ?? `${command.do} ${number} ${pending.size}`;
-    pending.delete(key);
-    pending.set(key, command);
+    if (kind !== undefined) {
+      const barrier = pending.findLastIndex(([other]) => other === undefined);
+      const same = pending.findLastIndex(([other]) => other === kind);
+      if (same > barrier) pending.splice(same, 1);
+    }
+    pending.push([kind, command]);
     flush();
   }
 
   function flush() {
-    if (waiting || wire === null || pending.size === 0) return;
+    if (waiting || gone || wire === null || pending.length === 0) return;
     waiting = true;
     number += 1;
-    const commands = JSON.stringify([...pending.values()]);
-    pending.clear();
+    const commands = JSON.stringify(pending.splice(0).map(([, command]) => command));
     wire.data = {number: [number], commands: [commands]};
   }
 
@@ -45,11 +50,32 @@ const explorer = (() => {
     document.body.dataset.ready = "yes";
   }
 
+  // The session ends with its connection. The address has all of a plane, which comes back by itself;
+  // a fit and its results would be lost by a reload that nobody asked for.
   function lost() {
-    say(["The connection to the server is lost. Reload the page to go on; the address keeps what you see."]);
+    if (gone) return;
+    gone = true;
+    const plane = document.body.dataset.page === "plane", button = document.createElement("button");
+    button.type = "button";
+    button.textContent = "Reload";
+    button.addEventListener("click", comeBack);
+    one("#status").replaceChildren(
+      `The connection to the server is lost. ${plane ? "The page comes back with it." : "Reloading begins anew, without results."} `,
+      button);
+    if (plane) setTimeout(comeBackWhenServed, RETRY);
   }
 
+  async function comeBackWhenServed() {
+    try { if ((await fetch("/assets/explorer.css", {cache: "no-store"})).ok) return comeBack(); } catch { /* not yet */ }
+    setTimeout(comeBackWhenServed, RETRY);
+  }
+
+  const comeBack = () => location.replace(`?${answer.query}`);
+
+  const ahead = () => waiting || pending.length > 0;
+
   function say(notes) {
+    if (gone) return;
     const status = one("#status"), text = notes.join(" ");
     if (status.textContent !== text) status.textContent = text;
   }
@@ -83,7 +109,10 @@ const explorer = (() => {
     if (kind === "leave") return send({do: "leave"}, "hover");
     const {x, y} = event;
     if (!Number.isFinite(x) || !Number.isFinite(y)) return;
-    if (kind === "hover") return send({do: "hover", x, y}, "hover");
+    if (kind === "hover") {
+      one("#readout").setAttribute("aria-live", "off"); // said all the time it helps nobody
+      return send({do: "hover", x, y}, "hover");
+    }
     if (kind === "drag") return send({do: "drag", x, y}, "drag");
     if (kind === "drop") return send({do: "drop"});
     if (kind === "add") return send({do: "add", x, y});
@@ -101,6 +130,12 @@ const explorer = (() => {
     1: {do: "label", value: 0}, 2: {do: "label", value: 1}, 3: {do: "label", value: 2}, 4: {do: "label", value: 3},
   };
 
+  // what hovering tells, for those who come by the keyboard: the distances from the chosen point
+  function readChosen() {
+    one("#readout").setAttribute("aria-live", "polite");
+    send({do: "hover"}, "hover");
+  }
+
   function wirePlane() {
     one("#canvas").addEventListener("keydown", (event) => {
       if (event.key === "0") return Bokeh.documents[0].get_model_by_name("plot").reset.emit();
@@ -108,7 +143,9 @@ const explorer = (() => {
       if (!command || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       send(command);
+      readChosen();
     });
+    one("#canvas").addEventListener("focus", () => one("#canvas").matches(":focus-visible") && readChosen());
     for (const input of all("[data-number]"))
       input.addEventListener("input", () => {
         show(input.dataset.number, Number(input.value));
@@ -143,7 +180,7 @@ const explorer = (() => {
 
   function showPlane(news) {
     // while something is on its way the controls are ahead of the server, and keep what was chosen
-    if (!waiting && pending.size === 0) {
+    if (!ahead()) {
       for (const input of all("[data-number]")) {
         input.value = news.state[input.dataset.number];
         show(input.dataset.number, Number(input.value));
@@ -158,7 +195,8 @@ const explorer = (() => {
     one("#count").textContent = news.points ? `${news.points}, chosen ${news.chosen.join(" and ")}` : "none yet";
     one("#canvas").setAttribute("aria-label", news.description);
     if (news.readout !== undefined) one("#readout").textContent = news.readout || "Point at the drawing for distances.";
-    say(news.notes);
+    one("#notes").textContent = news.notes.join(" ");
+    say(news.errors);
     keepAddress(news.query);
   }
 
@@ -169,7 +207,10 @@ const explorer = (() => {
   let addressTimer = null;
   function keepAddress(query) { // browsers limit how often the address may change
     clearTimeout(addressTimer);
-    addressTimer = setTimeout(() => history.replaceState(null, "", `?${query}`), 250);
+    addressTimer = setTimeout(() => {
+      addressTimer = null;
+      history.replaceState(null, "", `?${query}`);
+    }, 250);
   }
 
   async function savePicture() {
@@ -214,16 +255,18 @@ const explorer = (() => {
 
   function showLearn(news) {
     if (news.number === undefined) return;
-    for (const select of all("select[data-choice]"))
-      fillChoices(select, news.options[select.dataset.choice], news.choices[select.dataset.choice]);
-    for (const name of ["x", "y"]) one(`[data-choice=${name}]`).disabled = news.choices.plane !== "columns";
+    if (!ahead()) { // as on the plane: an answer to what was sent before must not undo a choice
+      for (const select of all("select[data-choice]"))
+        fillChoices(select, news.options[select.dataset.choice], news.choices[select.dataset.choice]);
+      for (const name of ["x", "y"]) one(`[data-choice=${name}]`).disabled = news.choices.plane !== "columns";
+      one("[data-do=fit]").disabled = news.running;
+      one("[data-do=cancel]").disabled = !news.running;
+    }
     for (const [id, text] of Object.entries(news.texts)) {
       const place = document.getElementById(id);
       if (place.textContent !== text) place.textContent = text;
     }
     if (news.confusion !== undefined) showConfusion(news.confusion);
-    one("[data-do=fit]").disabled = news.running;
-    one("[data-do=cancel]").disabled = !news.running;
     document.body.dataset.running = news.running ? "yes" : "no";
     one("#progress").hidden = !news.running;
     say(news.notes);
@@ -269,8 +312,9 @@ const explorer = (() => {
     });
   });
 
-  const idle = () => wire !== null && !waiting && pending.size === 0;
+  const idle = () => wire !== null && !ahead();
+  const kept = () => idle() && addressTimer === null;
 
-  return {connect, lost, point, send, idle};
+  return {connect, lost, point, send, idle, kept};
 })();
 window.explorer = explorer;
