@@ -120,7 +120,7 @@ def test_other_charts_say_why_they_have_no_handles(plane):
     plane.click(".segments >> text=Poincaré")
     settle(plane)
     assert data(plane, "handles")["x"] == []
-    assert "handles are in Klein's view" in plane.inner_text("#notes")
+    assert "in Klein's view only" in plane.inner_text("#notes")
     plane.uncheck("[data-layer=conic]")
     settle(plane)
     assert plane.text_content("#notes") == ""
@@ -394,8 +394,16 @@ def test_everything_has_a_name(plane):
 
 
 @pytest.mark.parametrize("path", ["/", "/learn"])
-def test_fits_a_phone(context, address, path):
+def test_fits_a_phone_and_has_no_nameless_stop_of_the_tab_key(context, address, path):
     page = open_page(context, address + path)
+    stops = page.evaluate(
+        """() => {
+          const inner = root => [...root.querySelectorAll("*")].flatMap(({shadowRoot: shadow}) =>
+            shadow ? [...inner(shadow), ...shadow.querySelectorAll("[tabindex='0']")] : []);
+          return inner(document).map(e => e.className);
+        }"""
+    )
+    assert stops == []
     page.set_viewport_size({"width": 390, "height": 844})
     settle(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390

@@ -49,6 +49,9 @@ def plane_code(state: PlaneState) -> str:
         name = LIBRARY_CHARTS[state.chart][
             int(metric.curvature > 0) - int(metric.curvature < 0) + 1
         ]
+        left_out = sorted(state.shown - {"cells", "conic"})
+        if left_out:
+            lines.append(f"# in this chart the cells only, without {', '.join(left_out)}")
         lines.append(
             f"ChartDisplay.from_points(points[inside], metric, charts=[{name!r}], "
             f"order={_order(state)}).plot()"

@@ -167,7 +167,10 @@ class _Bench:
             callback=report,
         )
         learner.fit(self.X_train, self.y_train)
-        self.show(place, learner.metric_, _describe(learner.metric_))
+        summary, choice = _describe(learner.metric_), learner.selection_
+        if geometry == "auto" and choice is not None:
+            summary += f". Chosen: {choice.reason}"
+        self.show(place, learner.metric_, summary)
 
     def _accuracy(self, metric: CurvedMetric) -> float:
         try:

@@ -310,9 +310,9 @@ class LearnPage:
             "marker": [MARKERS[c % len(MARKERS)] for c in labels],
         }
         self.texts[f"about-{place}"] = f"{panel.accuracy:.1%} on held-out rows; {panel.summary}"
-        names = {"before": "plain k-NN", "flat": "flat LMNN", "curved": "the curved metric"}
+        names = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
         self.confusion = {
-            "caption": f"{names[place].capitalize()} on held-out rows",
+            "caption": f"{names[place]} on held-out rows",
             "names": list(self.table.classes),
             "counts": panel.confusion.tolist(),
         }

@@ -168,8 +168,7 @@ class _Drafter:
             )
         if "conic" in self.state.shown and self.state.chart != "klein":
             self.notes.append(
-                "The conic's handles are in Klein's view: the others are drawn from its centre "
-                "and in its unit, where it stands still."
+                "Conic handles: in Klein's view only; in the others the conic stands still."
             )
 
     # -- diagrams -------------------------------------------------------------------

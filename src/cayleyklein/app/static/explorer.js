@@ -46,8 +46,17 @@ const explorer = (() => {
     [wire, said] = [to, from];
     said.connect(said.properties.data.change, hear);
     hear();
+    leaveOut(document);
     send({do: "theme", value: theme()}, "theme");
     document.body.dataset.ready = "yes";
+  }
+
+  // Bokeh's layers take the focus of the Tab key and have no name; what is around them has both
+  function leaveOut(root) {
+    for (const element of root.querySelectorAll("*")) {
+      if (element.classList.contains("bk-events")) element.tabIndex = -1;
+      if (element.shadowRoot) leaveOut(element.shadowRoot);
+    }
   }
 
   // The session ends with its connection. The address has all of a plane, which comes back by itself;
@@ -214,10 +223,12 @@ const explorer = (() => {
   }
 
   async function savePicture() {
-    const text = await (await fetch(exportAddress("plane.svg", answer.query))).text();
     const image = new Image();
-    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-    await image.decode();
+    try {
+      const text = await (await fetch(exportAddress("plane.svg", answer.query))).text();
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+      await image.decode();
+    } catch { return say(["The picture could not be made: the server does not answer."]); }
     const canvas = document.createElement("canvas");
     canvas.width = canvas.height = 1440;
     canvas.getContext("2d").drawImage(image, 0, 0, 1440, 1440);
