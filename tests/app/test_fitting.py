@@ -46,7 +46,7 @@ def test_it_is_told_what_is_tried():
         m.text for m in told(LearnState(geometry="mixed").task(WINE)) if isinstance(m, Choosing)
     ]
     last = tried[-2:]
-    assert all("part 3 of 3, between 5 candidates" in text for text in last)
+    assert all("part 3 of 3" in text for text in last)
     assert ["trying elliptic" in last[0], "trying hyperbolic" in last[1]] == [True, True]
 
 

@@ -146,6 +146,8 @@ class LearnPage:
         self._reach = dict(FIRST_REACH)
         for source in (*self.series.values(), *self.regions.values(), *self.rows.values()):
             source.data = {key: [] for key in source.data}
+        for plot in self.pictures.values():
+            plot.axis.axis_label = None
 
     # -- commands -------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ const explorer = (() => {
       `The connection to the server is lost. ${plane ? "The page comes back with it." : "Reloading begins anew, without results."} `,
       button);
     if (plane) setTimeout(comeBackWhenServed, RETRY);
+    else one("#progress").hidden = true;
   }
 
   async function comeBackWhenServed() {
