@@ -1,20 +1,181 @@
-"""Every Python snippet of the README and of the documentation runs."""
+"""Every snippet of the README and of the documentation runs, and every command line is one.
 
+Python is run, block by block. Of the command, what answers in a moment is run on a small table;
+what takes long (`compare`, `reproduce`, `figures`, `explore`), or reads files that are not there,
+goes through the command's own parser only. Of other programs the named target, file or extra must
+exist. How a page marks a block that cannot run: see tests/snippets.py. It is a skipped test
+then, whose reason is listed at the end of the run.
+"""
+
+import doctest
 import re
-from pathlib import Path
+import tomllib
 
 import pytest
+import typer
+from sklearn.datasets import load_iris
+from tests.snippets import OTHER, PYTHON, ROOT, SHELL, Block, blocks_of, command_lines, pages
 
-ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-SNIPPETS = [
-    pytest.param(code, id=f"{page.name}-{index}")
-    for page in PAGES
-    for index, code in enumerate(re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.S))
-]
+from cayleyklein.cli import main
+from cayleyklein.cli._app import app
+
+TEXTS = {str(page.relative_to(ROOT)): page.read_text("utf-8") for page in pages()}
+BLOCKS = [block for page, text in TEXTS.items() for block in blocks_of(text, page)]
+SNIPPETS = [block for block in BLOCKS if block.language in PYTHON]
+LINES = [line for page, text in TEXTS.items() for line in command_lines(text, page)]
+
+TABLES = {"flowers.csv", "more-flowers.csv", "new-flowers.csv", "more.csv"}
+"""Tables that the pages speak of: iris, with the column `species`."""
+
+QUICK = {"--version", "datasets", "fit", "predict", "evaluate", "info", "neighbors", "voronoi"}
+OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-@pytest.mark.parametrize("code", SNIPPETS)
-def test_runs(code, tmp_path, monkeypatch):
+def chain(block: Block) -> list[Block]:
+    """Return a block with those that it continues."""
+    earlier = SNIPPETS[: SNIPPETS.index(block)]
+    return [*chain(earlier[-1]), block] if block.continues else [block]
+
+
+def run(block: Block, names: dict[str, object]) -> None:
+    """Run a block; one that shows answers must show the right ones."""
+    if ">>>" in block.code:
+        test = doctest.DocTestParser().get_doctest(block.code, names, block.name, block.page, 0)
+        failed = doctest.DebugRunner(optionflags=OPTIONS).run(test, clear_globs=False)
+        names.update(test.globs)
+        assert not failed.failed
+    else:
+        exec(compile(block.code, block.name, "exec"), names)
+
+
+@pytest.mark.parametrize("block", SNIPPETS, ids=lambda block: block.name)
+def test_runs(block, tmp_path, monkeypatch):
+    if block.not_run is not None:
+        compile(block.code, block.name, "exec")
+        pytest.skip(f"{block.name} is not run: {block.not_run}")
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "snippet", "exec"), {"__name__": "snippet"})
+    names = {"__name__": "snippet"}
+    for part in chain(block):
+        run(part, names)
+
+
+def test_blocks_are_of_known_languages():
+    unknown = [
+        f"{block.name}: {block.language}"
+        for block in BLOCKS
+        if block.language not in PYTHON | SHELL | OTHER and not block.language.startswith("{")
+    ]
+    assert not unknown
+
+
+# -- command lines ----------------------------------------------------------------------
+
+
+def parse(arguments):
+    """Let the command's own parser judge a command line."""
+    group = typer.main.get_command(app)
+    with group.make_context("cayleyklein", list(arguments)) as context:
+        name, command, rest = group.resolve_command(context, list(arguments))
+        if rest not in (["--help"], ["-h"]):
+            command.make_context(name, rest, parent=context)
+
+
+def is_quick(arguments):
+    """Say whether a command line is run: a quick command, on tables and models there are."""
+    tables = [word for word in arguments if re.search(r"\.(csv|tsv|parquet)(\.\w+)?$", word)]
+    written = {arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--out")}
+    return (arguments[0] in QUICK or "--help" in arguments) and set(tables) <= TABLES | written
+
+
+OWN = {page: [] for page in TEXTS}
+for place, words in LINES:
+    if words[0] == "cayleyklein" or words[:3] == ["python", "-m", "cayleyklein"]:
+        OWN[place.partition(":")[0]].append((place, words[words.index("cayleyklein") + 1 :]))
+COMMANDS = [line for lines in OWN.values() for line in lines]
+
+
+@pytest.mark.parametrize(
+    "arguments", [pytest.param(line, id=place) for place, line in COMMANDS if len(line)]
+)
+def test_command_parses(arguments):
+    if arguments[0].startswith("--"):
+        return  # options of the command itself are no commands: test_quick_commands runs one
+    parse(arguments)
+
+
+@pytest.mark.parametrize("page", [page for page, lines in OWN.items() if lines])
+def test_quick_commands_run(page, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    iris = load_iris(as_frame=True)
+    table = iris.frame.assign(species=iris.target_names[iris.target]).drop(columns="target")
+    for name in TABLES:
+        table.sample(60, random_state=len(name)).to_csv(name, index=False)
+    for place, arguments in OWN[page]:
+        if arguments and is_quick(arguments):
+            code = main(arguments)
+            assert code == 0, f"{place}: {capsys.readouterr().err}"
+
+
+def test_other_programs_have_what_is_named():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    for place, words in LINES:
+        if words[0] == "make":
+            targets = [word for word in words[1:] if "=" not in word]
+            for target in targets:
+                assert re.search(rf"^{re.escape(target)}:", makefile, re.M), f"{place}: {target}"
+        elif words[0] == "python" and words[1].endswith(".py"):
+            assert (ROOT / words[1]).is_file(), f"{place}: {words[1]}"
+        extras = re.findall(r"cayleyklein\[([\w,]+)\]", " ".join(words))
+        for extra in ",".join(extras).split(",") if extras else []:
+            assert extra in project["optional-dependencies"], f"{place}: {extra}"
+
+
+# -- the finder itself ------------------------------------------------------------------
+
+PAGE = """
+    cayleyklein datasets     # an indented line
+
+```{code-block} python
+:caption: x
+
+a = 1
+```
+
+<!-- snippet: continues -->
+```python
+b = a
+```
+
+<!-- snippet: not run: it needs a cluster -->
+```python
+c = b
+```
+
+```console
+$ cayleyklein fit t.csv --target y -o m
+an answer
+```
+
+As `cayleyklein info m` says, or `cayleyklein info [m]`.
+"""
+
+
+def test_finder():
+    first, second, third, _ = blocks_of(PAGE, "p")
+    assert (first.code, first.language, first.line) == ("a = 1\n", "python", 4)
+    assert second.continues
+    assert not first.continues
+    assert third.not_run == "it needs a cluster"
+    assert command_lines(PAGE, "p") == [
+        ("p:2", ["cayleyklein", "datasets"]),
+        ("p:21", ["cayleyklein", "fit", "t.csv", "--target", "y", "-o", "m"]),
+        ("p:25", ["cayleyklein", "info", "m"]),
+    ]
+
+
+def test_parser_refuses_what_the_command_does_not_know():
+    with pytest.raises(typer.BadParameter.__bases__[0], match="No such option"):
+        parse(["fit", "t.csv", "--target", "y", "-o", "m", "--no-such"])
+    with pytest.raises(typer.BadParameter.__bases__[0], match="No such command"):
+        parse(["frobnicate"])
