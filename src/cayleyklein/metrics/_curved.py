@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein import geometry
-from cayleyklein._validation import as_choice, as_count, as_points, float_dtype
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein._validation import as_count, as_points, float_dtype
+from cayleyklein.exceptions import NotRepresentableError
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
 from cayleyklein.geometry._angles import frame_angle
 from cayleyklein.geometry._distances import Outside
 from cayleyklein.geometry._frames import Geometry, as_frame
 from cayleyklein.geometry._frozen import Frozen
-from cayleyklein.metrics._pairwise import pairwise
+from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["CurvedMetric"]
 
@@ -75,7 +75,13 @@ class CurvedMetric(Frozen):
 
     @classmethod
     def from_frame(cls, frame: Frame) -> CurvedMetric:
-        """Wrap a :class:`cayleyklein.geometry.Frame`."""
+        """Wrap a :class:`cayleyklein.geometry.Frame`.
+
+        Examples
+        --------
+        >>> CurvedMetric.from_frame(Frame([[1.0, 0.0], [0.0, 1.0]], curvature=0.5))
+        CurvedMetric(elliptic, d=2, K=0.5)
+        """
         metric = cls.__new__(cls)
         metric._fill(frame=as_frame(frame))
         return metric
@@ -223,7 +229,7 @@ class CurvedMetric(Frozen):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return _pairwise(X, Y, [(self.frame, 1.0)], outside)
+        return checked_pairwise(X, Y, [(self.frame, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Say which points lie inside the domain, where distances are real.
@@ -239,17 +245,43 @@ class CurvedMetric(Frozen):
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
-        """Return the hyperplane of points as far from p as from q, positive on p's side."""
+        """Return the hyperplane of points as far from p as from q, positive on p's side.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> normal, offset = disc.bisector([-0.5, 0.0], [0.5, 0.0])
+        >>> normal / np.abs(normal).max(), float(abs(offset))  # the line x = 0
+        (array([-1.,  0.]), 0.0)
+        """
         return geometry.bisector(p, q, self.frame)
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
-        """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
+        """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> ellipse = disc.ball([0.5, 0.0], 0.5).ellipsoid()
+        >>> ellipse.semi_axes.round(3)  # flattened towards the boundary
+        array([0.411, 0.366])
+        """
         return Ball(center, radius, self.frame)
 
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
         50 of them, at equal distances, when t is None.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> disc.geodesic([0.0, 0.0], [0.8, 0.0], [0.0, 0.5, 1.0])
+        array([[0. , 0. ],
+               [0.5, 0. ],
+               [0.8, 0. ]])
+        >>> disc.midpoint([0.0, 0.0], [0.8, 0.0])
+        array([0.5, 0. ])
         """
         return geometry.geodesic(p, q, self.frame, np.linspace(0, 1, 50) if t is None else t)
 
@@ -262,7 +294,15 @@ class CurvedMetric(Frozen):
         return geometry.exp_map(x, v, self.frame)
 
     def log(self, x: ArrayLike, y: ArrayLike) -> Floats:
-        """Return the velocity at x of the geodesic that reaches y at time 1."""
+        """Return the velocity at x of the geodesic that reaches y at time 1.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> v = disc.log([0.1, 0.2], [0.5, -0.3])
+        >>> disc.exp([0.1, 0.2], v).round(12)
+        array([ 0.5, -0.3])
+        """
         return geometry.log_map(x, y, self.frame)
 
     def angle(
@@ -280,11 +320,27 @@ class CurvedMetric(Frozen):
         return frame_angle(first, second, self.frame, signed=signed)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return the angle at x of the triangle x, p, q."""
+        """Return the angle at x of the triangle x, p, q.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> at_center = disc.vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.5])  # as it looks
+        >>> round(float(at_center) / np.pi, 12)
+        0.5
+        """
         return geometry.vertex_angle(x, p, q, self.frame)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
-        """Return the isometry that carries p to q along their geodesic, as a collineation."""
+        """Return the isometry that carries p to q along their geodesic, as a collineation.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> T = disc.transvection([0.0, 0.0], [0.5, 0.0])
+        >>> geometry.apply_collineation(T, [0.0, 0.0]).round(12)
+        array([0.5, 0. ])
+        """
         return geometry.transvection(p, q, self.frame)
 
     def to_chart(self, X: ArrayLike, chart: str) -> Floats:
@@ -292,8 +348,9 @@ class CurvedMetric(Frozen):
 
         Examples
         --------
-        >>> CurvedMetric.euclidean(2, curvature=-1.0).to_chart([0.8, 0.0], "conformal")
-        array([0.5, 0. ])
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
+        (array([0.5, 0. ]), array([0.8, 0. ]))
         """
         dtype = float_dtype(X)
         z, _ = self.frame.inside(as_points(X, "X", self.dimension), "X")
@@ -336,25 +393,3 @@ class CurvedMetric(Frozen):
 
     def __repr__(self) -> str:
         return repr(self.frame).replace("Frame", "CurvedMetric", 1)
-
-
-def as_float(value: Floats) -> float:
-    """Return one distance as a float; a metric that is called as a function takes two points."""
-    if np.ndim(value):
-        raise InvalidInputError(
-            f"A metric called as a function takes two points, but the shapes given make "
-            f"{np.shape(value)} pairs; use distance() or pairwise()."
-        )
-    return float(value)
-
-
-def _pairwise(
-    X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
-) -> Floats:
-    """Validate and compute; shared with `MixedMetric`."""
-    as_choice(outside, "outside", ("raise", "inf", "modulus"))
-    d = parts[0][0].dimension
-    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
-    X = as_points(X, "X", d, ndim=2)
-    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
-    return pairwise(X, Y, parts, outside, dtype)

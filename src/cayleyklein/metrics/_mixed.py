@@ -13,7 +13,8 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.geometry._distances import Outside
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.metrics._curved import CurvedMetric, _pairwise, as_float
+from cayleyklein.metrics._curved import CurvedMetric
+from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["MixedMetric"]
 
@@ -99,7 +100,14 @@ class MixedMetric(Frozen):
         return [metric for metric, weight in zip(self.metrics, self.weights, strict=True) if weight]
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
-        """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
+        """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`.
+
+        Examples
+        --------
+        >>> mixed = MixedMetric([CurvedMetric.euclidean(2, K) for K in (1.0, -1.0)])
+        >>> mixed.distance([0.0, 0.0], [[0.5, 0.0], [0.0, 0.9]]).round(3)
+        array([0.506, 1.103])
+        """
         terms = [
             metric.distance(p, q, outside=outside) * weight
             for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
@@ -114,16 +122,31 @@ class MixedMetric(Frozen):
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> Floats:
-        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
+        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`.
+
+        Examples
+        --------
+        >>> mixed = MixedMetric([CurvedMetric.euclidean(2, K) for K in (1.0, -1.0)])
+        >>> mixed.pairwise([[0.0, 0.0], [0.5, 0.0]], [[0.0, 0.9]]).round(3)
+        array([[1.103],
+               [1.237]])
+        """
         parts = [
             (metric.frame, weight)
             for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
             if weight
         ]
-        return _pairwise(X, Y, parts, outside)
+        return checked_pairwise(X, Y, parts, outside)
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points lie inside the domains of all the metrics."""
+        """Say which points lie inside the domains of all the metrics.
+
+        Examples
+        --------
+        >>> mixed = MixedMetric([CurvedMetric.euclidean(2, K) for K in (1.0, -1.0)])
+        >>> mixed.contains([[0.5, 0.0], [2.0, 0.0]])
+        array([ True, False])
+        """
         return np.asarray(np.all([metric.contains(X) for metric in self._active()], axis=0))[()]
 
     def __eq__(self, other: object) -> bool:

@@ -18,15 +18,24 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import at_index
+from cayleyklein._validation import as_choice, as_points, at_index, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.geometry._distances import Outside, _distance
 from cayleyklein.geometry._lifts import lift_difference
 
-__all__ = ["BlockKernel", "chord_lift", "left_operand", "lift_from", "pairwise", "right_operand"]
+__all__ = [
+    "BlockKernel",
+    "as_float",
+    "checked_pairwise",
+    "chord_lift",
+    "left_operand",
+    "lift_from",
+    "pairwise",
+    "right_operand",
+]
 
 Array = NDArray[np.float64]
 
@@ -284,3 +293,25 @@ def _symmetrise(block: Array) -> None:
     block[...] = upper
     block += upper.T
     np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))
+
+
+def as_float(value: NDArray[np.floating[Any]]) -> float:
+    """Return one distance as a float; a metric that is called as a function takes two points."""
+    if np.ndim(value):
+        raise InvalidInputError(
+            f"A metric called as a function takes two points, but the shapes given make "
+            f"{np.shape(value)} pairs; use distance() or pairwise()."
+        )
+    return float(value)
+
+
+def checked_pairwise(
+    X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
+) -> NDArray[np.floating[Any]]:
+    """Validate, and compute all distances."""
+    as_choice(outside, "outside", ("raise", "inf", "modulus"))
+    d = parts[0][0].dimension
+    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
+    X = as_points(X, "X", d, ndim=2)
+    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
+    return pairwise(X, Y, parts, outside, dtype)
