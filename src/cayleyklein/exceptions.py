@@ -16,15 +16,44 @@ __all__ = [
 
 
 class CayleyKleinError(Exception):
-    """Base class of every error raised on purpose by this package."""
+    """Base class of every error raised on purpose by this package.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> try:
+    ...     CurvedMetric()
+    ... except CayleyKleinError as error:
+    ...     print(error)
+    Give exactly one of factor (L) and shape (Σ = LᵀL).
+    """
 
 
 class InvalidInputError(CayleyKleinError, ValueError):
-    """An argument has the wrong shape, type or value (NaN, asymmetric, empty, …)."""
+    """An argument has the wrong shape, type or value (NaN, asymmetric, empty, …).
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> CurvedMetric.euclidean(0)
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: Got d=0, but expected a whole number, at least 1.
+    """
 
 
 class OutsideDomainError(CayleyKleinError, ValueError):
-    """A point lies on or outside the boundary of the geometry's domain."""
+    """A point lies on or outside the boundary of the geometry's domain.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> try:
+    ...     disc([0.0, 0.0], [2.0, 0.0])
+    ... except OutsideDomainError:
+    ...     print(disc.distance([0.0, 0.0], [2.0, 0.0], outside="inf"))
+    inf
+    """
 
 
 class NotRepresentableError(CayleyKleinError, ValueError):
@@ -32,12 +61,39 @@ class NotRepresentableError(CayleyKleinError, ValueError):
 
     For example a form S of the wrong signature, which is no curved Mahalanobis
     metric, or an elliptic ball across the equator, which is no ellipsoid.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> try:
+    ...     CurvedMetric.euclidean(1, curvature=1.0).ball([1.0], 1.0).ellipsoid()
+    ... except NotRepresentableError as error:
+    ...     print(str(error).partition(";")[0])
+    This elliptic ball of radius 1 reaches the equator and is no ellipsoid but a hyperboloid
     """
 
 
 class NotCollinearError(CayleyKleinError, ValueError):
-    """Points that should lie on one line do not."""
+    """Points that should lie on one line do not.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import cross_ratio
+    >>> try:
+    ...     cross_ratio([0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0])
+    ... except NotCollinearError:
+    ...     print("these four points are on no line")
+    these four points are on no line
+    """
 
 
 class MissingExtraError(CayleyKleinError, ImportError):
-    """An optional dependency is not installed; the message names the extra."""
+    """An optional dependency is not installed; the message names the extra.
+
+    Examples
+    --------
+    >>> issubclass(MissingExtraError, ImportError)
+    True
+    >>> print(MissingExtraError('This needs matplotlib; pip install "cayleyklein[plot]".'))
+    This needs matplotlib; pip install "cayleyklein[plot]".
+    """

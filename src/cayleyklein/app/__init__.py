@@ -44,6 +44,14 @@ def explore(
         When Bokeh is not installed.
     InvalidInputError
         When the port is taken or the address cannot be listened on.
+
+    Examples
+    --------
+    It returns only when it is interrupted:
+
+    >>> from cayleyklein.app import explore
+    >>> explore(port=0, on_start=print)  # doctest: +SKIP
+    http://localhost:41673/
     """
     require("bokeh", "app")
     from cayleyklein.app._server import make_server

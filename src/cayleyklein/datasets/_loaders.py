@@ -84,7 +84,7 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
 
     Parameters
     ----------
-    return_X_y, as_frame : bool
+    return_X_y, as_frame : see :func:`load_wine`
     speakers : {"train", "all"}, default="train"
         528 rows of the training speakers, as in the paper, or all 990.
 

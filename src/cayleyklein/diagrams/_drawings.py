@@ -24,6 +24,14 @@ class Boundary(NamedTuple):
 
     An arc follows x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K from angles[i, 0] to angles[i, 1]; the angles
     of a segment are NaN.
+
+    Examples
+    --------
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> left, right = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc).boundaries()
+    >>> np.isnan(left.angles).any(axis=1)  # a segment, and an arc of the absolute
+    array([ True, False])
     """
 
     starts: Array

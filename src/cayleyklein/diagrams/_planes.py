@@ -31,7 +31,15 @@ LARGEST_EXTENT = 1e100
 
 
 class EquivalentBalls(NamedTuple):
-    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative."""
+    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative.
+
+    Examples
+    --------
+    >>> from cayleyklein.diagrams import EquivalentBalls
+    >>> balls = EquivalentBalls(np.array([[0.0], [2.0]]), np.array([0.0, 1.0]))
+    >>> balls.power([[1.0]])
+    array([[1., 0.]])
+    """
 
     centers: Array
     sq_radii: Array

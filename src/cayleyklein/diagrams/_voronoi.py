@@ -176,6 +176,14 @@ class CayleyKleinVoronoi(Diagram):
         list of shapely.Polygon, or list of Mesh
             In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
             in space closed triangle meshes. What lies outside the window is empty.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+        >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+        >>> [round(cell.area, 3) for cell in diagram.cells()]
+        [0.475, 0.864, 0.864, 0.938]
         """
         self._needs_dimension(2, 3)
         if self._power.dimension == 2:
@@ -191,12 +199,31 @@ class CayleyKleinVoronoi(Diagram):
             The cells on both sides.
         segments : ndarray of shape (m, 2, 2)
             The two ends.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+        >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+        >>> cells, segments = diagram.ridge_segments()
+        >>> cells.shape, segments.shape
+        ((6, 2), (6, 2, 2))
         """
         drawing = self._drawing
         return drawing.pairs, drawing.to_points(drawing.segments)
 
     def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Array]]:
-        """Return the same for space: pairs of cells (m, 2), and m convex polygons (k, 3)."""
+        """Return the same for space: pairs of cells (m, 2), and m convex polygons (k, 3).
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
+        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0]], ball)
+        >>> cells, polygons = diagram.ridge_polygons()
+        >>> cells, bool(np.allclose(polygons[0][:, 0], 0))
+        (array([[0, 1]]), True)
+        """
         self._needs_dimension(3)
         return self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)).polygons()
 
@@ -271,7 +298,18 @@ class CayleyKleinVoronoi(Diagram):
         return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
 
     def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
-        """Return the multi-colour diagram: for each label the union of its cells, by shapely."""
+        """Return the multi-colour diagram: for each label the union of its cells, by shapely.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> metric = CurvedMetric.euclidean(2)
+        >>> diagram = CayleyKleinVoronoi(
+        ...     [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], metric, labels=["red", "blue", "blue"]
+        ... )
+        >>> sorted(diagram.label_areas())
+        ['blue', 'red']
+        """
         self._needs_dimension(2)
         shapely = require("shapely", "plot")
         cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
@@ -284,6 +322,16 @@ class CayleyKleinVoronoi(Diagram):
         ------
         OutsideDomainError
             For queries outside a hyperbolic domain, when the order is over 1.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> metric = CurvedMetric.euclidean(2)
+        >>> diagram = CayleyKleinVoronoi(
+        ...     [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], metric, labels=["red", "blue", "blue"]
+        ... )
+        >>> diagram.predict([[-0.5, 9.0], [2.0, 0.0]])
+        array(['red', 'blue'], dtype='<U4')
         """
         cells = self.locate(X)
         if (cells < 0).any():
@@ -295,7 +343,17 @@ class CayleyKleinVoronoi(Diagram):
 
 
 class Triangulation(NamedTuple):
-    """The Delaunay triangulation of a curved metric."""
+    """The Delaunay triangulation of a curved metric.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+    >>> triangles = diagram.dual()
+    >>> triangles.simplices.shape, triangles.centers.shape, triangles.edges.shape
+    ((3, 3), (3, 2), (6, 2))
+    """
 
     simplices: Ints
     """The points of each simplex, shape (m, d + 1)."""

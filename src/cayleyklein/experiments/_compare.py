@@ -47,6 +47,16 @@ class MethodResult(Scores):
     is_better : bool
         Whether the gain over Euclidean k-NN stands a corrected test at 5 %, adjusted for all the
         methods that were tried (Holm).
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import compare
+    >>> found = compare("wine", methods=["knn", "flat"], n_splits=2)
+    >>> flat = found.datasets[0]["flat"]
+    >>> flat.title, len(flat.outcomes)
+    ('flat LMNN', 2)
+    >>> sorted(flat.to_dict())[:3]
+    ['accuracy', 'alpha', 'fit_seconds']
     """
 
     method: str
@@ -93,6 +103,14 @@ class DataSetComparison:
     ----------
     problem : Problem
     results : tuple of MethodResult
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import compare
+    >>> found = compare("wine", methods=["knn", "flat"], n_splits=2)
+    >>> wine = found.datasets[0]
+    >>> [result.method for result in wine.results], wine.to_dict()["size"]
+    (['knn', 'flat'], '178 rows, 13 columns, 3 classes')
     """
 
     problem: Problem
@@ -124,6 +142,23 @@ class Comparison:
         What was left out, and why.
     provenance : dict
         Code, versions, machine and date.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import compare
+    >>> found = compare("wine", methods=["knn", "flat"], n_splits=2)
+    >>> [dataset.problem.name for dataset in found.datasets], found.to_dict()["n_splits"]
+    (['wine'], 2)
+    >>> print(found.to_python().splitlines()[1])
+    from cayleyklein import CurvedKNeighborsClassifier
+
+    The report is one page with everything in it:
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     page = found.write_report(Path(folder, "wine.html")).read_text("utf-8")
+    >>> page == found.to_html()
+    True
     """
 
     datasets: tuple[DataSetComparison, ...]
@@ -201,16 +236,16 @@ def compare(
 
     Parameters
     ----------
-    data : str, path, or sequence of them
+    data : str, path, Problem or sequence of them, default=("wine", "balance", "vowel")
         Data sets that come along, by name, or files (CSV, TSV, Parquet).
     target : str, optional
         The column of the classes, for files.
     delimiter, encoding : str, optional
         Of files, see :func:`cayleyklein.datasets.read_table`.
-    against : sequence of str
+    against : sequence of str, default=()
         Others to add: "nca" (scikit-learn's), "lmnn" (those of metric-learn and pylmnn, where they
         are installed).
-    methods : sequence of str
+    methods : sequence of str, default=OURS
         Of "knn", "flat", "elliptic", "hyperbolic", "learned", "mixed", "auto"; all by default.
     n_neighbors : int, default=3
     n_splits : int, default=5

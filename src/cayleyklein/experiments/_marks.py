@@ -18,7 +18,14 @@ SYMBOLS = {"above": "▲", "level": "=", "below": "▼"}
 
 
 class Mark(NamedTuple):
-    """Our mean beside a number of the paper: "above", "level" or "below"."""
+    """Our mean beside a number of the paper: "above", "level" or "below".
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import PAPER_CELLS, Mark
+    >>> Mark("above", PAPER_CELLS[0]).kind
+    'above'
+    """
 
     kind: str
     paper: PaperCell

@@ -47,6 +47,13 @@ class Outcome:
         Share of the elliptic part in a mixture of two.
     notes : tuple of str
         Warnings that the fit gave.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import Outcome
+    >>> outcome = Outcome(0.9, n_train=80, n_test=20, fit_seconds=0.5, predict_seconds=0.01)
+    >>> Outcome.from_dict(outcome.to_dict()) == outcome
+    True
     """
 
     accuracy: float

@@ -16,6 +16,14 @@ class Step(NamedTuple):
     done, total : int
     what : str
         The piece of work just finished.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import Step, compare
+    >>> steps = []
+    >>> _ = compare("wine", methods=["knn"], n_splits=2, progress=steps.append)
+    >>> steps[-1].done == steps[-1].total, isinstance(steps[-1], Step)
+    (True, True)
     """
 
     done: int

@@ -44,6 +44,15 @@ class Problem:
         Makes numbers of X when it holds something else.
     notes : tuple of str
         What was done to the rows.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import load_problem
+    >>> wine = load_problem("wine")
+    >>> wine.X.shape, wine.classes
+    ((178, 13), array(['1', '2', '3'], dtype='<U1'))
+    >>> wine.describe()
+    '178 rows, 13 columns, 3 classes'
     """
 
     name: str

@@ -33,6 +33,14 @@ class Protocol:
         For wine and sonar. None leaves one row out at a time.
     training_rows : int
         Of a random subset.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import FULL, QUICK
+    >>> print(QUICK.describe().partition(";")[0])
+    wine and sonar by 10 folds
+    >>> FULL.is_partition("wine"), FULL.is_partition("pima")
+    (True, False)
     """
 
     name: str

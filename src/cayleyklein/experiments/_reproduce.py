@@ -47,6 +47,19 @@ class CellResult(Scores):
         tried at this k (Holm).
     marks : tuple of Mark
         One for each table of the paper that has this cell.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from cayleyklein.experiments import Protocol, reproduce
+    >>> short = Protocol("short", repetitions=2, folds=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["knn"])
+    >>> result = next(iter(found.results.values()))
+    >>> result.cell.method, len(result.outcomes), result.marks
+    ('knn', 2, ())
+    >>> sorted(result.to_dict())[:2]
+    ['accuracy', 'dataset']
     """
 
     cell: Cell
@@ -76,6 +89,20 @@ class Reproduction:
         The tables that were asked for.
     outcomes : mapping of Cell to tuple of Outcome
     provenance : dict
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from cayleyklein.experiments import Protocol, Reproduction, reproduce
+    >>> short = Protocol("short", repetitions=2, folds=2)
+    >>> with TemporaryDirectory() as folder:
+    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["knn"])
+    ...     paths = found.write(folder)
+    ...     again = Reproduction.read(paths["results.json"])
+    >>> sorted(paths)
+    ['mixed.md', 'report.html', 'report.md', 'results.json']
+    >>> Reproduction.from_dict(again.to_dict()).outcomes == found.outcomes
+    True
     """
 
     protocol: Protocol
@@ -206,10 +233,10 @@ def reproduce(
     output : str or Path
         Each cell is stored here, in ``cells-<protocol>``, once it is finished. Cells of another
         version of the code are computed anew.
-    tables : sequence of {"exp", "mixed"}
+    tables : sequence of str, default=("exp", "mixed")
     protocol : Protocol, default=QUICK
         ``FULL`` is the paper's.
-    methods : sequence of str
+    methods : sequence of str, default=OURS
         All by default.
     n_jobs : int, optional
         Processes; -1 for as many as there are cores. The accuracies do not depend on it.

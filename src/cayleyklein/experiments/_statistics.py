@@ -36,6 +36,15 @@ class PairedDifference(NamedTuple):
 
     What the splits say nothing of is NaN: everything but the difference for a single split, and the
     interval where the difference is the same on every split.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import PairedDifference, paired_difference
+    >>> one_split = paired_difference([0.9], [0.8], test_ratio=0.25)
+    >>> one_split.to_dict()["p_value"] is None
+    True
+    >>> PairedDifference(0.1, 0.05, 0.15, 0.01).low > 0
+    True
     """
 
     difference: float
@@ -141,6 +150,13 @@ class Ranking(NamedTuple):
         Of all methods being equal.
     critical_difference : float
         Of mean ranks, by Nemenyi's test at 5 %: methods nearer than that are not told apart.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import rank_methods
+    >>> ranking = rank_methods([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]])
+    >>> ranking.mean_ranks.round(2), round(ranking.critical_difference, 2)
+    (array([1.  , 2.67, 2.33]), 1.91)
     """
 
     mean_ranks: NDArray[np.float64]

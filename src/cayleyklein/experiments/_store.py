@@ -14,7 +14,14 @@ __all__ = ["Cell", "CellStore", "write_whole"]
 
 
 class Cell(NamedTuple):
-    """A data set, a method and a k: one number of a table."""
+    """A data set, a method and a k: one number of a table.
+
+    Examples
+    --------
+    >>> from cayleyklein.experiments import Cell
+    >>> Cell("wine", "elliptic", 3)
+    Cell(dataset='wine', method='elliptic', k=3)
+    """
 
     dataset: str
     method: str

@@ -214,7 +214,14 @@ class Absolute(Frozen):
 
         Parameters
         ----------
-        p, q : array-like of shape (..., d)
+        p : array-like of shape (..., d)
+        q : array-like of shape (..., d), optional
+
+        Examples
+        --------
+        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
+        >>> float(circle.form([0.5, 0.0], [0.5, 1.0]))
+        -0.75
         """
         points = as_points(p, "p", self.dimension)
         others = points if q is None else as_points(q, "q", self.dimension)
@@ -263,6 +270,12 @@ class Absolute(Frozen):
         -------
         ndarray of shape (..., d + 1)
             Homogeneous vectors (normal, offset) of n·x + o = 0.
+
+        Examples
+        --------
+        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
+        >>> circle.tangent([1.0, 0.0])  # x = 1
+        array([ 1.,  0., -1.])
         """
         x = homogenize(as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(float_dtype(points), copy=False)
@@ -276,6 +289,12 @@ class Absolute(Frozen):
             Homogeneous vectors (normal, offset).
         rtol : float, default=1e-12
             As in :meth:`side`.
+
+        Examples
+        --------
+        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
+        >>> circle.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+        array([ True, False])
         """
         vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
         values = bilinear(self.dual, vectors, vectors)
@@ -302,6 +321,12 @@ class Absolute(Frozen):
 
         By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
         tangent to the absolute, "parabolic" where one is, "elliptic" where none is.
+
+        Examples
+        --------
+        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
+        >>> str(circle.angle_kind([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))  # they cross inside
+        'elliptic'
         """
         size = self.dimension + 1
         l, m = broadcast_points(l=as_hyperplanes(l, "l", size), m=as_hyperplanes(m, "m", size))  # noqa: E741

@@ -134,6 +134,14 @@ class Ball(Frozen):
         """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
+
+        Examples
+        --------
+        >>> ball = Ball([0.0, 0.0], 2.0, Frame(np.eye(2)))
+        >>> ball.quadric()
+        array([[ 1.,  0.,  0.],
+               [ 0.,  1.,  0.],
+               [ 0.,  0., -4.]])
         """
         K, n = self.frame.curvature, self._numbers()
         # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
@@ -171,7 +179,14 @@ class Ball(Frozen):
         return Ellipsoid(center, shape, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points are in the ball; points outside a hyperbolic domain are not."""
+        """Say which points are in the ball; points outside a hyperbolic domain are not.
+
+        Examples
+        --------
+        >>> disc = Frame(np.eye(2), curvature=-1.0)
+        >>> Ball([0.5, 0.0], 0.5, disc).contains([[0.75, 0.0], [0.8, 0.0]])
+        array([ True, False])
+        """
         x = as_points(x, "x", self.frame.dimension)
         x, center = np.broadcast_arrays(x, self.center)
         return np.asarray(_distance(x, center, self.frame, "inf") <= self.radius)

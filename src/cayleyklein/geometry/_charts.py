@@ -136,6 +136,11 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
     array([0., 1.])
     >>> to_chart([0.0], "sphere", 1)  # the pole
     array([0., 1.])
+
+    Which charts there are for a sign of K:
+
+    >>> [name for name, (_, _, signs) in CHARTS.items() if 1 in signs]
+    ['klein', 'conformal', 'sphere']
     """
     forward, _ = _find(chart, sign)
     dtype = float_dtype(w)

@@ -16,7 +16,17 @@ FloatArray = NDArray[np.floating[Any]]
 
 @runtime_checkable
 class ConvexBody(Protocol):
-    """A bounded open convex set: whatever has these three names serves as one."""
+    """A bounded open convex set: whatever has these three names serves as one.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import ConvexBody, Ellipsoid
+    >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
+    >>> isinstance(disc, ConvexBody)
+    True
+    >>> bool(disc.contains([0.5, 0.0])), float(disc.exit_time([0.5, 0.0], [1.0, 0.0]))
+    (True, 0.5)
+    """
 
     @property
     def dimension(self) -> int:

@@ -111,13 +111,28 @@ class Ellipsoid(Frozen):
         return np.asarray(t @ self.factor.T / self.radius)
 
     def from_euclidean(self, y: ArrayLike) -> Array:
-        """Return the inverse of :meth:`to_euclidean`."""
+        """Return the inverse of :meth:`to_euclidean`.
+
+        Examples
+        --------
+        >>> Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0).from_euclidean([1.0, 0.0])
+        array([3., 0.])
+        """
         y = as_points(y, "y", self.dimension)
         flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
         return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
     def boundary(self, n: int = 256) -> Array:
-        """Return n points of the boundary of an ellipse, in order (plane only)."""
+        """Return n points of the boundary of an ellipse, in order (plane only).
+
+        Examples
+        --------
+        >>> Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0).boundary(4).round(12) + 0.0
+        array([[ 3.,  0.],
+               [ 1.,  1.],
+               [-1.,  0.],
+               [ 1., -1.]])
+        """
         if len(self.center) != 2:
             raise InvalidInputError(
                 f"boundary() draws an ellipse in the plane; this ellipsoid has "

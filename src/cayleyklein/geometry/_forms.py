@@ -62,7 +62,14 @@ def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Array:
 
 
 def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
-    """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]]."""
+    """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]].
+
+    Examples
+    --------
+    >>> sigma, a, b = blocks_from_form([[1.0, -2.0], [-2.0, 0.0]])
+    >>> sigma, a, b
+    (array([[1.]]), array([-2.]), 0.0)
+    """
     S = as_symmetric(S, "S")
     if len(S) < 2:
         raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")

@@ -144,12 +144,26 @@ class Frame(Frozen):
         return np.asarray((x - self.center) @ self.factor.T)
 
     def points(self, z: ArrayLike) -> Array:
-        """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
+        """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`.
+
+        Examples
+        --------
+        >>> Frame([[1.0, 0.0], [0.0, 2.0]], center=[1.0, 0.0]).points([0.5, 0.5])
+        array([1.5 , 0.25])
+        """
         inverse = self.inverse_factor
         return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
     def form_values(self, x: Array, z: Array) -> Array:
-        """Return S(x, x) = 1 + K ‖z‖² for z = L(x - μ); positive exactly inside the domain."""
+        """Return S(x, x) = 1 + K ‖z‖² for z = L(x - μ); positive exactly inside the domain.
+
+        Examples
+        --------
+        >>> disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+        >>> x = np.array([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])
+        >>> disc.form_values(x, disc.coordinates(x))  # 0 on the boundary
+        array([1.  , 0.64, 0.  ])
+        """
         if self.curvature == 0:
             return np.ones(z.shape[:-1])
         with np.errstate(over="ignore"):
@@ -173,6 +187,13 @@ class Frame(Frozen):
         ------
         OutsideDomainError
             Naming the points, when some do not.
+
+        Examples
+        --------
+        >>> disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+        >>> disc.inside(np.array([[2.0, 0.0]]), "x")
+        Traceback (most recent call last):
+        cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
         """
         z = self._coordinates(x)
         s = self.form_values(x, z)

@@ -56,6 +56,16 @@ class PlanarGeometry:
         What the absolute looks like in the projective plane.
     measurements : tuple of (str, str)
         The kinds of distance and angle that occur away from isotropic lines and points.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import MEASUREMENT_GEOMETRIES, PLANAR_GEOMETRIES
+    >>> [geometry.name for geometry in PLANAR_GEOMETRIES][-3:]
+    ['Euclidean', 'pseudo-Euclidean', 'Galilean']
+    >>> len(PLANAR_GEOMETRIES), len(MEASUREMENT_GEOMETRIES)
+    (7, 9)
+    >>> PLANAR_GEOMETRIES[0].conic
+    'non-degenerate complex conic'
     """
 
     name: str

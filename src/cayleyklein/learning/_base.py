@@ -25,7 +25,21 @@ NO_MAP = (
 
 
 class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Base of the learners: maps rows by the metric, and answers for pairs."""
+    """Base of the learners: maps rows by the metric, and answers for pairs.
+
+    Examples
+    --------
+    >>> from cayleyklein import MMC
+    >>> learner = MMC().fit([[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1])
+    >>> pairs = [[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]]
+    >>> near, far = learner.pair_distance(pairs)
+    >>> bool(near < far), bool((learner.pair_score(pairs) == [-near, -far]).all())
+    (True, True)
+    >>> learner.get_metric()
+    CurvedMetric(flat, d=2, K=0)
+    >>> learner.get_mahalanobis_matrix().shape, learner.transform([[0.0, 0.0]]).shape
+    ((2, 2), (1, 2))
+    """
 
     metric_: CurvedMetric | MixedMetric
 

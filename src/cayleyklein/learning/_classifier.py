@@ -43,9 +43,10 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
     weights : {"uniform", "distance"} or callable, default="uniform"
         What a vote counts: as much as the others, 1/distance, or what a function makes of the
         distances.
-    algorithm, outside, n_jobs : see :class:`CurvedNeighbors`
+    algorithm, outside : see :class:`CurvedNeighbors`
     random_state : int, RandomState instance or None, default=None
         For the learner that `geometry` stands for.
+    n_jobs : see :class:`CurvedNeighbors`
 
     Attributes
     ----------
@@ -179,6 +180,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         y : array-like of shape (n,)
         classes : array-like, optional
             All the classes to come, at the first call; those of its y when None.
+
+        Examples
+        --------
+        >>> model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(1))
+        >>> model = model.partial_fit([[0.0], [1.0]], ["a", "b"])
+        >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
+        array(['a'], dtype='<U1')
         """
         if not hasattr(self, "classes_"):
             return self._fit(X, y, classes)
@@ -202,6 +210,14 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         Returns
         -------
         ndarray of shape (m, n_classes)
+
+        Examples
+        --------
+        >>> plain = CurvedMetric.euclidean(1)
+        >>> model = CurvedKNeighborsClassifier(3, metric=plain)
+        >>> model = model.fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
+        >>> model.predict_proba([[0.1]]).round(3)
+        array([[0.333, 0.667]])
         """
         check_is_fitted(self, "classes_")
         distances, rows = self.kneighbors(X)

@@ -66,7 +66,20 @@ class Recipe:
 
 
 class Progress(NamedTuple):
-    """What a callback is told each iteration; the frame is for rows as they were given."""
+    """What a callback is told each iteration; the frame is for rows as they were given.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> losses = []
+    >>> def watch(progress):
+    ...     losses.append(progress.loss)
+    >>> learner = CurvedLMNN(geometry="elliptic", n_init=1, callback=watch).fit(X, y)
+    >>> losses[-1] < losses[0]
+    True
+    """
 
     iteration: int
     loss: float

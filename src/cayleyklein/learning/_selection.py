@@ -51,6 +51,12 @@ class Trial:
         Mean paired difference of accuracy to the default.
     standard_error : float
         Of the advantage.
+
+    Examples
+    --------
+    >>> from cayleyklein.learning import Trial
+    >>> Trial("flat", accuracy=0.90, n_rows=100, advantage=-0.05, standard_error=0.02).is_behind
+    True
     """
 
     name: str
@@ -67,7 +73,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was tried, what was chosen, and why."""
+    """What was tried, what was chosen, and why.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> chosen = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y).selection_
+    >>> chosen.chosen, [trial.name for trial in chosen.trials]
+    ('default', ['default', 'margin=0.1', 'init=std'])
+    """
 
     trials: tuple[Trial, ...]
     chosen: str

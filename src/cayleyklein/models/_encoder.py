@@ -35,6 +35,12 @@ class ColumnUse:
         Values that were missing when it was fitted.
     text : str
         What is done to it, in words.
+
+    Examples
+    --------
+    >>> from cayleyklein.models import ColumnUse
+    >>> print(ColumnUse("row", "unused", 0, "text that never repeats; not used"))
+    row: text that never repeats; not used
     """
 
     name: str
@@ -161,6 +167,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Raise for names that are missing; return those that are not used.
 
         Those that were there and left out when this was fitted are not among them.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> encoder = TableEncoder().fit(pd.DataFrame({"length": [1.0, 2.0]}))
+        >>> encoder.check_columns(["width"])
+        Traceback (most recent call last):
+        cayleyklein.exceptions.InvalidInputError: The table lacks 1 column: 'length'.
         """
         missing = [name for name in self.used_ if name not in names]
         if missing:
@@ -175,6 +189,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         """Return in how many rows a category is one that was not fitted, by column.
 
         Such a value has a zero in each of its column's numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> encoder = TableEncoder().fit(pd.DataFrame({"colour": ["red", "blue", "red"]}))
+        >>> encoder.unseen(pd.DataFrame({"colour": ["green", "red"]}))
+        {'colour': 1}
         """
         table = as_table(table)
         counts = {

@@ -115,6 +115,22 @@ def load_model(path: str | Path) -> Any:
     InvalidInputError
         If the file is no model, is damaged, was written by a newer version, or holds anything
         but what a model is made of.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cayleyklein.models import FORMAT_VERSION
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "stranger.ckm")
+    ...     _ = path.write_text("no model")
+    ...     load_model(path)
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is no model of cayleyklein.
+
+    Files of versions up to this one can be read:
+
+    >>> FORMAT_VERSION
+    1
     """
     path = Path(path)
     if path.is_dir():

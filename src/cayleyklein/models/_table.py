@@ -46,6 +46,12 @@ class LearnedMetric:
         Other rows that lie outside its hyperbolic domain, and are no neighbours.
     selection : str
         What was tried on held-out rows, and what was chosen.
+
+    Examples
+    --------
+    >>> from cayleyklein.models import LearnedMetric
+    >>> LearnedMetric("mixed", (1.0, -1.0), (0.2, 0.3), 0.5, 40, 178, 0, "").describe()
+    'mixed, K = 1, -1, α = 0.5'
     """
 
     geometry: str
@@ -118,6 +124,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     True
     >>> model.learned_.describe()
     'elliptic, K = 1'
+    >>> rest = table[1::2]
+    >>> model.predict(rest).shape, model.predict_proba(rest).shape
+    ((89,), (89, 3))
+    >>> distances, rows = model.kneighbors(rest, n_neighbors=5)
+    >>> rows.shape
+    (89, 5)
+    >>> int(model.recognizer()(table).sum())  # the rows that were fitted
+    89
     """
 
     def __init__(

@@ -125,6 +125,12 @@ class CurvedNeighbors(BaseEstimator):
         """Add rows to those fitted before, whose indices stay.
 
         Brute force and faiss add them to what they have; a tree is built anew.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.partial_fit([[2.9]]).kneighbors([[3.0]], return_distance=False)
+        array([[2, 3]])
         """
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
@@ -235,6 +241,13 @@ class CurvedNeighbors(BaseEstimator):
         -------
         distances, rows : ndarray of shape (m,) of arrays
             `distances` only if `return_distance`. A query outside the domain has none.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> distances, rows = search.radius_neighbors([[0.5]], radius=1.0)
+        >>> rows[0], distances[0]
+        (array([0, 1]), array([0.5, 0.5]))
         """
         queries = self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
@@ -267,6 +280,12 @@ class CurvedNeighbors(BaseEstimator):
         X, n_neighbors : see :meth:`kneighbors`
         mode : {"connectivity", "distance"}, default="connectivity"
             Entries 1, or the distances.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.kneighbors_graph([[0.9]], 2).toarray()
+        array([[1., 1., 0.]])
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
         distances, rows = self.kneighbors(X, n_neighbors)
@@ -284,8 +303,15 @@ class CurvedNeighbors(BaseEstimator):
 
         Parameters
         ----------
-        X, radius, sort_results : see :meth:`radius_neighbors`
+        X, radius : see :meth:`radius_neighbors`
         mode : {"connectivity", "distance"}, default="connectivity"
+        sort_results : see :meth:`radius_neighbors`
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.radius_neighbors_graph([[0.9]], 1.0, mode="distance").toarray().round(3)
+        array([[0.9, 0.1, 0. ]])
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
         distances, rows = self.radius_neighbors(X, radius, sort_results=sort_results)

@@ -78,7 +78,14 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
-        """Add rows and their targets."""
+        """Add rows and their targets.
+
+        Examples
+        --------
+        >>> model = CurvedKNeighborsRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> model.partial_fit([[2.0]], [4.0]).predict([[1.9]])
+        array([4.])
+        """
         if not hasattr(self, "_targets"):
             return self.fit(X, y)
         targets = self._targets_of(X, y, reset=False)

@@ -79,6 +79,7 @@ class BallDisplay:
     >>> plane = CurvedMetric.euclidean(2, curvature=1.0)
     >>> BallDisplay.from_metric(plane, [[1.0, 0.0]], 1.0).closed
     [False]
+    >>> figure = display.plot().figure_
     """
 
     def __init__(

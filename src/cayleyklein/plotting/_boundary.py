@@ -39,7 +39,18 @@ Array = NDArray[np.float64]
 
 
 class Regions(NamedTuple):
-    """Exact regions: outlines of cells, the class of each, and the frontier between classes."""
+    """Exact regions: outlines of cells, the class of each, and the frontier between classes.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
+    >>> flat = CurvedMetric.euclidean(2)
+    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], ["a", "b"]
+    >>> regions = DecisionBoundaryDisplay.from_points(X, y, flat).regions
+    >>> len(regions.cells), regions.codes, regions.frontier.shape
+    (2, array([0, 1]), (1, 2, 2))
+    """
 
     cells: list[Array]
     codes: NDArray[np.intp]
@@ -47,7 +58,18 @@ class Regions(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is no class."""
+    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is no class.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
+    >>> X, y = [[0.0, 0.0], [1.0, 1.0]], ["a", "b"]
+    >>> model = KNeighborsClassifier(1).fit(X, y)
+    >>> samples = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).regions
+    >>> samples.codes.shape
+    (50, 50)
+    """
 
     x: Array
     y: Array
@@ -90,6 +112,7 @@ class DecisionBoundaryDisplay:
     >>> display = DecisionBoundaryDisplay.from_points(X, ["a", "b", "b", "a"], metric)
     >>> display.regions.frontier.shape  # segments between cells of different classes
     (4, 2, 2)
+    >>> figure = display.plot().figure_
     """
 
     def __init__(
@@ -138,7 +161,16 @@ class DecisionBoundaryDisplay:
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> DecisionBoundaryDisplay:
-        """Take the regions of a labelled diagram of the plane."""
+        """Take the regions of a labelled diagram of the plane.
+
+        Examples
+        --------
+        >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc, labels=["a", "b"])
+        >>> DecisionBoundaryDisplay.from_diagram(diagram).regions.frontier.shape
+        (1, 2, 2)
+        """
         if diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
         bounds, codes = (
@@ -182,6 +214,14 @@ class DecisionBoundaryDisplay:
             Those of a DataFrame by default.
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
+
+        Examples
+        --------
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> X, y = [[0.0, 0.0], [1.0, 1.0]], ["a", "b"]
+        >>> model = KNeighborsClassifier(1).fit(X, y)
+        >>> DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).classes
+        array(['a', 'b'], dtype='<U1')
         """
         names = getattr(X, "columns", None) if feature_names is None else feature_names
         rows = as_points(np.asarray(X), "X", ndim=2)

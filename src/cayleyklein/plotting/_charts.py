@@ -78,6 +78,16 @@ class ChartPanel(NamedTuple):
     ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
     fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
     ``bounds`` are two corners.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import ChartDisplay
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> points = [[-0.5, 0.0], [0.5, 0.0]]
+    >>> panel = ChartDisplay.from_points(points, disc, charts=["klein"]).panels[0]
+    >>> panel.title, len(panel.edges)
+    ('Klein disc', 1)
     """
 
     chart: str
@@ -115,6 +125,7 @@ class ChartDisplay:
     >>> display = ChartDisplay.from_points(points, metric)
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
+    >>> figure = display.plot().figure_
     """
 
     def __init__(self, *, panels: Sequence[ChartPanel]) -> None:
@@ -139,8 +150,7 @@ class ChartDisplay:
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
             curvature by default.
-        order, window
-            See :class:`cayleyklein.diagrams.CayleyKleinVoronoi`.
+        order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
         if metric.curvature > 0 and window is None:
             reach = WHOLE * np.linalg.norm(metric.frame.inverse_factor, axis=1)
@@ -153,7 +163,16 @@ class ChartDisplay:
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
     ) -> ChartDisplay:
-        """Compute the images of a diagram of the plane, see :meth:`from_points`."""
+        """Compute the images of a diagram of the plane, see :meth:`from_points`.
+
+        Examples
+        --------
+        >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc)
+        >>> len(ChartDisplay.from_diagram(diagram).panels)
+        5
+        """
         picture_bounds(diagram)  # refuses more than two dimensions
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts

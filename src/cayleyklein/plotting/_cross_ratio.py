@@ -66,6 +66,7 @@ class CrossRatioDisplay:
     >>> display = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0])
     >>> bool(np.isclose(display.distance, abs(np.log(display.value)) / 2))
     True
+    >>> figure = display.plot().figure_
     """
 
     def __init__(
@@ -85,7 +86,14 @@ class CrossRatioDisplay:
     def from_points(
         cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike
     ) -> CrossRatioDisplay:
-        """Compute the cross-ratio of four points of a line."""
+        """Compute the cross-ratio of four points of a line.
+
+        Examples
+        --------
+        >>> display = CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0])
+        >>> round(float(display.value), 12)
+        0.25
+        """
         named = {"p": p, "q": q, "P": P, "Q": Q}
         rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
         if (rows[2] == rows[3]).all():
@@ -132,7 +140,7 @@ class CrossRatioDisplay:
             A new figure's by default.
         labels : sequence of 4 str, default=("p", "q", "P", "Q")
             Names of the points, set as mathematics.
-        color : str
+        color : str, default="#0072B2"
             Of the points p and q; P and Q are white.
         title : bool, default=True
             Whether to write the numbers above axes that have no title.

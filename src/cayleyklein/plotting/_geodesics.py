@@ -59,6 +59,7 @@ class GeodesicDisplay:
     >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
     >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
     array([0.   , 0.627, 0.9  ])
+    >>> figure = display.plot().figure_
     """
 
     def __init__(
@@ -105,6 +106,14 @@ class GeodesicDisplay:
         line : Hyperplane
         resolution : int, default=2
             Points on the line, which is straight.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])
+        >>> display = GeodesicDisplay.from_hyperplane(disc, line)
+        >>> bool(abs(display.paths[0][:, 0]).max() < 1e-12)
+        True
         """
         if np.ndim(line.offset):
             raise InvalidInputError(

@@ -72,6 +72,7 @@ class MetricDisplay:
     >>> display = MetricDisplay.from_estimator(learner, X, y, features=(2, 3))
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
+    >>> figure = display.plot().figure_
     """
 
     def __init__(
@@ -143,6 +144,15 @@ class MetricDisplay:
             Of the balls; by default such that they nearly touch.
         lattice : int, default=7
             Balls along the longer side of the data.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> display = MetricDisplay.from_metric(
+        ...     CurvedMetric.euclidean(2, curvature=-1.0), lattice=3
+        ... )
+        >>> len(display.balls.centers)
+        9
         """
         rows = None if X is None else as_points(np.asarray(X), "X", metric.dimension, ndim=2)
         section = choose_section(metric, rows, features, feature_names)

@@ -92,6 +92,7 @@ class VoronoiDisplay:
     >>> display = VoronoiDisplay.from_points(points, metric)
     >>> len(display.cells), display.edges.shape
     (4, (6, 2, 2))
+    >>> figure = display.plot().figure_
     """
 
     def __init__(
@@ -131,7 +132,16 @@ class VoronoiDisplay:
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
-        """Take the cells of a diagram of the plane."""
+        """Take the cells of a diagram of the plane.
+
+        Examples
+        --------
+        >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc)
+        >>> len(VoronoiDisplay.from_diagram(diagram).cells)
+        2
+        """
         bounds = picture_bounds(diagram)
         return cls(
             edges=diagram.ridge_segments()[1],
