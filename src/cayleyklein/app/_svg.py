@@ -22,6 +22,7 @@ from cayleyklein.app._theme import (
     line_color,
     shade_strength,
 )
+from cayleyklein.metrics._svg import path_data
 
 __all__ = ["describe", "picture", "svg"]
 
@@ -85,16 +86,16 @@ def _elements(state: PlaneState, scene: Scene, look: Theme, size: int) -> Iterat
         alpha = CLASS_FILL if scene.labelled else shade_strength(color, N_SHADES)
         edge = f' stroke="{look.ink}" stroke-opacity="0.6"' if scene.edged else ""
         yield (
-            f'<path d="{_path(place(outline), closed=True)}" fill="{fill}" '
+            f'<path d="{path_data(place(outline), closed=True)}" fill="{fill}" '
             f'fill-opacity="{alpha:.3f}"{edge}/>'
         )
     if len(scene.balls):
-        yield f'<path d="{_path(place(scene.balls))}" fill="{tone}" fill-opacity="0.16"/>'
+        yield f'<path d="{path_data(place(scene.balls))}" fill="{tone}" fill-opacity="0.16"/>'
     for name, line in LINES.items():
         if name in scene.lines and len(scene.lines[name]):
             dash = f' stroke-dasharray="{" ".join(map(str, line.dash))}"' if line.dash else ""
             yield (
-                f'<path d="{_path(place(scene.lines[name]))}" fill="none" '
+                f'<path d="{path_data(place(scene.lines[name]))}" fill="none" '
                 f'stroke="{line_color(line, look, state.curvature)}" stroke-width="{line.width}" '
                 f'stroke-opacity="{line.alpha}" stroke-linejoin="round"{dash}/>'
             )
@@ -108,18 +109,6 @@ def _elements(state: PlaneState, scene: Scene, look: Theme, size: int) -> Iterat
             f'<path d="{_marker(MARKERS[label if scene.labelled else 0], x, y)}" fill="{fill}" '
             f'stroke="{look.paper}" stroke-width="1"{faint}/>'
         )
-
-
-def _path(points: Array, *, closed: bool = False) -> str:
-    """Return path data; a row of NaN lifts the pen."""
-    end = "Z" if closed else ""
-    parts = []
-    for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
-        whole = piece[~np.isnan(piece[:, 0])]
-        if len(whole):
-            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
-            parts.append(f"M{corners}{end}")
-    return "".join(parts)
 
 
 def _marker(kind: str, x: float, y: float) -> str:

@@ -18,12 +18,9 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.plotting._outlines import sphere_path
+from cayleyklein.metrics._spheres import Metric, bounds_of, domains_of, sphere_path
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
-    Metric,
-    bounds_of,
-    domains_of,
     draw_domains,
     draw_lines,
     draw_points,

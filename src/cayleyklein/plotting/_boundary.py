@@ -14,13 +14,12 @@ from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._sections import choose_section
+from cayleyklein.metrics._spheres import Metric, domains_of
 from cayleyklein.plotting._estimators import as_labels, find_metric
-from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import (
     PADDING,
-    Metric,
     class_tints,
-    domains_of,
     draw_cells,
     draw_domains,
     draw_lines,

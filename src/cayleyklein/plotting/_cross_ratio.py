@@ -13,10 +13,9 @@ from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._palette import BLUE
+from cayleyklein.metrics._spheres import bounds_of, domains_of
 from cayleyklein.plotting._style import (
-    BLUE,
-    bounds_of,
-    domains_of,
     draw_domains,
     draw_lines,
     draw_points,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.plotting._style import Metric
+from cayleyklein.metrics._spheres import Metric
 
 __all__ = ["as_labels", "find_metric"]
 

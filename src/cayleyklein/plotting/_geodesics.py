@@ -12,16 +12,9 @@ from cayleyklein._validation import as_count, as_points, broadcast_points
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._spheres import bounds_of, domains_of
 from cayleyklein.plotting._outlines import line_path
-from cayleyklein.plotting._style import (
-    bounds_of,
-    domains_of,
-    draw_domains,
-    draw_lines,
-    draw_points,
-    finish_axes,
-    new_axes,
-)
+from cayleyklein.plotting._style import draw_domains, draw_lines, draw_points, finish_axes, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,14 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from cayleyklein._validation import as_count, as_points, as_real, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import MixedMetric
+from cayleyklein.metrics._sections import choose_section
+from cayleyklein.metrics._spheres import Metric, ball_lattice, bounds_of, domains_of
 from cayleyklein.plotting._balls import BallDisplay
 from cayleyklein.plotting._estimators import as_labels, find_metric
-from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
-    Metric,
-    bounds_of,
-    domains_of,
     draw_domains,
     draw_points,
     finish_axes,
@@ -34,9 +32,6 @@ Array = NDArray[np.float64]
 
 DISTANT = 3.0
 """Size of the domain relative to the data from which on it is drawn apart, in a corner."""
-
-BALL_OF_CELL = 0.4
-"""How far balls reach towards their neighbours in the lattice, as a part of the way."""
 
 
 class MetricDisplay:
@@ -158,7 +153,7 @@ class MetricDisplay:
         section = choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
-        centers, size = _lattice(plane, shown, as_count(lattice, "lattice"))
+        centers, size = ball_lattice(plane, shown, as_count(lattice, "lattice"))
         size = size if radius is None else as_real(radius, "radius")
         return cls(
             metric=plane,
@@ -215,36 +210,3 @@ class MetricDisplay:
         parts = metric.metrics if isinstance(metric, MixedMetric) else (metric,)
         K = ", ".join(f"{part.curvature:.3g}" for part in parts).replace("-", "\N{MINUS SIGN}")
         return f"{metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
-
-
-def _lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]:
-    """Return centres over the rows (or the domain), and a radius for which balls hardly meet."""
-    if X is not None and np.ptp(X, axis=0).any():
-        low, high = bounds_of(X)
-    elif domains_of(metric):
-        low, high = bounds_of(*(domain.boundary() for domain in domains_of(metric)))
-    else:
-        low, high = bounds_of(_unit_box(metric))
-    step = (high - low).max() / n
-    counts = np.maximum(np.round((high - low) / step), 1).astype(int)
-    axes = [
-        a + (np.arange(count) + 0.5) * (b - a) / count
-        for a, b, count in zip(low, high, counts, strict=True)
-    ]
-    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    centers = centers[metric.contains(centers)]
-    if not len(centers):
-        raise InvalidInputError(
-            "No ball of the lattice lies in the domain of the metric; give rows X that do, or "
-            "a finer lattice."
-        )
-    sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
-    ends = centers[:, None] + BALL_OF_CELL * step * sides
-    radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
-    return centers, float(np.median(radii))
-
-
-def _unit_box(metric: Metric) -> Array:
-    part = metric.metrics[0] if isinstance(metric, MixedMetric) else metric
-    half = np.linalg.norm(part.frame.inverse_factor, axis=1)
-    return np.stack([part.center - half, part.center + half])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle, islice
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from cayleyklein._validation import require
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._palette import (
+    CLASS_COLORS,
+    GEOMETRY_COLORS,
+    class_colors,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,11 +25,8 @@ __all__ = [
     "DOMAIN_WIDTH",
     "EDGE_WIDTH",
     "GEOMETRY_COLORS",
-    "Metric",
-    "bounds_of",
     "class_colors",
     "class_tints",
-    "domains_of",
     "draw_cells",
     "draw_domains",
     "draw_lines",
@@ -36,21 +37,7 @@ __all__ = [
 ]
 
 Array = NDArray[np.float64]
-Metric = CurvedMetric | MixedMetric
 
-# Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
-BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
-PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
-
-GEOMETRY_COLORS = {
-    "elliptic": VERMILION,
-    "hyperbolic": GREEN,
-    "flat": BLUE,
-    "mixed": PURPLE,
-}
-"""The paper's red, green and blue, in shades that everyone can tell apart."""
-
-CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
 DOMAIN_WIDTH = 2.2
@@ -100,20 +87,6 @@ def finish_axes(
         ax.set_xlabel(names[0])
     if not ax.get_ylabel():
         ax.set_ylabel(names[1])
-
-
-def bounds_of(*points: Array) -> Array:
-    """Return the corners (2, 2) of the box around points."""
-    rows = np.concatenate(points)
-    return np.stack([rows.min(axis=0), rows.max(axis=0)])
-
-
-def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
-    """Return the ellipses whose common inside is the domain; none when it is the whole plane."""
-    domain = metric.domain
-    if isinstance(domain, tuple):
-        return domain
-    return () if domain is None else (domain,)
 
 
 def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
@@ -184,11 +157,6 @@ def draw_points(
             continue
         mine = {"color": color, "marker": marker, "label": str(name)} | look
         ax.scatter(rows[:, 0], rows[:, 1], **mine)
-
-
-def class_colors(n: int) -> list[str]:
-    """Return a colour for each of n classes; they repeat after eight."""
-    return list(islice(cycle(CLASS_COLORS), n))
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:

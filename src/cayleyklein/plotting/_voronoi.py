@@ -12,13 +12,11 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._palette import VERMILION, YELLOW
+from cayleyklein.metrics._spheres import bounds_of, domains_of
 from cayleyklein.plotting._style import (
     PADDING,
-    VERMILION,
-    YELLOW,
-    bounds_of,
     class_tints,
-    domains_of,
     draw_cells,
     draw_domains,
     draw_lines,

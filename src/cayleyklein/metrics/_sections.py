@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.plotting._style import Metric
+from cayleyklein.metrics._curved import CurvedMetric
+from cayleyklein.metrics._mixed import MixedMetric
+from cayleyklein.metrics._spheres import Metric
 
-__all__ = ["Section", "choose_section"]
+__all__ = ["Section", "choose_section", "principal_section"]
 
 Array = NDArray[np.float64]
 
@@ -106,6 +107,18 @@ def choose_section(
     basis = np.eye(d)[:, [i, j]]
     origin = np.where(basis.any(axis=1), 0.0, middle)
     return Section(origin, basis, basis.T, (names[i], names[j]))
+
+
+def principal_section(metric: CurvedMetric) -> Section:
+    """Return the plane through μ of the two directions in which the metric is largest.
+
+    Its coordinates are z, in which the metric at μ is Euclidean.
+    """
+    _, lengths, directions = np.linalg.svd(metric.factor, full_matrices=False)
+    if len(lengths) < 2 or lengths[1] <= np.finfo(float).eps * lengths[0] * metric.dimension:
+        raise NotRepresentableError("The metric is one of a line: there is no plane to show.")
+    V, scale = directions[:2], lengths[:2, None]
+    return Section(metric.center, (V / scale).T, V * scale, ("first", "second"))
 
 
 def _principal_plane(metric: CurvedMetric, X: Array) -> Section:

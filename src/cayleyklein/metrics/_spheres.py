@@ -1,0 +1,118 @@
+"""Outlines of balls in the plane, and lattices of them: what pictures of metrics are made of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.metrics._curved import CurvedMetric
+from cayleyklein.metrics._mixed import MixedMetric
+
+__all__ = ["HORIZON", "RIM", "Metric", "ball_lattice", "bounds_of", "domains_of", "sphere_path"]
+
+Array = NDArray[np.float64]
+Metric = CurvedMetric | MixedMetric
+
+RIM = 1e-9
+"""How far inside the conic, relative to its size, what lies on it is drawn: it has no chart."""
+
+BISECTIONS = 60
+"""Enough to find a number to the last bit of its scale."""
+
+HORIZON = 1e-4
+"""Where polylines that go to infinity end: this angle before it."""
+
+BALL_OF_CELL = 0.4
+"""How far balls reach towards their neighbours in the lattice, as a part of the way."""
+
+
+def bounds_of(*points: Array) -> Array:
+    """Return the corners (2, 2) of the box around points."""
+    rows = np.concatenate(points)
+    return np.stack([rows.min(axis=0), rows.max(axis=0)])
+
+
+def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
+    """Return the ellipses whose common inside is the domain; none when it is the whole plane."""
+    domain = metric.domain
+    if isinstance(domain, tuple):
+        return domain
+    return () if domain is None else (domain,)
+
+
+def sphere_path(metric: Metric, center: Array, radius: float, n: int) -> tuple[Array, bool]:
+    """Return a sphere in the plane as a polyline, and whether it is closed.
+
+    A sphere that crosses the elliptic equator is an open branch of a conic; one that the whole
+    plane is inside of has no points.
+    """
+    if isinstance(metric, CurvedMetric):
+        ball = metric.ball(center, radius)
+        if ball.kind == "ellipsoid":
+            return ball.ellipsoid().boundary(n), True
+    return _sphere_by_rays(metric, center, radius, n)
+
+
+def _sphere_by_rays(metric: Metric, center: Array, radius: float, n: int) -> tuple[Array, bool]:
+    """Find the sphere on rays from its centre.
+
+    Straight lines are geodesics of every curvature, so along a ray a distance grows, and
+    so does a sum of distances.
+    """
+    frame = (metric if isinstance(metric, CurvedMetric) else metric.metrics[0]).frame
+    angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
+    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
+    exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
+    # Without a domain, t = tan φ reaches infinity at φ = π/2.
+    last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
+    low, high = np.zeros(n), last
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        t = middle if exits else np.tan(middle)
+        near = metric.distance(center, center + t[:, None] * u) < radius
+        low, high = np.where(near, middle, low), np.where(near, high, middle)
+    path = center + (high if exits else np.tan(high))[:, None] * u
+    reached = high < last
+    if reached.all():
+        return path, True
+    # Start the open branch after a gap, so that it is one piece.
+    start = int(np.argmin(reached))
+    return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
+
+
+def ball_lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]:
+    """Return centres over the rows (or the domain), and a radius for which balls hardly meet."""
+    if X is not None and np.ptp(X, axis=0).any():
+        low, high = bounds_of(X)
+    elif domains_of(metric):
+        low, high = bounds_of(*(domain.boundary() for domain in domains_of(metric)))
+    else:
+        low, high = bounds_of(_unit_box(metric))
+    step = (high - low).max() / n
+    counts = np.maximum(np.round((high - low) / step), 1).astype(int)
+    axes = [
+        a + (np.arange(count) + 0.5) * (b - a) / count
+        for a, b, count in zip(low, high, counts, strict=True)
+    ]
+    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = centers[metric.contains(centers)]
+    if not len(centers):
+        raise InvalidInputError(
+            "No ball of the lattice lies in the domain of the metric; give rows X that do, or "
+            "a finer lattice."
+        )
+    sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
+    ends = centers[:, None] + BALL_OF_CELL * step * sides
+    radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
+    return centers, float(np.median(radii))
+
+
+def _unit_box(metric: Metric) -> Array:
+    """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
+    part = metric.metrics[0] if isinstance(metric, MixedMetric) else metric
+    half = np.linalg.norm(part.frame.inverse_factor, axis=1) / part._unit
+    return np.stack([part.center - half, part.center + half])
