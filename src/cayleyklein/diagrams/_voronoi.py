@@ -12,6 +12,7 @@ from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
 from cayleyklein.diagrams._drawings import Boundary, PlaneDrawing, draw_in_disc, draw_in_window
+from cayleyklein.diagrams._html import diagram_html
 from cayleyklein.diagrams._labels import as_labels, majority
 from cayleyklein.diagrams._meshes import cell_meshes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -110,6 +111,9 @@ class CayleyKleinVoronoi(Diagram):
             f"CayleyKleinVoronoi({len(self.points)} points, {what}, order={self.order}, "
             f"{len(self.cell_generators)} cells)"
         )
+
+    def _repr_html_(self) -> str:
+        return diagram_html(self)
 
     # -- shapes -----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._html import MetricHtmlMixin
 
 __all__ = ["MetricLearner"]
 
@@ -24,7 +25,9 @@ NO_MAP = (
 )
 
 
-class MetricLearner(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class MetricLearner(
+    MetricHtmlMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
     Examples

@@ -393,3 +393,8 @@ class CurvedMetric(Frozen):
 
     def __repr__(self) -> str:
         return repr(self.frame).replace("Frame", "CurvedMetric", 1)
+
+    def _repr_html_(self) -> str:
+        from cayleyklein.metrics._html import metric_html
+
+        return metric_html(self)

@@ -168,3 +168,8 @@ class MixedMetric(Frozen):
             for metric, weight in zip(self.metrics, self.weights, strict=True)
         )
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
+
+    def _repr_html_(self) -> str:
+        from cayleyklein.metrics._html import metric_html
+
+        return metric_html(self)

@@ -16,6 +16,7 @@ from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.models._columns import numbers_of
 from cayleyklein.models._encoder import TableEncoder
 
@@ -81,7 +82,7 @@ class LabelledRows(NamedTuple):
     classes: NDArray[Any]
 
 
-class TableClassifier(ClassifierMixin, BaseEstimator):
+class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
     """Classify the rows of a table: encode the columns, learn a metric, ask the neighbours.
 
     Parameters

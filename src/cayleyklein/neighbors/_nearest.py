@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._engines import ALGORITHMS, build
 from cayleyklein.neighbors._outside import refuse_outside
 from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
@@ -30,7 +31,7 @@ CHUNK = 4096
 """Queries at a time."""
 
 
-class CurvedNeighbors(BaseEstimator):
+class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     """Nearest neighbours by a curved or a mixed metric, at the price of Euclidean ones.
 
     Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or
