@@ -11,10 +11,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench docs clean
+.PHONY: help run test check format bench docs clean release-check
 
 help: ## Say what the targets are
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
 	@echo 'Options: PYTHON=python3.13  VENV=.venv-3.13  WORKERS=2  ARGS="-k name" (run, test)'
 
 # The version is part of the installed metadata, hence the second prerequisite.
@@ -54,3 +54,17 @@ docs: $(READY) ## Build the documentation into docs/_build/html
 clean: ## Remove caches and built files, but not the virtual environment
 	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# What would be published, in environments that have nothing else: the wheel is built from the sdist.
+TRIAL := build/release
+release-check: ## Build the packages, check them, and try them in a clean environment
+	rm -rf $(TRIAL) dist
+	$(PYTHON) -m venv $(TRIAL)/tools
+	$(TRIAL)/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
+	$(TRIAL)/tools/bin/python -m build --outdir dist .
+	$(TRIAL)/tools/bin/python -m twine check --strict dist/*
+	$(PYTHON) -m venv $(TRIAL)/clean
+	$(TRIAL)/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	$(TRIAL)/clean/bin/python tests/smoke.py core
+	$(TRIAL)/clean/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[cli]"
+	$(TRIAL)/clean/bin/python tests/smoke.py cli
