@@ -1,19 +1,20 @@
 """Try an installed cayleyklein as a new user would: called by `make release-check`, not by pytest.
 
-    python tests/smoke.py core     # without extras: the README's Python, one sentence on the command
-    python tests/smoke.py cli      # with the extra cli: the command
+python tests/smoke.py core     # without extras: the README's Python, one sentence on the command
+python tests/smoke.py cli      # with the extra cli: the command
 """
 
 import importlib.metadata
+import os
 import subprocess
 import sys
 import tempfile
 from importlib.resources import files
 from pathlib import Path
 
-from snippets import ROOT, blocks_of  # beside this file
-
 import cayleyklein
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 def command(*arguments):
@@ -35,6 +36,9 @@ def check_package():
 
 def check_core():
     """The README's Python runs without any extra, and what needs one says so."""
+    sys.path.append(str(ROOT))  # which has the tests, but not the package: that is in src
+    from tests.snippets import blocks_of
+
     readme = (ROOT / "README.md").read_text("utf-8")
     for block in blocks_of(readme, "README.md"):
         if block.language == "python":
@@ -53,8 +57,6 @@ def check_cli():
 
 
 if __name__ == "__main__":
-    import os
-
     os.chdir(tempfile.mkdtemp())
     check_package()
     {"core": check_core, "cli": check_cli}[sys.argv[1]]()
