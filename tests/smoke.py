@@ -1,7 +1,7 @@
 """Try an installed cayleyklein as a new user would: called by `make release-check`, not by pytest.
 
-python tests/smoke.py core     # without extras: the README's Python, one sentence on the command
-python tests/smoke.py cli      # with the extra cli: the command
+``python tests/smoke.py core`` is for an installation without extras: the README's Python runs, and
+the command says in one sentence what it lacks. ``python tests/smoke.py cli`` runs the command.
 """
 
 import importlib.metadata
@@ -60,4 +60,4 @@ if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
     check_package()
     {"core": check_core, "cli": check_cli}[sys.argv[1]]()
-    print(f"cayleyklein {cayleyklein.__version__} ({sys.argv[1]}) works.")
+    sys.stdout.write(f"cayleyklein {cayleyklein.__version__} ({sys.argv[1]}) works.\n")
