@@ -6,25 +6,36 @@ answer can be returned in float32.
 
 import importlib
 import operator
+import os
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, MissingExtraError
 
 __all__ = [
+    "about",
+    "as_callback",
     "as_choice",
     "as_count",
     "as_finite_array",
+    "as_path",
     "as_points",
     "as_real",
     "as_symmetric",
+    "as_text",
+    "as_texts",
     "at_index",
     "broadcast_points",
     "float_dtype",
     "list_indices",
+    "refuse_containers",
+    "refuse_overflow",
     "require",
 ]
 
@@ -32,6 +43,9 @@ FloatArray = NDArray[np.floating[Any]]
 
 SYMMETRY_TOLERANCE = 1e-10
 """Largest |A - Aᵀ| / |A| still taken for rounding; the matrix is then symmetrised."""
+
+LARGEST_ENTRY = 1e300
+"""Of a symmetric matrix, and its inverse the smallest that the largest may be."""
 
 
 def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
@@ -61,6 +75,15 @@ def at_index(bad: NDArray[np.bool_] | np.bool_) -> str:
     return f" at index {list_indices(np.argwhere(bad))}" if np.ndim(bad) else ""
 
 
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Let errors from within name the argument of the caller that they are about."""
+    try:
+        yield
+    except CayleyKleinError as error:
+        raise type(error)(f"{name}: {error}") from error
+
+
 def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
     """Broadcast named arrays against each other, or say whose shapes disagree."""
     try:
@@ -70,8 +93,8 @@ def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
         raise InvalidInputError(f"Shapes that do not broadcast together: {shapes}.") from error
 
 
-def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Convert to a float64 array with every entry finite, or say which are not."""
+def refuse_containers(values: Any, name: str) -> None:
+    """Refuse what NumPy would make something else of: sparse matrices, and masked entries."""
     if hasattr(values, "toarray"):
         raise InvalidInputError(
             f"{name} is a sparse matrix; pass a dense array ({name}.toarray())."
@@ -80,6 +103,21 @@ def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
         raise InvalidInputError(
             f"{name} is a masked array with masked entries; fill or drop them first."
         )
+
+
+def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) -> None:
+    """Raise for entries of an argument of which something does not fit in a float."""
+    if not np.all(fits):
+        raise InvalidInputError(
+            f"{what} overflows for {name}{at_index(~fits)}; rescale the coordinates."
+        )
+
+
+def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
+    """Convert to a float64 array with every entry finite, or say which are not."""
+    if values is None:
+        raise InvalidInputError(f"{name} is None, but expected an array of numbers.")
+    refuse_containers(values, name)
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -146,9 +184,15 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     matrix = as_finite_array(values, name)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         raise InvalidInputError(f"{name} must be a square matrix; got shape {matrix.shape}.")
+    largest = float(np.abs(matrix).max())
+    if largest and not 1 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY:
+        raise InvalidInputError(
+            f"{name} has a largest entry of {largest:g}, of which sums and products leave float64; "
+            f"divide it by that."
+        )
     asymmetry = np.abs(matrix - matrix.T)
     worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
-    if asymmetry[worst] > SYMMETRY_TOLERANCE * np.abs(matrix).max():
+    if asymmetry[worst] > SYMMETRY_TOLERANCE * largest:
         i, j = (int(k) for k in worst)
         raise InvalidInputError(
             f"{name} must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
@@ -174,6 +218,36 @@ def as_count(value: Any, name: str) -> int:
     if isinstance(value, bool | np.bool_) or count < 1:
         raise InvalidInputError(f"Got {name}={value!r}, but expected a whole number, at least 1.")
     return count
+
+
+def as_path(value: Any, name: str = "path") -> Path:
+    """Check the path of a file or folder."""
+    if not isinstance(value, str | os.PathLike):
+        raise InvalidInputError(
+            f"{name} must be a path, a str or a pathlib.Path; got {type(value).__name__}."
+        )
+    return Path(value)
+
+
+def as_text(value: Any, name: str) -> str:
+    """Check a single text."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"Got {name}={value!r}, but expected a str.")
+    return value
+
+
+def as_texts(values: Any, name: str) -> tuple[str, ...]:
+    """Check several texts, of which a single one is none: "ab" would be "a" and "b"."""
+    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
+        raise InvalidInputError(f"Got {name}={values!r}, but expected a sequence of str.")
+    return tuple(as_text(value, name) for value in values)
+
+
+def as_callback(value: Any, name: str) -> Any:
+    """Check a function that may be None."""
+    if value is not None and not callable(value):
+        raise InvalidInputError(f"Got {name}={value!r}, but expected a function, or None.")
+    return value
 
 
 def require(module: str, extra: str) -> ModuleType:

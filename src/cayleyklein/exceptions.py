@@ -1,13 +1,14 @@
 """The errors a user can meet.
 
 Every error derives from :class:`CayleyKleinError`, and from the built-in
-exception that a caller would expect (``ValueError``, ``ImportError``), so that
+exception that a caller would expect (``ValueError``, ``TypeError``, ``ImportError``), so that
 code written against scikit-learn's habits keeps working.
 """
 
 __all__ = [
     "CayleyKleinError",
     "InvalidInputError",
+    "InvalidTypeError",
     "MissingExtraError",
     "NotCollinearError",
     "NotRepresentableError",
@@ -39,6 +40,10 @@ class InvalidInputError(CayleyKleinError, ValueError):
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: Got d=0, but expected a whole number, at least 1.
     """
+
+
+class InvalidTypeError(InvalidInputError, TypeError):
+    """An argument holds things that are no numbers, such as a dict."""
 
 
 class OutsideDomainError(CayleyKleinError, ValueError):

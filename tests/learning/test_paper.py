@@ -115,9 +115,9 @@ def test_halving_keeps_rows_inside():
     assert gamma < 1e6
     assert not np.array_equal(solver._matrix, before)
     frame = solver._frame(solver._matrix)
-    assert (frame.form_values(data.X, frame.coordinates(data.X)) > 0).all()
+    assert (frame.form_values(data.X) > 0).all()
     frame = descent("hyperbolic", data, learning_rate=1e6).run().frame
-    assert (frame.form_values(data.X, frame.coordinates(data.X)) > 0).all()
+    assert (frame.form_values(data.X) > 0).all()
 
 
 def test_no_step_is_no_convergence(monkeypatch):

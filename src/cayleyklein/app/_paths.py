@@ -98,10 +98,7 @@ def _spread(count: Ints) -> tuple[Ints, Ints]:
 def _along(metric: CurvedMetric, starts: Array, ends: Array, t: Array) -> Array:
     """Return points of segments; t goes from 0 to 1, slowly where charts stretch: far out."""
     if metric.curvature > 0 and len(t):
-        sigma = [
-            np.sqrt(metric.frame.form_values(x, metric.frame.coordinates(x)))
-            for x in (starts, ends)
-        ]
+        sigma = [np.sqrt(metric.frame.form_values(x)) for x in (starts, ends)]
         t = t * sigma[0] / ((1 - t) * sigma[1] + t * sigma[0])
     elif metric.curvature < 0:
         t = (1 - np.cos(math.pi * t)) / 2

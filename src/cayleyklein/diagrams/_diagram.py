@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_count, as_points
+from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._discs import cut_edges
 from cayleyklein.diagrams._domains import far_walls, meets_ball
 from cayleyklein.diagrams._locate import Locator
@@ -36,7 +36,7 @@ class Diagram:
         self.metric = _as_curved(metric)
         frame = self.metric.frame
         self.points = as_points(points, "points", frame.dimension, ndim=2) + 0.0
-        frame.inside(self.points, "points")
+        frame._inside(self.points, "points")
         self.order = as_count(order, "order")
         if 1 < self.order >= len(self.points):
             raise InvalidInputError(
@@ -183,7 +183,9 @@ class Diagram:
         ndarray of shape (m,)
         """
         X = as_points(X, "X", self.metric.dimension, ndim=2)
-        found = self._cell_number[self._locator(self._chart.to_local(X))]
+        w = self._chart.to_local(X)
+        refuse_overflow(np.isfinite(w).all(axis=1), "L(x - μ)", "X")
+        found = self._cell_number[self._locator(w)]
         if self.order > 1 and self.metric.curvature < 0:
             found[~self.metric.contains(X)] = -1
         return found
@@ -202,7 +204,7 @@ def _as_curved(metric: Any) -> CurvedMetric:
         raise InvalidInputError(
             "A MixedMetric has curved bisectors, and so no power diagram; take one of its metrics."
         )
-    return CurvedMetric.from_frame(as_frame(metric))
+    return CurvedMetric.from_frame(as_frame(metric, "metric"))
 
 
 def _first_rows_alike(points: Array) -> Ints:

@@ -9,7 +9,7 @@ from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
 from cayleyklein._validation import as_finite_array
-from cayleyklein.diagrams._planes import LocalChart
+from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
 from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
 from cayleyklein.exceptions import InvalidInputError
 
@@ -53,6 +53,12 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
         return box_around(points)
     corners = as_finite_array(window, "window")
     d = points.shape[1]
+    extent = float(np.abs(corners).max(initial=0.0))
+    if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+        raise InvalidInputError(
+            f"window reaches {extent:.3g}, beyond what products of coordinates can; rescale it and "
+            f"the points."
+        )
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
         raise InvalidInputError(
             f"window must be two corners, the lower and the upper, of {d} coordinates each; "

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import at_index
+from cayleyklein._validation import at_index, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["as_labels", "majority"]
@@ -15,13 +15,18 @@ Ints = NDArray[np.intp]
 
 def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
     """Return the classes, and the class of each of n points as a number."""
+    refuse_containers(labels, "labels")
     values = np.asarray(labels)
     if values.shape != (n,):
         raise InvalidInputError(
             f"labels must have one entry for each of the {n} points; got shape {values.shape}."
         )
-    if values.dtype.kind == "f" and np.isnan(values).any():
-        raise InvalidInputError(f"labels has NaN entries{at_index(np.isnan(values))}.")
+    if values.dtype.kind == "c":
+        raise InvalidInputError("labels are complex numbers, which have no order; name them.")
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InvalidInputError(
+            f"labels has NaN or infinite entries{at_index(~np.isfinite(values))}."
+        )
     try:
         classes, codes = np.unique(values, return_inverse=True)
     except TypeError as error:

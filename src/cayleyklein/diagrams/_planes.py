@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points
+from cayleyklein._validation import about, as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame, distance, proximity_planes
 from cayleyklein.geometry._bisectors import point_difference
@@ -48,7 +48,10 @@ class EquivalentBalls(NamedTuple):
         """Return the power distances ‖x - c_i‖² - r_i² of points (m, d) as an (m, n) array."""
         x = as_points(x, "x", self.centers.shape[1], ndim=2)
         height = np.einsum("ij,ij->i", self.centers, self.centers) - self.sq_radii
-        return np.asarray((x * x).sum(axis=1)[:, None] - 2 * x @ self.centers.T + height)
+        with np.errstate(over="ignore", invalid="ignore"):
+            powers = (x * x).sum(axis=1)[:, None] - 2 * x @ self.centers.T + height
+        refuse_overflow(np.isfinite(powers).all(axis=1), "‖x‖²", "x")
+        return np.asarray(powers)
 
 
 def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
@@ -84,7 +87,10 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     >>> balls.power([[0.2, 0.5]]).argmin()  # nearest to the origin
     np.int64(0)
     """
-    planes = proximity_planes(as_points(points, "points", ndim=2), as_frame(metric))
+    frame = as_frame(metric, "metric")
+    rows = as_points(points, "points", frame.dimension, ndim=2)
+    with about("points"):
+        planes = proximity_planes(rows, frame)
     centers = np.asarray(planes.normal, dtype=np.float64)
     offsets = np.asarray(planes.offset, dtype=np.float64)
     return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
@@ -99,7 +105,8 @@ class LocalChart(NamedTuple):
 
     def to_local(self, x: Array) -> Array:
         """Return w of points x."""
-        return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+            return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
 
     def to_points(self, w: Array) -> Array:
         """Return x of coordinates w."""
@@ -120,7 +127,7 @@ class LocalChart(NamedTuple):
 def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]:
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
     frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
-    frame.inside(points, "points")
+    frame._inside(points, "points")
     _check_extent(points, frame)
     K = frame.curvature
     middle = points - points.mean(axis=0)
@@ -128,7 +135,7 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
     reach = np.linalg.norm((points - pivot) @ frame.factor.T, axis=1)
     spread = _typical(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
     spatial, _ = point_difference(points, np.broadcast_to(pivot, points.shape), frame)
-    sigma = np.sqrt(frame.inside(pivot[None], "points")[1][0])
+    sigma = np.sqrt(frame._inside(pivot[None], "points")[1][0])
     half = np.asarray(distance(points, pivot, frame)) / 2
     offsets = -2 * sigma * sine(half, K) ** 2
     height = _typical(-offsets, default=1.0)
@@ -137,7 +144,8 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
 
 def _check_extent(points: Array, frame: Frame) -> None:
     """Refuse points whose square distances overflow, or vanish."""
-    extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
+    with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
+        extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
         raise InvalidInputError(
             f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "

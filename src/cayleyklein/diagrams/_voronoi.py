@@ -295,6 +295,7 @@ class CayleyKleinVoronoi(Diagram):
                 [ 0.,  1.]]])
         """
         self._needs_dimension(2, 3)
+        _as_tolerance(tolerance, PLANE_TOLERANCE)
         if self._power.dimension == 2:
             pairs, segments = self.ridge_segments()
             return segments[self._differ(pairs)]

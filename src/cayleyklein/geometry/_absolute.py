@@ -25,6 +25,7 @@ from cayleyklein.geometry._measures import (
     as_form,
     as_hyperplanes,
     bilinear,
+    binary_scale,
     homogenize,
     line_pencil,
     vector_pencil,
@@ -66,13 +67,17 @@ def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int,
     >>> signature([[1.0, 1.0], [1.0, 1.0]])  # singular
     (0, 1, 1)
     """
-    rtol = as_real(rtol, "rtol")
-    if not 0 <= rtol < 1:
-        raise InvalidInputError(f"Got rtol={rtol}, but expected a number in [0, 1).")
-    eigenvalues = np.linalg.eigvalsh(as_symmetric(A, "A"))
+    rtol, eigenvalues = _as_rtol(rtol), np.linalg.eigvalsh(as_symmetric(A, "A"))
     size = rtol * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
+
+
+def _as_rtol(value: float) -> float:
+    rtol = as_real(value, "rtol")
+    if not 0 <= rtol < 1:
+        raise InvalidInputError(f"Got rtol={rtol}, but expected a number in [0, 1).")
+    return rtol
 
 
 def adjugate(A: ArrayLike) -> FloatArray:
@@ -249,7 +254,8 @@ class Absolute(Frozen):
         NotRepresentableError
             For other signatures, whose absolute has no inside.
         """
-        x = homogenize(as_points(points, "points", self.dimension))
+        x, rtol = homogenize(as_points(points, "points", self.dimension)), _as_rtol(rtol)
+        x /= binary_scale(x)
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
             why = "it is singular" if zero else "neither sign occurs only once"
@@ -260,7 +266,7 @@ class Absolute(Frozen):
             return np.full(x.shape[:-1], -1)[()]
         values = bilinear(self.matrix, x, x)
         caps = bilinear(np.abs(self.matrix), np.abs(x), np.abs(x))
-        signs = np.where(np.abs(values) <= as_real(rtol, "rtol") * caps, 0, np.sign(values))
+        signs = np.where(np.abs(values) <= rtol * caps, 0, np.sign(values))
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
     def tangent(self, points: ArrayLike) -> FloatArray:
@@ -297,9 +303,10 @@ class Absolute(Frozen):
         array([ True, False])
         """
         vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
+        vectors = vectors / binary_scale(vectors)
         values = bilinear(self.dual, vectors, vectors)
         caps = bilinear(np.abs(self.dual), np.abs(vectors), np.abs(vectors))
-        return np.asarray(np.abs(values) <= as_real(rtol, "rtol") * caps)[()]
+        return np.asarray(np.abs(values) <= _as_rtol(rtol) * caps)[()]
 
     def distance_kind(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.str_]:
         """Return how distance is measured on the line pq (paper §2.2).

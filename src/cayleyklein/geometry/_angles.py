@@ -12,7 +12,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import at_index, broadcast_points, float_dtype
+from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._absolute import FloatArray, signature
 from cayleyklein.geometry._compensated import total, two_product
@@ -23,6 +23,7 @@ from cayleyklein.geometry._measures import (
     as_form,
     as_hyperplanes,
     as_unit,
+    binary_scale,
     complex_dtype,
     half_log,
     multiply,
@@ -104,6 +105,7 @@ def frame_angle(
     frame: Frame,
     *,
     signed: bool = False,
+    names: tuple[str, str] = ("l", "m"),
 ) -> FloatArray:
     """Return :func:`hyperplane_angle` by the dual absolute of a frame, wherever its centre is.
 
@@ -113,15 +115,19 @@ def frame_angle(
     d, K, inverse = frame.dimension, frame.curvature, frame.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
-    l, m = broadcast_points(l=as_hyperplanes(l, "l", d + 1), m=as_hyperplanes(m, "m", d + 1))  # noqa: E741
+    l, m = broadcast_points(  # noqa: E741
+        **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
+    )
     unit = math.sqrt(abs(K)) if K else 1.0
 
     def move(plane: Array) -> Array:
+        plane = plane / binary_scale(plane)
         offset = unit * _value(plane, frame.center)
         return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
 
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
-    return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
+    with about(" and ".join(names)):
+        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
 
 
 def _value(plane: Array, x: Array) -> Array:

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points, as_real
+from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import _distance
 from cayleyklein.geometry._ellipsoids import Ellipsoid
@@ -85,7 +85,7 @@ class Ball(Frozen):
     def __init__(self, center: ArrayLike, radius: float, frame: Frame) -> None:
         frame = as_frame(frame)
         center = as_points(center, "center", frame.dimension, ndim=1)
-        frame.inside(center, "center")
+        frame._inside(center, "center")
         radius = as_real(radius, "radius")
         if radius < 0:
             raise InvalidInputError(f"radius must be ≥ 0; got {radius:g}.")
@@ -100,7 +100,7 @@ class Ball(Frozen):
 
     def _numbers(self) -> _Numbers:
         K, r = self.frame.curvature, self.radius
-        z, s_cc = self.frame.inside(self.center, "center")
+        z, s_cc = self.frame._inside(self.center, "center")
         form = float(s_cc)
         if K > 0:
             sin, cos = float(sine(r, K)), float(cosine(r, K))
@@ -189,7 +189,7 @@ class Ball(Frozen):
         """
         x = as_points(x, "x", self.frame.dimension)
         x, center = np.broadcast_arrays(x, self.center)
-        return np.asarray(_distance(x, center, self.frame, "inf") <= self.radius)
+        return np.asarray(_distance(x, center, self.frame, "inf", ("x", "center")) <= self.radius)
 
 
 def ball_from_ellipsoid(
@@ -214,7 +214,9 @@ def ball_from_ellipsoid(
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, frame = Ellipsoid(center, shape, radius), as_frame(frame)
+    given, frame, rtol = Ellipsoid(center, shape, radius), as_frame(frame), as_real(rtol, "rtol")
+    if rtol < 0:
+        raise InvalidInputError(f"Got rtol={rtol:g}, but expected a number ≥ 0.")
     if given.dimension != frame.dimension:
         raise InvalidInputError(
             f"The ellipsoid has dimension {given.dimension}, but the frame {frame.dimension}."
@@ -229,13 +231,15 @@ def ball_from_ellipsoid(
         )
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
-    middle = midpoint(*ends, frame)
-    ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
-    found = ball.ellipsoid()
+    with about("center, shape and radius"):  # of which the ends p and q of an axis are made
+        middle = midpoint(*ends, frame)
+        ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
+        found = ball.ellipsoid()
     expected, got = given.shape / given.radius**2, found.shape / found.radius**2
-    if np.abs(expected - got).max() > as_real(rtol, "rtol") * np.abs(expected).max():
+    if np.abs(expected - got).max() > rtol * np.abs(expected).max():
         raise NotRepresentableError(
-            "The ellipsoid is no ball of this frame: a ball centred where it is has another shape. "
+            "The ellipsoid (center, shape, radius) is no ball of this frame: a ball centred where "
+            "it is has another shape. "
             f"Largest difference of shape/radius²: {np.abs(expected - got).max():.3g}."
         )
     return ball

@@ -69,7 +69,7 @@ def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
     1
     """
     frame, dtype = as_frame(frame), float_dtype(p)
-    z, s = frame.inside(as_points(p, "p", frame.dimension), "p")
+    z, s = frame._inside(as_points(p, "p", frame.dimension), "p")
     spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), frame.curvature)
     return _pull_back(spatial, height, frame, dtype)
 
@@ -77,7 +77,7 @@ def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
 def point_difference(p: Array, q: Array, frame: Frame) -> tuple[Array, Array]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
     u = (p - q) @ frame.factor.T
-    return lift_difference(u, *frame.inside(p, "p"), *frame.inside(q, "q"), frame.curvature)
+    return lift_difference(u, *frame._inside(p, "p"), *frame._inside(q, "q"), frame.curvature)
 
 
 def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.geometry._measures import binary_scale
 
 __all__ = ["ConvexBody", "as_rays", "check_inside"]
 
@@ -61,7 +62,10 @@ def check_inside(body: ConvexBody, points: Array, name: str) -> None:
         )
 
 
-def as_rays(body: ConvexBody, points: ArrayLike, directions: ArrayLike) -> tuple[Array, Array]:
+def as_rays(
+    body: ConvexBody, points: ArrayLike, directions: ArrayLike
+) -> tuple[Array, Array, Array]:
+    """Return points inside, directions of length about 1, and by what they were divided for it."""
     x, u = broadcast_points(
         points=as_points(points, "points", body.dimension),
         directions=as_points(directions, "directions", body.dimension),
@@ -70,4 +74,5 @@ def as_rays(body: ConvexBody, points: ArrayLike, directions: ArrayLike) -> tuple
     if still.any():
         raise InvalidInputError(f"directions has a zero vector{at_index(still)}.")
     check_inside(body, x, "points")
-    return x, u
+    scale = binary_scale(u)
+    return x, u / scale, scale[..., 0]

@@ -14,6 +14,7 @@ from cayleyklein._validation import (
     as_points,
     at_index,
     broadcast_points,
+    refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
 from cayleyklein.geometry._measures import (
@@ -133,15 +134,21 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     matrix = as_finite_array(H, "H")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
+    size = float(binary_scale(matrix.ravel())[0])
+    matrix = matrix / size
     # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
     if np.linalg.slogdet(matrix)[0] == 0:
         raise InvalidInputError("H must be invertible, but its determinant is 0.")
     vectors = _as_points(points, "points", len(matrix) - (0 if homogeneous else 1))
     dtype = _result_dtype(H, points)
     vectors = vectors if homogeneous else homogenize(vectors)
-    images = vectors @ matrix.T
     if homogeneous:
+        with np.errstate(over="ignore"):
+            images = vectors @ matrix.T * size
+        refuse_overflow(np.isfinite(images).all(axis=-1), "H x̃", "points")
         return images.astype(dtype, copy=False)
+    vectors = vectors / binary_scale(vectors)
+    images = vectors @ matrix.T
     w = images[..., -1:]
     infinite = np.abs(w) <= 4 * EPS * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     if infinite.any():
@@ -149,7 +156,10 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
             f"H sends points{at_index(infinite[..., 0])} to infinity; pass homogeneous vectors "
             f"(x, 1) with homogeneous=True."
         )
-    return (images[..., :-1] / w).astype(dtype, copy=False)
+    with np.errstate(over="ignore"):
+        moved = images[..., :-1] / w
+    refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
+    return moved.astype(dtype, copy=False)
 
 
 def line_intersections(

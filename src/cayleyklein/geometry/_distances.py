@@ -103,7 +103,9 @@ def distance(
     return _distance(p, q, frame, outside).astype(dtype, copy=False)[()]
 
 
-def _distance(p: Array, q: Array, frame: Frame, outside: Outside) -> Array:
+def _distance(
+    p: Array, q: Array, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
+) -> Array:
     K = frame.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = (p - q) @ frame.factor.T
@@ -112,16 +114,20 @@ def _distance(p: Array, q: Array, frame: Frame, outside: Outside) -> Array:
         flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
     if not np.isfinite(flat).all():
         raise InvalidInputError(
-            f"‖L(p - q)‖ overflows{at_index(~np.isfinite(flat))}; rescale the coordinates."
+            f"‖L({' - '.join(names)})‖ overflows{at_index(~np.isfinite(flat))}; rescale the "
+            f"coordinates."
         )
     if K == 0:
         return flat
     k = math.sqrt(abs(K))
     if outside == "raise":
-        (z_p, s_pp), (z_q, s_qq) = frame.inside(p, "p"), frame.inside(q, "q")
+        (z_p, s_pp), (z_q, s_qq) = frame._inside(p, names[0]), frame._inside(q, names[1])
     else:
         z_p, z_q = frame._coordinates(p), frame._coordinates(q)
-        s_pp, s_qq = frame.form_values(p, z_p), frame.form_values(q, z_q)
+        s_pp, s_qq = (
+            frame._form_values(x, z, name)
+            for x, z, name in zip((p, q), (z_p, z_q), names, strict=True)
+        )
     if K > 0:
         c = inner_point(z_p, s_pp, z_q, s_qq, K)
         s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)

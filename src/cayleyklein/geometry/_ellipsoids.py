@@ -94,7 +94,7 @@ class Ellipsoid(Frozen):
         >>> float(disc.exit_time([1.0, 0.0], [0.5, 0.0]))
         2.0
         """
-        x, u = as_rays(self, points, directions)
+        x, u, scale = as_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
         norm = np.linalg.norm(z, axis=-1)
@@ -103,7 +103,8 @@ class Ellipsoid(Frozen):
         # (root - zv) / vv, or the same where that would cancel
         outwards = zv > 0
         times = np.where(outwards, slack, root - zv) / np.where(outwards, root + zv, vv)
-        return np.asarray(times)
+        with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
+            return np.asarray(times / scale)
 
     def to_euclidean(self, points: ArrayLike) -> Array:
         """Return L'(x - center)/radius: the affine map to the unit ball."""

@@ -23,6 +23,7 @@ from cayleyklein._validation import (
     as_real,
     as_symmetric,
     at_index,
+    refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._compensated import one_plus_quadratic_form
@@ -138,10 +139,13 @@ class Frame(Frozen):
 
     def coordinates(self, x: ArrayLike) -> Array:
         """Return z = L(x - μ)."""
-        return self._coordinates(as_points(x, "x", self.dimension))
+        z = self._coordinates(as_points(x, "x", self.dimension))
+        refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
+        return z
 
     def _coordinates(self, x: Array) -> Array:
-        return np.asarray((x - self.center) @ self.factor.T)
+        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+            return np.asarray((x - self.center) @ self.factor.T)
 
     def points(self, z: ArrayLike) -> Array:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`.
@@ -154,25 +158,25 @@ class Frame(Frozen):
         inverse = self.inverse_factor
         return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
-    def form_values(self, x: Array, z: Array) -> Array:
-        """Return S(x, x) = 1 + K ‖z‖² for z = L(x - μ); positive exactly inside the domain.
+    def form_values(self, x: ArrayLike) -> Array:
+        """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain.
 
         Examples
         --------
         >>> disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
-        >>> x = np.array([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])
-        >>> disc.form_values(x, disc.coordinates(x))  # 0 on the boundary
+        >>> disc.form_values([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])  # 0 on the boundary
         array([1.  , 0.64, 0.  ])
         """
+        points = as_points(x, "x", self.dimension)
+        return self._form_values(points, self._coordinates(points), "x")
+
+    def _form_values(self, x: Array, z: Array, name: str) -> Array:
         if self.curvature == 0:
+            refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
             return np.ones(z.shape[:-1])
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
-        if not np.isfinite(values).all():
-            raise InvalidInputError(
-                f"K‖L(x - μ)‖² overflows for points{at_index(~np.isfinite(values))}; "
-                f"rescale the coordinates."
-            )
+        refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if near.any():
             values[near] = one_plus_quadratic_form(
@@ -180,8 +184,14 @@ class Frame(Frozen):
             )
         return values
 
-    def inside(self, x: Array, name: str) -> tuple[Array, Array]:
+    def inside(self, x: ArrayLike, name: str = "x") -> tuple[Array, Array]:
         """Return z and S(x, x) of points that must all lie in the domain.
+
+        Parameters
+        ----------
+        x : array-like of shape (..., d)
+        name : str, default="x"
+            How an error calls them.
 
         Raises
         ------
@@ -195,8 +205,11 @@ class Frame(Frozen):
         Traceback (most recent call last):
         cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
         """
+        return self._inside(as_points(x, name, self.dimension), name)
+
+    def _inside(self, x: Array, name: str) -> tuple[Array, Array]:
         z = self._coordinates(x)
-        s = self.form_values(x, z)
+        s = self._form_values(x, z, name)
         if not (s > 0).all():
             raise OutsideDomainError(
                 f"{name}{at_index(s <= 0)} lies on or outside the hyperbolic domain "
@@ -206,12 +219,12 @@ class Frame(Frozen):
         return z, s
 
 
-def as_frame(value: Any) -> Frame:
+def as_frame(value: Any, name: str = "frame") -> Frame:
     """Check that a value is a frame, or has one as its ``frame``, like a metric."""
     frame = getattr(value, "frame", value)
     if not isinstance(frame, Frame):
         raise InvalidInputError(
-            f"frame must be a Frame or a CurvedMetric; got {type(value).__name__}."
+            f"{name} must be a Frame or a CurvedMetric; got {type(value).__name__}."
         )
     return frame
 

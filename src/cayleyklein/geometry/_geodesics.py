@@ -16,6 +16,7 @@ from cayleyklein._validation import (
     at_index,
     broadcast_points,
     float_dtype,
+    refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._distances import _distance, wedge
@@ -65,8 +66,8 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
     t = as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
-    _, s_p = frame.inside(p, "p")
-    _, s_q = frame.inside(q, "q")
+    _, s_p = frame._inside(p, "p")
+    _, s_q = frame._inside(q, "q")
     many = t.ndim > 0
     d = _distance(p, q, frame, "raise")
     if many:
@@ -78,10 +79,13 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
             s_q[..., None],
         )
     whole = np.where(d > 0, d, 1.0)  # equal points: any positive length gives the same point
-    from_p, from_q = _sine_ratio((1 - t) * whole, t * whole, frame.curvature)
+    with np.errstate(over="ignore"):
+        there, back = t * whole, (1 - t) * whole
+        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The way", "t")
+    from_p, from_q = _sine_ratio(back, there, frame.curvature)
     from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
-    _refuse_beyond_chart(~(weight > 0))
+    _refuse_beyond_chart(~(weight > 0), "t")
     return np.asarray(p + (q - p) * (from_q / weight)[..., None]).astype(dtype, copy=False)
 
 
@@ -120,7 +124,7 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
            [0., 1.]])
     """
     frame = as_frame(frame)
-    z, s = frame.inside(as_points(x, "x", frame.dimension), "x")
+    z, s = frame._inside(as_points(x, "x", frame.dimension), "x")
     a = z @ frame.factor
     s = s[..., None, None]
     return np.asarray(frame.shape / s - frame.curvature * a[..., :, None] * a[..., None, :] / s**2)
@@ -128,12 +132,17 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
 
 def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
     """Return ‖v‖ in the metric at x, and K⟨z, Lv⟩ and S(x, x) beside it."""
-    z, s = frame.inside(x, "x")
-    u = v @ frame.factor.T
+    z, s = frame._inside(x, "x")
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = v @ frame.factor.T
     scale = np.abs(u).max(axis=-1)
+    refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
     unit = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
-    speed = scale * np.sqrt(wedge(unit, z, s, frame.curvature)) / s
-    return speed, frame.curvature * np.einsum("...i,...i", z, u), s
+    with np.errstate(over="ignore", invalid="ignore"):
+        speed = scale * np.sqrt(wedge(unit, z, s, frame.curvature)) / s
+        slope = frame.curvature * np.einsum("...i,...i", z, u)
+    refuse_overflow(np.isfinite(speed) & np.isfinite(slope), "The speed ‖v‖", "v")
+    return speed, slope, s
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
@@ -162,7 +171,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
     sin, cos = (sine(speed, K), cosine(speed, K)) if K > 0 else (tangent(speed, K), 1.0)
     sin = np.divide(sin, speed, out=np.ones_like(speed), where=speed > 0)
     weight = cos - sin * slope / s
-    _refuse_beyond_chart(weight <= 0)
+    _refuse_beyond_chart(weight <= 0, "v")
     return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
 
 
@@ -177,7 +186,7 @@ def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
     """
     frame, dtype = as_frame(frame), float_dtype(x, y)
     x, y = _pair(x, y, frame, ("x", "y"))
-    d = _distance(x, y, frame, "raise")
+    d = _distance(x, y, frame, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, frame)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
@@ -197,9 +206,9 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     x, p, q = broadcast_points(
         **{name: as_points(y, name, frame.dimension) for name, y in (("x", x), ("p", p), ("q", q))}
     )
-    frame.inside(p, "p")
-    frame.inside(q, "q")
-    z, s = frame.inside(x, "x")
+    frame._inside(p, "p")
+    frame._inside(q, "q")
+    z, s = frame._inside(x, "x")
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
@@ -217,8 +226,9 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     return np.asarray(2 * half).astype(dtype, copy=False)[()]
 
 
-def _refuse_beyond_chart(beyond: NDArray[np.bool_]) -> None:
+def _refuse_beyond_chart(beyond: NDArray[np.bool_], name: str) -> None:
     if beyond.any():
         raise OutsideDomainError(
-            f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator."
+            f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator, or too "
+            f"close to the boundary; take a smaller {name}."
         )

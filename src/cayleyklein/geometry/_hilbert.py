@@ -22,6 +22,7 @@ from cayleyklein._validation import (
     at_index,
     broadcast_points,
     float_dtype,
+    refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._convex import ConvexBody, as_rays, check_inside
@@ -122,11 +123,12 @@ class Polytope(Frozen, ConvexBody):
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> FloatArray:
         """Return when rays leave the body: see :meth:`ConvexBody.exit_time`."""
-        x, u = as_rays(self, points, directions)
+        x, u, scale = as_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
         np.divide(self._slack(x), speed, out=times, where=speed > 0)
-        return _as_result(times.min(axis=-1), points, directions)
+        with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
+            return _as_result(times.min(axis=-1) / scale, points, directions)
 
     def _slack(self, points: Array) -> Array:
         return np.asarray(self.offsets - points @ self.normals.T)
@@ -197,6 +199,10 @@ def _as_result(values: Array, *given: ArrayLike) -> FloatArray:
 def _check_bounded(normals: Array, offsets: Array) -> None:
     """Check that a·x ≤ b is bounded, and has an inside."""
     m, d = normals.shape
+    scale = binary_scale(normals)
+    with np.errstate(over="ignore"):
+        normals, offsets = normals / scale, offsets / scale[:, 0]
+    refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
     sizes = np.sqrt((normals * normals).sum(axis=1))
     a, b = normals / sizes[:, None], offsets / sizes
     # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
@@ -212,5 +218,6 @@ def _check_bounded(normals: Array, offsets: Array) -> None:
     ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
     if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
         raise InvalidInputError(
-            "The half-spaces have no common inside: their intersection is empty or flat."
+            "normals and offsets have no common inside: the half-spaces meet in nothing, or in "
+            "something flat."
         )

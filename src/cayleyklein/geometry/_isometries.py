@@ -48,7 +48,7 @@ def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
     """
     frame = as_frame(frame)
     P, Q = (
-        lift(*frame.inside(as_points(x, name, frame.dimension, ndim=1), name))
+        lift(*frame._inside(as_points(x, name, frame.dimension, ndim=1), name))
         for x, name in ((p, "p"), (q, "q"))
     )
     B = np.append(np.full(len(P) - 1, frame.curvature), 1.0)

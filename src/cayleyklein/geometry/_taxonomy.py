@@ -28,7 +28,7 @@ from cayleyklein.geometry._absolute import (
     adjugate,
     kind_of,
 )
-from cayleyklein.geometry._measures import bilinear, homogenize
+from cayleyklein.geometry._measures import bilinear, binary_scale, homogenize
 
 __all__ = [
     "MEASUREMENT_GEOMETRIES",
@@ -248,6 +248,7 @@ def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
 def _pencil_kind(dual: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.str_]:
     # The determinant of B on the lines l ⟂ x̃ is x̃ᵀ adj(B) x̃ / |x̃|².
     form, x = np.asarray(adjugate(dual / np.abs(dual).max()), np.float64), homogenize(p)
+    x /= binary_scale(x)
     determinant = bilinear(form, x, x)
     size = bilinear(np.abs(form), np.abs(x), np.abs(x))
     return kind_of(np.where(np.abs(determinant) <= ON_ABSOLUTE * size, 0.0, -determinant))

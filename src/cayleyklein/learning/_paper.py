@@ -194,7 +194,7 @@ class PaperDescent:
         factor[np.ix_(self._varies, self._varies)] = root
         center[self._varies] = found.center
         frame = Frame(factor, center=center, curvature=sign)
-        inside = frame.form_values(self.data.X, frame.coordinates(self.data.X)) > 0
+        inside = frame.form_values(self.data.X) > 0
         return frame if inside.all() else None
 
     def _coordinates(self, matrix: Array) -> tuple[Array, Array]:

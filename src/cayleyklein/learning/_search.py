@@ -29,7 +29,7 @@ class Lifted:
     """Rows lifted once, from which square chords are matrix products."""
 
     def __init__(self, X: Array, frame: Frame) -> None:
-        self.z, s = frame.inside(X, "X")
+        self.z, s = frame._inside(X, "X")
         self.sigma = np.sqrt(s)
         self.a = np.einsum("ij,ij->i", self.z, self.z)
         self.curvature = frame.curvature

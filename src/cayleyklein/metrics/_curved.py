@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein import geometry
-from cayleyklein._validation import as_count, as_points, float_dtype
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein._validation import about, as_count, as_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
 from cayleyklein.geometry._angles import frame_angle
 from cayleyklein.geometry._distances import Outside
@@ -22,6 +22,9 @@ from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 __all__ = ["CurvedMetric"]
 
 Floats = NDArray[np.floating[Any]]
+
+LARGEST_SPREAD = 1e150
+"""Of columns whose covariance is inverted: squares and their inverses are floats still."""
 
 
 class CurvedMetric(Frozen):
@@ -109,6 +112,11 @@ class CurvedMetric(Frozen):
         array([[1.]])
         """
         X = as_points(X, "X", ndim=2)
+        largest = float(np.abs(X).max())
+        if largest > LARGEST_SPREAD:
+            raise InvalidInputError(
+                f"X has entries of {largest:g}, whose squares overflow; rescale its columns."
+            )
         mean = X.mean(axis=0)
         rows = X - mean
         spread = np.sqrt((rows * rows).mean(axis=0))
@@ -240,7 +248,7 @@ class CurvedMetric(Frozen):
         array([ True, False])
         """
         X = as_points(X, "X", self.dimension)
-        return np.asarray(self.frame.form_values(X, self.frame.coordinates(X)) > 0)[()]
+        return np.asarray(self.frame._form_values(X, self.frame._coordinates(X), "X") > 0)[()]
 
     # -- geometry -------------------------------------------------------------------
 
@@ -317,7 +325,8 @@ class CurvedMetric(Frozen):
         1.0
         """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        return frame_angle(first, second, self.frame, signed=signed)
+        names = ("first", "second")
+        return frame_angle(first, second, self.frame, signed=signed, names=names)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the angle at x of the triangle x, p, q.
@@ -353,14 +362,15 @@ class CurvedMetric(Frozen):
         (array([0.5, 0. ]), array([0.8, 0. ]))
         """
         dtype = float_dtype(X)
-        z, _ = self.frame.inside(as_points(X, "X", self.dimension), "X")
+        z, _ = self.frame._inside(as_points(X, "X", self.dimension), "X")
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
         """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
         dtype = float_dtype(Y)
-        w = geometry.from_chart(np.asarray(as_points(Y, "Y")), chart, self._sign)
-        return self.frame.points(w / self._unit).astype(dtype, copy=False)
+        with about("Y"):
+            w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
+            return self.frame.points(w / self._unit).astype(dtype, copy=False)
 
     @property
     def _sign(self) -> int:

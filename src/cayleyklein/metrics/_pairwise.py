@@ -113,10 +113,10 @@ class Placed(NamedTuple):
     def of(cls, x: Array, frame: Frame, outside: Outside, name: str) -> "Placed":
         """Place rows in a frame, or refuse those outside."""
         if outside == "raise":
-            z, s = frame.inside(x, name)
+            z, s = frame._inside(x, name)
             return cls(x, s > 0, z, s)
         z = frame._coordinates(x)
-        s = frame.form_values(x, z)
+        s = frame._form_values(x, z, name)
         inside = s > 0
         return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
 

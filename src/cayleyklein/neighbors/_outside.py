@@ -35,8 +35,8 @@ def pull_inside(X: Array, frame: Frame) -> Array:
     """
     if frame.curvature >= 0:
         return X
-    z = frame.coordinates(X)
-    beyond = frame.form_values(X, z) <= 0
+    z = frame._coordinates(X)
+    beyond = frame._form_values(X, z, "X") <= 0
     if not beyond.any():
         return X
     radius = np.sqrt(-frame.curvature * np.einsum("ij,ij->i", z, z))

@@ -7,10 +7,10 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from cayleyklein._estimators import as_jobs
 from cayleyklein.geometry import Frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
@@ -83,7 +83,7 @@ class Place(NamedTuple):
     def of(cls, x: Array, frame: Frame) -> "Place":
         """Place points that may lie outside the domain."""
         z = coordinates(*map(compiled_view, (x, frame.factor, frame.center)))
-        return cls(x, z, frame.form_values(x, z))
+        return cls(x, z, frame._form_values(x, z, "X"))
 
 
 def form_values(X: Array, parts: list[Part]) -> list[Array]:
@@ -231,7 +231,7 @@ def thread_pool(n_jobs: int | None) -> Iterator[Executor | None]:
     scikit-learn and faiss have threads of their own, by OpenMP, which a forked process waits for
     although it has none of them: there they must do with one.
     """
-    threads = effective_n_jobs(n_jobs)
+    threads = as_jobs(n_jobs)
     forked = os.getpid() != IMPORTED_BY
     with (
         threadpool_limits(1, user_api="openmp") if forked else nullcontext(),

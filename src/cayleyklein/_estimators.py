@@ -1,0 +1,210 @@
+"""What every estimator checks, and how its state changes: whole or not at all.
+
+scikit-learn's own checks do most of the work. They leave a few gaps, which are closed here: a mask
+is not dropped, text and dates are no numbers, and every refusal is an
+:class:`~cayleyklein.exceptions.InvalidInputError` that names the argument.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from joblib import effective_n_jobs
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+from cayleyklein._validation import as_finite_array, at_index, list_indices, refuse_containers
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
+
+__all__ = [
+    "as_jobs",
+    "as_labels",
+    "as_random_state",
+    "as_target",
+    "as_weights",
+    "at_one_moment",
+    "check_data",
+    "check_truth",
+    "naming",
+    "whole_or_not_at_all",
+]
+
+Floats = NDArray[np.floating[Any]]
+Estimator = TypeVar("Estimator")
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+
+NO_TARGET = object()
+"""Stands for a y that is not looked at; None is one that is missing."""
+
+
+@contextmanager
+def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
+    """Give a copy to fit, whose state the estimator takes over at the end, all at once.
+
+    After an error or an interruption it is as it was, and another thread that uses it meanwhile
+    sees the old model or the new one, never a part of either.
+    """
+    worker = object.__new__(type(estimator))
+    worker.__dict__ = dict(estimator.__dict__)
+    yield worker
+    estimator.__dict__ = worker.__dict__
+
+
+def at_one_moment(
+    method: Callable[Concatenate[Estimator, Parameters], Result],
+) -> Callable[Concatenate[Estimator, Parameters], Result]:
+    """Let a method see the state of its estimator as it was when it was called.
+
+    A fit puts a new state in the place of the old one, so that holding on to the old is enough.
+    """
+
+    @functools.wraps(method)
+    def call(estimator: Estimator, /, *args: Parameters.args, **given: Parameters.kwargs) -> Result:
+        view = object.__new__(type(estimator))
+        view.__dict__ = estimator.__dict__
+        return method(view, *args, **given)
+
+    return call
+
+
+@contextmanager
+def naming(*names: str) -> Iterator[None]:
+    """Let errors of scikit-learn's checks name the arguments that they are about."""
+    try:
+        yield
+    except CayleyKleinError:
+        raise
+    except (TypeError, ValueError) as error:
+        said = re.sub(r"array=.*?(?=Reshape|$)", "", str(error), flags=re.DOTALL)
+        if not any(re.search(rf"\b{name}\b", said) for name in names):
+            said = f"{' and '.join(names)}: {said}"
+        kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
+        raise kind(said) from error
+
+
+def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any) -> Any:
+    """Return X, or X and y, as arrays of numbers, by scikit-learn's `validate_data`."""
+    refuse_containers(X, "X")
+    refuse_no_numbers(X, "X")
+    of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
+    with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # its sums may overflow
+        rows = validate_data(estimator, X, **options)
+    if y is NO_TARGET:
+        return rows
+    refuse_containers(y, "y")
+    if of_y and y is not None:
+        refuse_no_numbers(y, "y")
+    with naming("y"), np.errstate(over="ignore", invalid="ignore"):
+        return validate_data(estimator, X, y, **options, **of_y)
+
+
+def refuse_no_numbers(values: Any, name: str) -> None:
+    """Refuse what scikit-learn would take for numbers: text, dates, and complex numbers."""
+    if hasattr(values, "dtypes"):  # a table, of which scikit-learn looks at each column
+        return
+    try:
+        kind = np.asarray(values).dtype
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is not a rectangular array of numbers: {error}") from error
+    if kind.kind == "c":
+        raise InvalidInputError(
+            f"Complex data not supported: {name} must hold real numbers; pass {name}.real, or its "
+            f"parts as columns."
+        )
+    if kind.kind not in "fiubO":
+        raise InvalidInputError(
+            f"{name} must hold real numbers; got dtype {kind}. Convert it, as by "
+            f"{name}.astype(float)."
+        )
+
+
+def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
+    """Check that a column holds classes: no missing ones, and of one type."""
+    if target.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in target], dtype=bool)
+        if missing.any():
+            raise InvalidInputError(
+                f"{name} has no class at rows {list_indices(np.flatnonzero(missing))}; drop them."
+            )
+        kinds = sorted({type(label).__name__ for label in target})
+        try:
+            np.unique(target)
+        except TypeError as error:
+            raise InvalidInputError(
+                f"{name} mixes classes of the types {', '.join(kinds)}, which have no common "
+                f"order; convert them to one, as by {name}.astype(str)."
+            ) from error
+    if target.dtype.kind == "f" and not np.isfinite(target).all():
+        raise InvalidInputError(
+            f"{name} has NaN or infinite entries{at_index(~np.isfinite(target))}; drop these rows."
+        )
+    with naming(name):
+        check_classification_targets(target)
+    return target
+
+
+def as_target(y: Any) -> NDArray[Any]:
+    """Return a column of classes."""
+    refuse_containers(y, "y")
+    with naming("y"):
+        return as_labels(column_or_1d(y, warn=True))
+
+
+def as_weights(sample_weight: ArrayLike | None, rows: Floats) -> NDArray[np.float64]:
+    """Return a weight for each row, none negative and not all zero."""
+    if sample_weight is not None:
+        refuse_containers(sample_weight, "sample_weight")
+        refuse_no_numbers(sample_weight, "sample_weight")
+    with naming("sample_weight"):
+        return np.asarray(
+            _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
+        )
+
+
+def check_truth(
+    y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None
+) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+    """Check what predictions are held against: classes or numbers, and weights."""
+    refuse_containers(y, "y")
+    truth: NDArray[Any] = as_finite_array(y, "y") if predicted.dtype.kind == "f" else as_target(y)
+    if truth.shape != predicted.shape:
+        raise InvalidInputError(
+            f"y has shape {truth.shape}, but X makes predictions of shape {predicted.shape}."
+        )
+    weights = None if sample_weight is None else as_weights(sample_weight, predicted)
+    return truth, weights
+
+
+def as_jobs(n_jobs: Any) -> int:
+    """Return the number of threads or processes that `n_jobs` stands for."""
+    try:
+        given = None if n_jobs is None else operator.index(n_jobs)
+    except TypeError:
+        given = 0
+    if given == 0 or isinstance(n_jobs, bool):
+        raise InvalidInputError(
+            f"Got n_jobs={n_jobs!r}, but expected a whole number other than 0 (-1 takes every "
+            f"core), or None."
+        )
+    return int(effective_n_jobs(given))
+
+
+def as_random_state(random_state: Any) -> np.random.RandomState:
+    """Return the generator that `random_state` stands for."""
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(
+            f"Got random_state={random_state!r}, but expected a whole number from 0 to 2³²-1, a "
+            f"numpy.random.RandomState, or None."
+        ) from error
+    return generator
