@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._validation import as_finite_array
+from cayleyklein._estimators import at_one_moment, check_data
+from cayleyklein._validation import about, as_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
@@ -46,6 +47,7 @@ class MetricLearner(
 
     metric_: CurvedMetric | MixedMetric
 
+    @at_one_moment
     def transform(self, X: ArrayLike) -> Floats:
         """Map rows to a space where plain Euclidean distance has the order of the metric's.
 
@@ -61,7 +63,7 @@ class MetricLearner(
         ndarray of shape (n, r) or (n, r + 1)
         """
         check_is_fitted(self, "metric_")
-        given: Floats = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
         rows = given.astype(np.float64, copy=False)
         metric = self._single_metric()
         if metric.geometry == "flat":
@@ -79,6 +81,7 @@ class MetricLearner(
         metric = self._single_metric()
         return len(metric.factor) + (metric.geometry != "flat")
 
+    @at_one_moment
     def pair_distance(self, pairs: ArrayLike) -> Floats:
         """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
 
@@ -87,10 +90,11 @@ class MetricLearner(
         pairs : array-like of shape (n, 2, d)
         """
         check_is_fitted(self, "metric_")
-        pairs = as_finite_array(pairs, "pairs")
+        pairs = as_points(pairs, "pairs", self.metric_.dimension)
         if pairs.ndim != 3 or pairs.shape[1] != 2:
             raise InvalidInputError(f"pairs must have shape (n, 2, d); got {pairs.shape}.")
-        return self.metric_.distance(pairs[:, 0], pairs[:, 1], outside="inf")
+        with about("pairs"):
+            return self.metric_.distance(pairs[:, 0], pairs[:, 1], outside="inf")
 
     def pair_score(self, pairs: ArrayLike) -> Floats:
         """Return minus the distances of pairs: the larger, the more alike."""

@@ -7,10 +7,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._validation import list_indices
+from cayleyklein._estimators import (
+    as_labels,
+    at_one_moment,
+    check_data,
+    check_truth,
+    naming,
+    whole_or_not_at_all,
+)
+from cayleyklein._validation import list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
@@ -114,15 +121,14 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         -------
         self
         """
-        return self._fit(X, y, None)
-
-    def _fit(
-        self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None
-    ) -> CurvedKNeighborsClassifier:
         self._check_parameters()
-        _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
-        check_classification_targets(target)
-        known = np.unique(target if classes is None else np.asarray(classes))
+        with whole_or_not_at_all(self) as worker:
+            worker._fit(X, y, None)
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
+        _, target = check_data(self, X, y, dtype=[np.float64, np.float32])
+        known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
         learner = self._fitted_learner(X, target) if self.metric is None else None
         rows = self._rows(X, reset=True)
@@ -130,7 +136,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self._index(References(rows, metric))
         self.metric_, self.learner_ = metric, learner
         self.classes_, self._labels = known, labels
-        return self
 
     def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:
         if hasattr(self.learner, "metric_"):
@@ -179,7 +184,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         X : array-like of shape (n, d)
         y : array-like of shape (n,)
         classes : array-like, optional
-            All the classes to come, at the first call; those of its y when None.
+            All the classes to come, at the first call; those of its y when None. Later on the same,
+            or None.
 
         Examples
         --------
@@ -188,17 +194,29 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
         array(['a'], dtype='<U1')
         """
-        if not hasattr(self, "classes_"):
-            return self._fit(X, y, classes)
         self._check_parameters()
-        _, target = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
-        labels = labels_of(column_or_1d(target), self.classes_)
-        super().partial_fit(X)
-        self._labels = np.concatenate([self._labels, labels])
+        with whole_or_not_at_all(self) as worker:
+            if hasattr(self, "classes_"):
+                worker._add_labelled(X, y, classes)
+            else:
+                worker._fit(X, y, classes)
         return self
+
+    def _add_labelled(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
+        known = self.classes_ if classes is None else np.unique(as_classes(classes))
+        if not np.array_equal(known, self.classes_):
+            raise InvalidInputError(
+                f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
+                f"leave them out, or fit again."
+            )
+        _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        labels = labels_of(as_labels(target), self.classes_)
+        self._add(X)
+        self._labels = np.concatenate([self._labels, labels])
 
     # -- predicting -----------------------------------------------------------------
 
+    @at_one_moment
     def predict_proba(self, X: ArrayLike | None) -> NDArray[np.float64]:
         """Return the share of the votes that each class has, in the order of ``classes_``.
 
@@ -229,6 +247,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         total = votes.sum(axis=1, keepdims=True)
         return np.asarray(votes / np.where(total == 0, 1.0, total))
 
+    @at_one_moment
     def predict(self, X: ArrayLike | None) -> NDArray[Any]:
         """Return the class with most of the votes, the first of equals.
 
@@ -248,14 +267,32 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return accuracy(self.predict(X), y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def accuracy(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+    """Return the share of predictions that are true."""
+    from sklearn.metrics import accuracy_score
+
+    truth, weights = check_truth(y, predicted, sample_weight)
+    with naming("y"):
+        return float(accuracy_score(truth, predicted, sample_weight=weights))
+
+
+def as_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Check the classes to come."""
+    refuse_containers(classes, "classes")
+    given = np.asarray(classes)
+    if given.ndim != 1 or given.size == 0:
+        raise InvalidInputError(
+            f"classes must be a sequence of labels, at least one; got {classes!r}."
+        )
+    return as_labels(given, "classes")
 
 
 def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

@@ -5,12 +5,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._validation import list_indices
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 
 __all__ = ["TrainingRows"]
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
+
+LARGEST = 1e150
+"""Of the entries of a column, and its inverse the smallest that the largest may be."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,12 @@ class TrainingRows:
         share = total / total.sum()
         # Powers of two move no digit: columns of 1e±150 are standardised like any other.
         span = np.abs(X).max(axis=0)
+        extreme = (span > LARGEST) | ((span > 0) & (span < 1 / LARGEST))
+        if extreme.any():
+            columns = list_indices(np.flatnonzero(extreme))
+            raise InvalidInputError(
+                f"X has columns whose largest entries are beyond 1e±150: {columns}; rescale them."
+            )
         unit = np.exp2(np.floor(np.log2(np.where(span > 0, span, 1.0))))
         scaled = X / unit
         mean = share @ scaled

@@ -10,13 +10,17 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from cayleyklein._validation import as_choice
+from cayleyklein._estimators import (
+    as_jobs,
+    as_labels,
+    as_random_state,
+    as_weights,
+    check_data,
+    whole_or_not_at_all,
+)
+from cayleyklein._validation import about, as_callback, as_choice
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._auto import AUTO_FROM, train_auto
@@ -195,7 +199,9 @@ class CurvedLMNN(MetricLearner):
         self.callback = callback
         self.verbose = verbose
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> CurvedLMNN:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> CurvedLMNN:
         """Learn the metric.
 
         Parameters
@@ -210,18 +216,14 @@ class CurvedLMNN(MetricLearner):
         self
         """
         self._check_parameters()
-        before = self.__dict__.copy()
-        try:
-            return self._fit(X, y, sample_weight)
-        except BaseException:  # a failed or interrupted fit leaves what was there
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
+        with whole_or_not_at_all(self) as worker:
+            worker._fit(X, y, sample_weight)
+        return self
 
-    def _fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> CurvedLMNN:
-        rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(target)
-        weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+    def _fit(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        as_labels(target)
+        weights = as_weights(sample_weight, rows)
         classes, labels = np.unique(target, return_inverse=True)
         present = classes[np.unique(labels[weights > 0])].tolist()
         if len(present) < 2:
@@ -234,7 +236,7 @@ class CurvedLMNN(MetricLearner):
                 f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
             )
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
-        jobs = effective_n_jobs(self.n_jobs)
+        jobs = as_jobs(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
             options = self._options(data, executor)
             if self.verbose and (options.tune or options.tune_passes):
@@ -245,7 +247,6 @@ class CurvedLMNN(MetricLearner):
         warn_of_small_classes(data, classes, self._wanted_targets())
         warn_of_limits(result, self.memory_budget, self.max_iter)
         self._keep(data, result, classes)
-        return self
 
     # -- from parameters to recipes -------------------------------------------------
 
@@ -276,8 +277,9 @@ class CurvedLMNN(MetricLearner):
             )
         elif self.init is None:
             raise InvalidInputError('Got init=None; leave it "auto", or give a start.')
-        if self.callback is not None and not callable(self.callback):
-            raise InvalidInputError(f"Got callback={self.callback!r}, but expected a function.")
+        as_jobs(self.n_jobs)
+        as_random_state(self.random_state)
+        as_callback(self.callback, "callback")
 
     def _recipe(self, geometry: str, data: TrainingRows) -> Recipe:
         recipe = default_recipe(geometry, data, self.n_neighbors)
@@ -300,7 +302,7 @@ class CurvedLMNN(MetricLearner):
         single = self.geometry not in ("auto", "mixed")
         enough = len(data.X) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
         start = self._start(data)
-        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        seed = as_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Options(
             n_neighbors=self.n_neighbors,
             n_components=self.n_components,
@@ -333,7 +335,11 @@ class CurvedLMNN(MetricLearner):
             init = self.metric_
         if isinstance(init, str):
             return None
-        frame = init.frame if isinstance(init, CurvedMetric) else Frame(init)
+        if isinstance(init, CurvedMetric):
+            frame = init.frame
+        else:
+            with about("init"):
+                frame = Frame(init)
         if frame.dimension != d:
             raise InvalidInputError(f"init is for {frame.dimension} columns, but X has {d}.")
         if self.n_components is not None and self.n_components != len(frame.factor):

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from cayleyklein._estimators import as_labels, as_weights, check_data, whole_or_not_at_all
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
@@ -83,7 +82,9 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> MMC:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> MMC:
         """Learn the metric.
 
         Parameters
@@ -99,9 +100,14 @@ class MMC(MetricLearner):
         """
         check_number("max_iter", self.max_iter, Integral, 1)
         check_number("tol", self.tol, Real, 0)
-        rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(target)
-        weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)
+        with whole_or_not_at_all(self) as worker:
+            worker._fit(X, y, sample_weight)
+        return self
+
+    def _fit(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
+        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        as_labels(target)
+        weights = as_weights(sample_weight, rows)
         d = rows.shape[1]
         if self.n_components is not None:
             check_number("n_components", self.n_components, Integral, 1, d)
@@ -144,7 +150,6 @@ class MMC(MetricLearner):
         self.n_iter_ = len(history)
         self.loss_history_ = history
         self.classes_ = classes
-        return self
 
 
 def like_scatter(data: TrainingRows) -> Array:

@@ -72,6 +72,13 @@ class LiftedBrute:
     def __init__(self, references: References) -> None:
         self.lift = Lift(references)
 
+    @classmethod
+    def on(cls, lift: Lift) -> "LiftedBrute":
+        """Return the engine on rows that are lifted already."""
+        brute = object.__new__(cls)
+        brute.lift = lift
+        return brute
+
     def candidates(
         self, queries: Queries, k: int, pool: Executor | None = None
     ) -> tuple[Index, Array]:
@@ -89,7 +96,6 @@ class LiftedBrute:
     def within(self, queries: Queries, radius: float, pool: Executor | None) -> None:
         """Leave it to a scan, which as many rows as there are within a radius may well need."""
 
-    def append(self, references: References) -> bool:
-        """Lift the new rows, seen from the same x₀."""
-        self.lift.append(references)
-        return True
+    def appended(self, references: References) -> "LiftedBrute":
+        """Lift the new rows too, seen from the same x₀."""
+        return LiftedBrute.on(self.lift.appended(references))

@@ -80,9 +80,7 @@ class _Faiss:
 
     def precise(self) -> LiftedBrute:
         """Return the engine for queries in doubt: float64, on the same lift."""
-        brute = object.__new__(LiftedBrute)
-        brute.lift = self.lift
-        return brute
+        return LiftedBrute.on(self.lift)
 
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__ | {"index": self.faiss.serialize_index(self.index)}
@@ -120,12 +118,15 @@ class ExactFaiss(_Faiss):
             last = lifted.b - 2 * last
         return index, self.lift.floor(lifted, np.maximum(last, 0), UNIT, TINY)
 
-    def append(self, references: References) -> bool:
-        """Add the new rows."""
-        first = len(self.lift.y)
-        self.lift.append(references)
-        self._add(first)
-        return True
+    def appended(self, references: References) -> "ExactFaiss":
+        """Add the new rows to a copy of the index."""
+        grown = object.__new__(ExactFaiss)
+        grown.__dict__ |= self.__dict__ | {
+            "lift": self.lift.appended(references),
+            "index": self.faiss.clone_index(self.index),
+        }
+        grown._add(len(self.lift.y))
+        return grown
 
 
 class ApproximateFaiss(_Faiss):
@@ -180,9 +181,8 @@ class ApproximateFaiss(_Faiss):
         _, index = self.index.search(vectors, k)
         return index, np.full(len(index), np.inf)
 
-    def append(self, references: References) -> bool:
+    def appended(self, references: References) -> None:
         """Say that it is to be built anew, or its recall would not be known."""
-        return False
 
     def _width(self) -> int:
         return int(self.lift.y.shape[1]) + (2 if self.lift.frame.curvature < 0 else 0)

@@ -11,6 +11,7 @@ query minus 2 f_p(x), the affine function of `geometry._bisectors`, and so ranks
 domain too.
 """
 
+import copy
 import math
 from typing import NamedTuple
 
@@ -60,10 +61,15 @@ class Lift:
         self.y = np.empty((0, len(self.frame.factor) + (self.frame.curvature > 0)))
         self.a = np.empty(0)
         self.blur = self.a_blur = self.longest = 0.0
-        self.append(references)
+        self._append(references)
 
-    def append(self, references: References) -> None:
-        """Lift the rows that are new, seen from the same x₀."""
+    def appended(self, references: References) -> "Lift":
+        """Return a lift of the rows that are new too, seen from the same x₀."""
+        grown = copy.copy(self)
+        grown._append(references)
+        return grown
+
+    def _append(self, references: References) -> None:
         first = len(self.y)
         X, s = references.X[first:], references.s[0][first:]
         self.y, self.a = (_with_room(array, len(X)) for array in (self.y, self.a))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._estimators import as_jobs, at_one_moment, check_data, whole_or_not_at_all
 from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
@@ -117,9 +118,10 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        rows = self._rows(X, reset=True)
-        self.metric_ = as_metric(self.metric, rows.shape[1])
-        self._index(References(rows, self.metric_))
+        with whole_or_not_at_all(self) as worker:
+            rows = worker._rows(X, reset=True)
+            worker.metric_ = as_metric(self.metric, rows.shape[1])
+            worker._index(References(rows, worker.metric_))
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
@@ -136,13 +138,18 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
         self._check_parameters()
-        added = self._rows(X, reset=False)
-        references = self._references.appended(added)
-        if self._engine is None or not self._engine.append(references):
+        with whole_or_not_at_all(self) as worker:
+            worker._add(X)
+        return self
+
+    def _add(self, X: ArrayLike) -> None:
+        references = self._references.appended(self._rows(X, reset=False))
+        engine = None if self._engine is None else self._engine.appended(references)
+        if engine is None:
             self._index(references)
         else:
-            self._references, self.n_samples_fit_ = references, len(references)
-        return self
+            self._references, self._engine = references, engine
+            self.n_samples_fit_ = len(references)
 
     def _index(self, references: References) -> None:
         with thread_pool(self.n_jobs) as pool:
@@ -156,9 +163,10 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         as_choice(self.algorithm, "algorithm", ALGORITHMS)
         as_choice(self.outside, "outside", ("extend", "raise"))
         as_radius(self.radius)
+        as_jobs(self.n_jobs)
 
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+        X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
     def _query_rows(self, X: ArrayLike | None) -> Floats:
@@ -180,6 +188,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     # -- searching ------------------------------------------------------------------
 
+    @at_one_moment
     def kneighbors(
         self,
         X: ArrayLike | None = None,
@@ -220,6 +229,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
                 rows[at] = found[1]
         return (distances, rows) if return_distance else rows
 
+    @at_one_moment
     def radius_neighbors(
         self,
         X: ArrayLike | None = None,
@@ -268,6 +278,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     # -- graphs ---------------------------------------------------------------------
 
+    @at_one_moment
     def kneighbors_graph(
         self,
         X: ArrayLike | None = None,
@@ -293,6 +304,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
 
+    @at_one_moment
     def radius_neighbors_graph(
         self,
         X: ArrayLike | None = None,

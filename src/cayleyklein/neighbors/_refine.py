@@ -40,8 +40,8 @@ class Engine(Protocol):
     ) -> tuple[Index, Index] | None:
         """Return the pairs within a radius and perhaps more, or None to have every row measured."""
 
-    def append(self, references: References) -> bool:
-        """Add the rows at the end of the references that are new; say whether it can."""
+    def appended(self, references: References) -> "Engine | None":
+        """Return an engine that has the rows at the end of the references too, if it can grow."""
 
 
 def find_nearest(

@@ -7,8 +7,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
 from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
@@ -72,9 +73,9 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         X : array-like of shape (n, d)
         y : array-like of shape (n,) or (n, outputs)
         """
-        targets = self._targets_of(X, y, reset=True)
-        super().fit(X)
-        self._targets = targets
+        with whole_or_not_at_all(self) as worker:
+            worker._targets = worker._targets_of(X, y, reset=True)
+            super(CurvedKNeighborsRegressor, worker).fit(X)
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
@@ -88,12 +89,13 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         """
         if not hasattr(self, "_targets"):
             return self.fit(X, y)
-        targets = self._targets_of(X, y, reset=False)
-        joined = np.concatenate([self._targets, targets])
-        super().partial_fit(X)
-        self._targets = joined
+        with whole_or_not_at_all(self) as worker:
+            targets = worker._targets_of(X, y, reset=False)
+            worker._targets = np.concatenate([self._targets, targets])
+            super(CurvedKNeighborsRegressor, worker).partial_fit(X)
         return self
 
+    @at_one_moment
     def predict(self, X: ArrayLike | None) -> NDArray[np.float64]:
         """Return the mean targets of the neighbours; with None, of the fitted rows, each left out.
 
@@ -111,9 +113,19 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         shares = weights / weights.sum(axis=1, keepdims=True)
         return np.asarray(np.einsum("mk,mk...->m...", shares, self._targets[rows]))
 
+    def score(
+        self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> float:
+        """Return R²; with X None, of leaving one fitted row out at a time."""
+        from sklearn.metrics import r2_score
+
+        predicted = self.predict(X)
+        truth, weights = check_truth(y, predicted, sample_weight)
+        return float(r2_score(truth, predicted, sample_weight=weights))
+
     def _targets_of(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool) -> NDArray[np.float64]:
         check_weights(self.weights)
-        _, y = validate_data(
+        _, y = check_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             reset=reset,
         )  # fmt: skip

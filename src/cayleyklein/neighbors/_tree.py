@@ -59,6 +59,5 @@ class LiftedTree:
         columns = np.fromiter((j for some in found for j in some), np.intp, sum(counts))
         return np.repeat(np.arange(len(found)), counts), columns
 
-    def append(self, references: References) -> bool:
+    def appended(self, references: References) -> None:
         """Say that a k-d tree does not grow."""
-        return False

@@ -185,6 +185,5 @@ class VantagePointTree:
         rows, columns = (np.concatenate(arrays) for arrays in zip(*pairs.values(), strict=True))
         return inside[rows], self.order[columns]
 
-    def append(self, references: References) -> bool:
+    def appended(self, references: References) -> None:
         """Say that the tree does not grow."""
-        return False

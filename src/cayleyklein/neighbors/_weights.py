@@ -16,7 +16,8 @@ Weights = str | Callable[[Array], Any]
 
 def check_weights(weights: Weights) -> None:
     """Check the parameter `weights` of an estimator."""
-    if not callable(weights) and weights not in ("uniform", "distance"):
+    named = isinstance(weights, str) and weights in ("uniform", "distance")
+    if not named and not callable(weights):
         raise InvalidInputError(
             f"Got weights={weights!r}, but expected 'uniform', 'distance' or a function of the "
             f"distances."
