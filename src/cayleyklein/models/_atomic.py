@@ -1,10 +1,11 @@
 """Files that are whole or not there."""
 
-import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from cayleyklein._validation import as_path
 
 __all__ = ["check_writable", "writing"]
 
@@ -26,6 +27,7 @@ def writing(path: str | Path) -> Iterator[Path]:
 
     Examples
     --------
+    >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> with writing(Path(folder.name, "answer.txt")) as temporary:
     ...     _ = temporary.write_text("42")
@@ -33,11 +35,10 @@ def writing(path: str | Path) -> Iterator[Path]:
     ['answer.txt']
     >>> folder.cleanup()
     """
-    path = Path(path)
+    path = as_path(path)
     temporary = _temporary(path)
     try:
         yield temporary
-        temporary.chmod(0o666 & ~_umask())  # mkstemp keeps its files to their owner
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
@@ -59,7 +60,7 @@ def check_writable(path: str | Path) -> None:
     Traceback (most recent call last):
     FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
     """
-    _temporary(Path(path)).unlink()
+    _temporary(as_path(path)).unlink()
 
 
 def _temporary(path: Path) -> Path:
@@ -68,15 +69,11 @@ def _temporary(path: Path) -> Path:
         raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
+    # Not by mkstemp, which keeps its files to their owner: to know the umask is to set it, for
+    # every thread.
+    temporary = path.with_name(f".{secrets.token_hex(8)}.part{path.suffix}")
     try:
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=f".part{path.suffix}")
+        temporary.touch(exist_ok=False)
     except OSError as error:  # which names the temporary file, and not the one asked for
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-    os.close(handle)
-    return Path(name)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return temporary

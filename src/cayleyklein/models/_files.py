@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO, Any
 
-from cayleyklein._validation import require
+from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.models._atomic import writing
@@ -132,7 +132,7 @@ def load_model(path: str | Path) -> Any:
     >>> FORMAT_VERSION
     1
     """
-    path = Path(path)
+    path = as_path(path)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the file of a model.")
     if not path.exists():
