@@ -12,9 +12,9 @@ import math
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
-from cayleyklein._validation import as_count, as_real
+from cayleyklein._estimators import as_random_state
+from cayleyklein._validation import about, as_count, as_real
 from cayleyklein.datasets._drawing import (
     LARGEST_RADIUS,
     Array,
@@ -83,7 +83,7 @@ def make_elliptic_blobs(
     (True, True)
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     K = as_curvature(curvature, +1)
     std, reach = as_std(cluster_std), as_reach(reach)
     y = shared_labels(n, as_count(centers, "centers"), rng)
@@ -157,7 +157,7 @@ def make_hyperbolic_tree(
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
     if d < 2:
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
     K = as_curvature(curvature, -1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
@@ -220,10 +220,14 @@ def make_mixed(
     ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
-    d_e, d_h = (as_count(d, "n_features") for d in n_features)
-    std_e, std_h = map(as_std, cluster_std)
+    d_e, d_h = (as_count(d, "n_features") for d in as_halves(n_features, "n_features"))
+    with about("cluster_std"):
+        std_e, std_h = map(as_std, as_halves(cluster_std, "cluster_std"))
+    with about("curvatures"):
+        halves = as_halves(curvatures, "curvatures")
+        K_e, K_h = as_curvature(halves[0], +1), as_curvature(halves[1], -1)
     reach, radius = as_reach(reach), as_radius(radius)
-    rng = check_random_state(random_state)
+    rng = as_random_state(random_state)
 
     def draw(m: int) -> Array:
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
@@ -234,7 +238,6 @@ def make_mixed(
     middles = spread_centers(n_centers, unit, draw)
     round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
     open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
-    K_e, K_h = as_curvature(curvatures[0], +1), as_curvature(curvatures[1], -1)
     X = np.hstack([round_half / math.sqrt(K_e), open_half / math.sqrt(-K_h)])
     if not return_metric:
         return X, y
@@ -253,6 +256,13 @@ def sum_of_halves(
 
 
 # -- parameters ------------------------------------------------------------------------
+
+
+def as_halves(value: Any, name: str) -> Any:
+    """Return what is given for each of two halves."""
+    if np.shape(value) != (2,):
+        raise InvalidInputError(f"Got {name}={value!r}, but expected two numbers.")
+    return value
 
 
 def as_curvature(value: object, sign: int) -> float:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import threading
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cayleyklein._validation import as_text
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["Header", "check_names", "listed", "read_header"]
@@ -17,6 +20,9 @@ __all__ = ["Header", "check_names", "listed", "read_header"]
 DELIMITERS = (",", ";", "\t", "|")
 CSV_FIELD_LIMIT = 1 << 24
 """Largest cell of a header; Python's own limit is 128 KB."""
+
+FIELD_LIMIT = threading.Lock()
+"""Held while that limit is another."""
 
 
 class Header(NamedTuple):
@@ -26,7 +32,7 @@ class Header(NamedTuple):
 
 def _as_delimiter(given: str) -> str:
     """Check that it is one character that parsers take; a tab may be spelled."""
-    delimiter = "\t" if given in ("\\t", "tab") else given
+    delimiter = "\t" if as_text(given, "delimiter") in ("\\t", "tab") else given
     if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise InvalidInputError(
             f"Got delimiter={given!r}; expected one character, such as ',', ';', '|' or a tab."
@@ -63,13 +69,13 @@ def read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[Header,
         first = stream.readline()
     if delimiter is None:
         delimiter = max(DELIMITERS, key=first.count)
-    csv.field_size_limit(CSV_FIELD_LIMIT)
     given: list[str] = []
     reader = csv.reader(_noted(itertools.chain([first], stream), given), delimiter=delimiter)
     try:
-        cells = [cell.strip() for cell in next(reader)]
-        given.clear()
-        first_row = next(filter(None, reader), [])
+        with _long_fields():
+            cells = [cell.strip() for cell in next(reader)]
+            given.clear()
+            first_row = next(filter(None, reader), [])
     except csv.Error as error:
         raise InvalidInputError(f"{path} is no table that can be read: {error}.") from error
     names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
@@ -80,6 +86,17 @@ def read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[Header,
             f"first line; name every column."
         )
     return Header(names, delimiter), _Rejoined(given, stream)
+
+
+@contextmanager
+def _long_fields() -> Iterator[None]:
+    """Let cells be as long as they are; the limit is one for the whole process, and is put back."""
+    with FIELD_LIMIT:
+        before = csv.field_size_limit(CSV_FIELD_LIMIT)
+        try:
+            yield
+        finally:
+            csv.field_size_limit(before)
 
 
 def _noted(lines: Iterable[str], given: list[str]) -> Iterator[str]:

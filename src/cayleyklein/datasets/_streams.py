@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from cayleyklein._validation import as_text
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["DAMAGED", "is_parquet", "open_file", "open_text"]
@@ -65,6 +66,8 @@ def open_text(path: Path, encoding: str | None) -> Iterator[tuple[io.TextIOWrapp
     encoding : str or None
         UTF-8 when None, or UTF-16 where a byte order mark says so.
     """
+    if encoding is not None:
+        as_text(encoding, "encoding")
     with open_file(path) as raw, unpacked(raw, path) as plain:
         buffered = io.BufferedReader(CheckedUtf8(plain, path) if encoding is None else plain)
         start = buffered.peek(WIDEST_BOM)

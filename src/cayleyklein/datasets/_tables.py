@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from cayleyklein._validation import as_choice, require
+from cayleyklein._validation import as_callback, as_path, as_texts, require
 from cayleyklein.datasets._header import check_names, listed, read_header
 from cayleyklein.datasets._streams import DAMAGED, is_parquet, open_file, open_text
 from cayleyklein.exceptions import InvalidInputError
@@ -100,14 +100,13 @@ def read_table(
     >>> folder.cleanup()
     """
     pandas = require("pandas", "cli")
-    number = np.dtype(dtype)
-    as_choice(number.name, "dtype", ("float64", "float32"))
-    as_text = set(text)
+    number = _as_dtype(dtype)
+    texts = set(as_texts(text, "text"))
     while True:
         pieces = iter_table(
             path,
             columns=columns,
-            text=as_text,
+            text=texts,
             delimiter=delimiter,
             encoding=encoding,
             progress=progress,
@@ -115,12 +114,12 @@ def read_table(
         try:
             return _gather(pandas, pieces, number)
         except TextGiven as found:  # a column that turned to text after rows of numbers
-            if not Path(str(path)).is_file():
+            if not as_path(path).is_file():
                 raise InvalidInputError(
                     f"{path} must be read twice, as {listed(list(found.columns))} turned out to be "
                     f"text, but is a pipe; save it to a file first."
                 ) from found
-            as_text |= set(found.columns)
+            texts |= set(found.columns)
 
 
 def iter_table(
@@ -151,7 +150,31 @@ def iter_table(
     178
     """
     require("pandas", "cli")
-    where = Path(str(path))
+    where = as_path(path)
+    texts = as_texts(text, "text")
+    wanted = None if columns is None else as_texts(columns, "columns")
+    as_callback(progress, "progress")
+    return _pieces(where, wanted, texts, delimiter, encoding, progress)
+
+
+def _as_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    try:
+        number = np.dtype(dtype)
+    except TypeError:
+        number = np.dtype(object)
+    if number.name not in ("float64", "float32"):
+        raise InvalidInputError(f"Got dtype={dtype!r}, but expected float64 or float32.")
+    return number
+
+
+def _pieces(
+    where: Path,
+    columns: Sequence[str] | None,
+    text: Collection[str],
+    delimiter: str | None,
+    encoding: str | None,
+    progress: Progress | None,
+) -> Iterator[Any]:
     if where.is_file():
         with open_file(where) as raw:
             parquet = is_parquet(raw)
@@ -310,14 +333,12 @@ def _parsed(pandas: Any, stream: Any, options: dict[str, Any], path: Path) -> It
 
 
 def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list[str]:
-    if columns is None:
-        return names
-    missing = [name for name in columns if name not in names]
+    missing = [name for name in columns or () if name not in names]
     if missing:
         raise InvalidInputError(
             f"{path} has no column {listed(missing)}; its columns are {listed(names)}."
         )
-    return list(columns)
+    return names if columns is None else list(columns)
 
 
 # -- Parquet -----------------------------------------------------------------------------
