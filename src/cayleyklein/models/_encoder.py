@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._estimators import at_one_moment, whole_or_not_at_all
 from cayleyklein._validation import as_count, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.models._columns import CategoryColumn, NumberColumn, is_number, missing_in
@@ -52,7 +54,9 @@ class ColumnUse:
         return f"{self.name}: {self.text}"
 
 
-class TableEncoder(TransformerMixin, BaseEstimator):
+class TableEncoder(  # type: ignore[call-arg]
+    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Turn a table into rows of numbers.
 
     Numbers: missing ones become the median, and columns are standardised. Text: missing values
@@ -91,6 +95,9 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     cayleyklein.exceptions.InvalidInputError: The table lacks 1 column: 'length'.
     """
 
+    columns_: list[NumberColumn | CategoryColumn]
+    uses_: list[ColumnUse]
+
     def __init__(self, *, max_categories: int = 20) -> None:
         self.max_categories = max_categories
 
@@ -112,16 +119,17 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         if not numbers and not categories:
             reasons = "; ".join(f"{name}: {why}" for name, (_, why) in kinds.items())
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
-        self.columns_: list[NumberColumn | CategoryColumn] = [
+        columns: list[NumberColumn | CategoryColumn] = [
             *(NumberColumn.of(name, table[name]) for name in numbers),
             *(CategoryColumn.of(name, table[name], most) for name in categories),
         ]
-        used = {column.name: column for column in self.columns_}
-        self.uses_ = [
-            use_of(name, table[name], used.get(name), why) for name, (_, why) in kinds.items()
-        ]
+        used = {column.name: column for column in columns}
+        uses = [use_of(name, table[name], used.get(name), why) for name, (_, why) in kinds.items()]
+        with whole_or_not_at_all(self) as worker:
+            worker.columns_, worker.uses_ = columns, uses
         return self
 
+    @at_one_moment
     def transform(self, table: Any) -> NDArray[np.float64]:
         """Return rows of numbers.
 
@@ -163,10 +171,14 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         check_is_fitted(self, "columns_")
         return [column for column in self.columns_ if isinstance(column, CategoryColumn)]
 
-    def check_columns(self, names: list[str]) -> list[str]:
+    def check_columns(self, names: Sequence[str]) -> list[str]:
         """Raise for names that are missing; return those that are not used.
 
         Those that were there and left out when this was fitted are not among them.
+
+        Parameters
+        ----------
+        names : sequence of str
 
         Examples
         --------
@@ -176,6 +188,10 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         Traceback (most recent call last):
         cayleyklein.exceptions.InvalidInputError: The table lacks 1 column: 'length'.
         """
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise InvalidInputError(
+                f"names must be a sequence of column names; got {type(names).__name__}."
+            )
         missing = [name for name in self.used_ if name not in names]
         if missing:
             raise InvalidInputError(
@@ -198,6 +214,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         {'colour': 1}
         """
         table = as_table(table)
+        self.check_columns(list(table.columns))
         counts = {
             column.name: column.count_unseen(table[column.name]) for column in self.categories_
         }
@@ -239,7 +256,14 @@ def as_table(table: Any) -> Any:
         )
     if not len(table):
         raise InvalidInputError("The table has no rows.")
-    return table.rename(columns=str)
+    table = table.rename(columns=str)
+    twice = table.columns[table.columns.duplicated()]
+    if len(twice):
+        raise InvalidInputError(
+            f"The table has several columns of the name {twice[0]!r}; rename or drop them."
+        )
+    objects = [name for name in table.columns if table[name].dtype == object]
+    return table.assign(**{name: table[name].infer_objects() for name in objects})
 
 
 def kind_of(values: Any) -> tuple[str, str]:

@@ -9,16 +9,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._estimators import as_random_state, as_target, at_one_moment, whole_or_not_at_all
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein.learning._classifier import accuracy
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.models._columns import numbers_of
-from cayleyklein.models._encoder import TableEncoder
+from cayleyklein.models._encoder import TableEncoder, as_table
+from cayleyklein.neighbors._weights import check_weights
 
 __all__ = ["LabelledRows", "LearnedMetric", "TableClassifier"]
 
@@ -165,28 +167,31 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         y : array-like of shape (n,)
             Their classes.
         """
-        target = column_or_1d(np.asarray(y))
+        as_table(table)
+        target = as_target(y)
         if len(target) != len(table):
             raise InvalidInputError(f"The table has {len(table)} rows, but y has {len(target)}.")
         classes, labels, counts = np.unique(target, return_inverse=True, return_counts=True)
         if len(classes) < 2:
             raise InvalidInputError(
-                f"Every one of the {len(target)} rows is of the class {classes.tolist()[0]!r}; "
-                f"learning needs two classes or more."
+                f"Every one of the {len(target)} rows is of the class {classes.tolist()[0]!r} in "
+                f"y; learning needs two classes or more."
             )
         k = as_count(self.n_neighbors, "n_neighbors")
         if k >= len(target):
             raise InvalidInputError(
-                f"{k} neighbours were asked for, but a row has only {len(target) - 1} others."
+                f"Got n_neighbors={k}, but a row has only {len(target) - 1} others."
             )
         if counts.max() == 1:
             raise InvalidInputError(
                 f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
             )
-        self.encoder_ = TableEncoder(max_categories=self.max_categories).fit(table)
-        rows = self.encoder_.transform(table)
-        inside = self._learn(rows, labels, classes)
-        self.row_numbers_ = numbers_of(table)[inside]
+        check_weights(self.weights)
+        with whole_or_not_at_all(self) as worker:
+            worker.encoder_ = TableEncoder(max_categories=self.max_categories).fit(table)
+            rows = worker.encoder_.transform(table)
+            inside = worker._learn(rows, labels, classes)
+            worker.row_numbers_ = numbers_of(table)[inside]
         return self
 
     def _learn(
@@ -227,7 +232,7 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         most, n = as_count(self.learn_rows, "learn_rows"), len(target)
         if n <= most:
             return np.arange(n)
-        drawn = check_random_state(self.random_state).permutation(n)
+        drawn = as_random_state(self.random_state).permutation(n)
         first = places_in_class(target[drawn]) <= self.n_neighbors
         return np.sort(np.concatenate([drawn[first], drawn[~first]])[:most])
 
@@ -254,14 +259,21 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "_labelled")
         return self._labelled.metric
 
+    @at_one_moment
     def predict(self, table: Any) -> NDArray[Any]:
         """Return the class of each row of a table."""
         return self.neighbors_.predict(self.encoder_.transform(table))
 
+    @at_one_moment
     def predict_proba(self, table: Any) -> NDArray[np.float64]:
         """Return the share of the votes for each class, in the order of ``classes_``."""
         return self.neighbors_.predict_proba(self.encoder_.transform(table))
 
+    def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on a table."""
+        return accuracy(self.predict(table), y, sample_weight)
+
+    @at_one_moment
     def kneighbors(
         self, table: Any, n_neighbors: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._validation import as_text
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models._encoder import as_table
 
 __all__ = ["did_you_mean", "split_target"]
 
@@ -67,7 +69,8 @@ def split_target(
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: There is no column 'Kind'. Did you mean 'kind'?
     """
-    if target not in table.columns:
+    table = as_table(table)
+    if as_text(target, "target") not in table.columns:
         raise InvalidInputError(
             f"There is no column {target!r}.{did_you_mean(target, list(table.columns))}"
         )
