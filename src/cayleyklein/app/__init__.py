@@ -6,15 +6,18 @@ everything on them is computed by the library: the browser's script carries mess
 
 from __future__ import annotations
 
+import operator
 import signal
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from cayleyklein._validation import require
+from cayleyklein._validation import as_callback, as_text, require
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["explore"]
+
+LARGEST_PORT = 65535
 
 
 def explore(
@@ -54,6 +57,16 @@ def explore(
     http://localhost:41673/
     """
     require("bokeh", "app")
+    try:
+        number = operator.index(port)
+    except TypeError:
+        number = -1
+    if not 0 <= number <= LARGEST_PORT:
+        raise InvalidInputError(
+            f"Got port={port!r}, but expected a whole number from 0 to {LARGEST_PORT}."
+        )
+    as_text(host, "host")
+    as_callback(on_start, "on_start")
     from cayleyklein.app._server import make_server
     from cayleyklein.app._worker import warm_up
 

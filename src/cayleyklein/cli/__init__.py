@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Sequence
 
-from cayleyklein._validation import require
+from cayleyklein._validation import as_texts, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import MissingExtraError
 
@@ -26,7 +26,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0 when all went well, 1 when something could not be done, 2 for a wrong command line, 130
         when it was interrupted.
     """
-    given = sys.argv[1:] if arguments is None else list(arguments)
+    given = sys.argv[1:] if arguments is None else list(as_texts(arguments, "arguments"))
     if given == ["--version"]:  # at once: the libraries take their time
         print(f"cayleyklein {__version__}")
         return 0

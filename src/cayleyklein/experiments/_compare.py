@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from joblib import delayed
 
-from cayleyklein._validation import as_count
+from cayleyklein._estimators import as_jobs
+from cayleyklein._validation import about, as_callback, as_count, as_path, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._judging import Scores, gains_over
 from cayleyklein.experiments._methods import (
@@ -185,12 +186,13 @@ class Comparison:
         """Return the report: one page, with everything in it."""
         from cayleyklein.experiments._comparison_report import comparison_page
 
-        return comparison_page(self, n_jobs)
+        return comparison_page(self, as_jobs(n_jobs))
 
     def write_report(self, path: str | Path, *, n_jobs: int | None = None) -> Path:
         """Write the report; a file that is there is replaced once the new one is whole."""
-        write_whole(Path(path), self.to_html(n_jobs=n_jobs))
-        return Path(path)
+        where = as_path(path)
+        write_whole(where, self.to_html(n_jobs=n_jobs))
+        return where
 
     def to_python(self) -> str:
         """Return the lines that do the same by hand, on the first data set."""
@@ -267,12 +269,20 @@ def compare(
     >>> bool(result.datasets[0]["flat"].accuracy > 0.9)
     True
     """
-    given = [data] if isinstance(data, str | Path | Problem) else list(data)
+    if isinstance(data, str | Path | Problem):
+        given = [data]
+    elif isinstance(data, Iterable):
+        given = list(data)
+    else:
+        raise InvalidInputError(f"Got data={data!r}, but expected names of data sets or of files.")
     if not given:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
-    peers, notes = choose_peers(against)
+    as_jobs(n_jobs)
+    as_callback(progress, "progress")
+    with about("against"):
+        peers, notes = choose_peers(as_texts(against, "against"))
+    check_methods(methods)
     chosen = tuple(dict.fromkeys((BASELINE, "flat", *methods, *peers)))
-    check_methods(chosen)
     k = as_count(n_neighbors, "n_neighbors")
     if as_count(n_splits, "n_splits") < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")

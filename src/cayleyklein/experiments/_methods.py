@@ -10,6 +10,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from cayleyklein._validation import as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 
@@ -128,12 +129,12 @@ def check_methods(names: Iterable[str]) -> None:
 
     >>> check_methods(["knn", "eliptic"])
     Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: No method 'eliptic'; ... Did you mean 'elliptic'?
+    cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ... Did you mean 'elliptic'?
     """
-    for name in names:
+    for name in as_texts(names, "methods"):
         if name not in METHODS:
             raise InvalidInputError(
-                f"No method {name!r}; expected some of {', '.join(map(repr, METHODS))}."
+                f"No method {name!r} in methods; expected some of {', '.join(map(repr, METHODS))}."
                 f"{nearest_name(name, METHODS)}"
             )
         if not METHODS[name].is_installed:

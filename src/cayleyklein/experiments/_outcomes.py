@@ -15,6 +15,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._protocols import Split
 
@@ -72,9 +73,12 @@ class Outcome:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Outcome:
-        """Return what :meth:`to_dict` gave; TypeError when it is something else."""
-        lists = {name: tuple(values[name]) for name in ("curvatures", "notes")}
-        return cls(**(values | lists))
+        """Return what :meth:`to_dict` gave; an error when it is something else."""
+        try:
+            lists = {name: tuple(values[name]) for name in ("curvatures", "notes")}
+            return cls(**(values | lists))
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(f"values are not those of an Outcome: {error}.") from error
 
 
 def evaluate(method: str, k: int, X: Any, y: Any, split: Split, prepare: Any = None) -> Outcome:

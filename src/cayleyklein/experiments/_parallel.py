@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 from joblib import Parallel
 
+from cayleyklein._estimators import as_jobs
+
 __all__ = ["ProgressCallback", "Step", "in_parallel"]
 
 
@@ -36,4 +38,4 @@ ProgressCallback = Callable[[Step], object]
 
 def in_parallel(tasks: Iterable[object], n_jobs: int | None) -> Iterator[Any]:
     """Yield the results of joblib's delayed calls as they come, in any order."""
-    yield from Parallel(n_jobs, return_as="generator_unordered", batch_size=1)(tasks)
+    yield from Parallel(as_jobs(n_jobs), return_as="generator_unordered", batch_size=1)(tasks)

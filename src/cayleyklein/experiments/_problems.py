@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein import datasets
+from cayleyklein._validation import as_path, as_text
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import nearest_name
 from cayleyklein.models import ColumnUse, TableEncoder, split_target
@@ -124,6 +125,9 @@ def load_problem(
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: 'wien' is neither ... Did you mean 'wine'?
     """
+    as_path(data, "data")
+    if target is not None:
+        as_text(target, "target")
     if str(data) in BUNDLED:
         return load_bundled(str(data))
     if str(data) in GENERATED:

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold, StratifiedShuffleSplit
 
-from cayleyklein._validation import as_count
+from cayleyklein._validation import as_choice, as_count, as_finite_array, as_real
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["FULL", "QUICK", "Protocol", "Split", "repeated_splits"]
@@ -14,6 +14,7 @@ __all__ = ["FULL", "QUICK", "Protocol", "Split", "repeated_splits"]
 Index = NDArray[np.intp]
 Split = tuple[Index, Index]
 
+DATASETS = ("balance", "pima", "sonar", "vowel", "wine")
 LEAVE_ONE_OUT = ("wine", "sonar")
 """Wine as the paper says; for sonar, of which it says nothing, we do the same."""
 
@@ -54,6 +55,9 @@ class Protocol:
         >>> [len(QUICK.splits("vowel", np.repeat(np.arange(11), 48))[0][part]) for part in (0, 1)]
         [250, 278]
         """
+        as_choice(dataset, "dataset", DATASETS)
+        if as_finite_array(y, "y").ndim != 1 or not len(y):
+            raise InvalidInputError(f"y must be a list of class codes; got shape {np.shape(y)}.")
         if self.is_partition(dataset):
             return list(self._cross_validation().split(np.zeros(len(y)), y))
         orders = [np.random.default_rng(seed).permutation(len(y)) for seed in self._seeds()]
@@ -104,7 +108,7 @@ def repeated_splits(y: NDArray[np.int64], n_splits: int, test_size: float) -> li
     >>> len(train), len(test)
     (6, 2)
     """
-    if not 0 < test_size < 1:
+    if not 0 < as_real(test_size, "test_size") < 1:
         raise InvalidInputError(f"Got test_size={test_size!r}, but expected a share of 0 to 1.")
     counts = np.bincount(y)
     if np.count_nonzero(counts) < 2:

@@ -11,7 +11,8 @@ from typing import Any
 
 from joblib import delayed
 
-from cayleyklein._validation import as_choice
+from cayleyklein._estimators import as_jobs
+from cayleyklein._validation import as_callback, as_choice, as_path, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._judging import Scores, gains_over
 from cayleyklein.experiments._marks import Mark, mark_against
@@ -152,11 +153,20 @@ class Reproduction:
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Reproduction:
         """Return what :meth:`to_dict` gave; everything but the outcomes is judged anew."""
+        if not isinstance(stored, dict):
+            raise InvalidInputError(f"stored must be a dict; got {type(stored).__name__}.")
         if stored.get("format") != FORMAT or stored.get("version") != VERSION:
             raise InvalidInputError(
-                f"Not a result of this version of reproduce: expected format {FORMAT!r} and "
+                f"stored is no result of this version of reproduce: expected format {FORMAT!r} and "
                 f"version {VERSION}, got {stored.get('format')!r} and {stored.get('version')!r}."
             )
+        try:
+            return cls._from_checked(stored)
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(f"stored holds no results of reproduce: {error}.") from error
+
+    @classmethod
+    def _from_checked(cls, stored: dict[str, Any]) -> Reproduction:
         return cls(
             protocol=Protocol(**stored["protocol"]),
             tables=tuple(stored["tables"]),
@@ -172,8 +182,9 @@ class Reproduction:
     @classmethod
     def read(cls, path: str | Path) -> Reproduction:
         """Read a ``results.json``."""
+        where = as_path(path)
         try:
-            return cls.from_dict(json.loads(Path(path).read_text("utf-8")))
+            return cls.from_dict(json.loads(where.read_text("utf-8")))
         except (ValueError, KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(f"{path} holds no results of reproduce: {error}") from error
 
@@ -193,13 +204,14 @@ class Reproduction:
         """Write results.json, report.md, report.html, and a fragment for each table."""
         from cayleyklein.experiments._reproduction_report import fragment, markdown, whole_page
 
+        where = as_path(folder, "folder")
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
             "report.md": markdown(self),
             "report.html": whole_page(self),
             **{f"{table}.md": fragment(self, table) for table in self.tables},
         }
-        paths = {name: Path(folder) / name for name in texts}
+        paths = {name: where / name for name in texts}
         for name, text in texts.items():
             write_whole(paths[name], text)
         return paths
@@ -258,10 +270,17 @@ def reproduce(
     5
     """
     check_methods(methods)
-    wanted = tuple(as_choice(table, "table", tuple(TABLES)) for table in tables)
+    wanted = tuple(as_choice(t, "tables", tuple(TABLES)) for t in as_texts(tables, "tables"))
+    where = as_path(output, "output")
+    as_jobs(n_jobs)
+    as_callback(progress, "progress")
+    if not isinstance(protocol, Protocol):
+        raise InvalidInputError(
+            f"protocol must be a Protocol, such as QUICK or FULL; got {type(protocol).__name__}."
+        )
     cells = cells_of(wanted, methods)
     run = f"{json.dumps(asdict(protocol))} {fingerprint()}"
-    store = CellStore(Path(output) / f"cells-{protocol.name}", run)
+    store = CellStore(where / f"cells-{protocol.name}", run)
     found = {cell: outcomes for cell in cells if (outcomes := store.read(cell)) is not None}
     if progress is not None and found:
         progress(Step(len(found), len(cells), "finished before"))

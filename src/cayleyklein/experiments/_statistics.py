@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from cayleyklein._validation import as_points
+from cayleyklein._validation import as_points, as_real, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = [
@@ -26,9 +26,22 @@ __all__ = [
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
+LARGEST_SCORE = 1e150
 
 ROUNDING = 4 * np.finfo(np.float64).eps
 """Differences of scores that differ by no more, relative to the scores, are one number rounded."""
+
+
+def as_scores(
+    values: ArrayLike, name: str, n: int | None = None, *, ndim: int = 1
+) -> NDArray[np.float64]:
+    """Check scores, whose squares must be floats."""
+    scores = as_points(values, name, n, ndim=ndim)
+    if np.abs(scores).max() > LARGEST_SCORE:
+        raise InvalidInputError(
+            f"{name} has entries beyond {LARGEST_SCORE:g}, whose squares overflow; rescale them."
+        )
+    return scores
 
 
 class PairedDifference(NamedTuple):
@@ -71,7 +84,7 @@ def standard_error(scores: ArrayLike) -> float:
     >>> standard_error([0.5, 1.0, 0.5, 1.0]) == (1 / 12) ** 0.5 / 2
     True
     """
-    values = as_points(scores, "scores", ndim=1)
+    values = as_scores(scores, "scores")
     if len(values) < 2:
         return float("nan")
     return float(stats.sem(values))
@@ -108,8 +121,11 @@ def paired_difference(
     >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
     PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
     """
-    given = as_points(scores, "scores", ndim=1)
-    other = as_points(baseline, "baseline", len(given), ndim=1)
+    ratio = as_real(test_ratio, "test_ratio")
+    if ratio < 0:
+        raise InvalidInputError(f"Got test_ratio={ratio:g}, but expected a number ≥ 0.")
+    given = as_scores(scores, "scores")
+    other = as_scores(baseline, "baseline", len(given))
     differences = given - other
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
@@ -119,7 +135,7 @@ def paired_difference(
         # The same on every split, as a few small test sets can have it, says nothing of the
         # spread; how likely so many equal signs are, without a difference, is known all the same.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
-    error = float(np.sqrt((1 / n + test_ratio) * differences.var(ddof=1)))
+    error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
     p_value = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     return PairedDifference(mean, mean - reach, mean + reach, p_value)
@@ -131,7 +147,16 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    p = np.asarray(p_values, dtype=np.float64)
+    refuse_containers(p_values, "p_values")
+    try:
+        known = np.asarray(p_values)
+        if known.ndim != 1 or known.dtype.kind not in "fiubO":
+            raise TypeError(f"got shape {known.shape} and dtype {known.dtype}")
+        p = known.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"p_values must be a list of numbers: {error}.") from error
+    if not ((p >= 0) & (p <= 1) | np.isnan(p)).all():
+        raise InvalidInputError(f"p_values must lie between 0 and 1, or be NaN; got {p.tolist()}.")
     adjusted = np.full(p.shape, np.nan)
     order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN sorts last
     factors = np.arange(len(order), 0, -1)
@@ -177,15 +202,17 @@ def rank_methods(scores: Sequence[Sequence[float]] | NDArray[np.float64]) -> Ran
     >>> rank_methods([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8]]).mean_ranks
     array([1. , 2.5, 2.5])
     """
-    values = as_points(scores, "scores", ndim=2)
+    values = as_scores(scores, "scores", ndim=2)
     n, k = values.shape
     if k < 3 or n < 2:
         raise InvalidInputError(
-            f"Ranking needs three methods and two data sets or more; got {k} and {n}."
+            f"Ranking needs scores of three methods and two data sets or more; got {k} and {n}."
         )
     ranks = stats.rankdata(-values, axis=1)
-    with np.errstate(invalid="ignore"):  # every method equal on every data set: 0/0
+    with np.errstate(invalid="ignore"):
         friedman = float(stats.friedmanchisquare(*values.T).pvalue)
+    if np.isnan(friedman):  # every method equal on every data set: 0/0, and no evidence
+        friedman = 1.0
     q = float(stats.studentized_range.ppf(CONFIDENCE, k, np.inf)) / np.sqrt(2)
     critical = float(q * np.sqrt(k * (k + 1) / (6 * n)))
     return Ranking(ranks.mean(axis=0), friedman, critical)
