@@ -129,7 +129,7 @@ def check_methods(names: Iterable[str]) -> None:
 
     >>> check_methods(["knn", "eliptic"])
     Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ... Did you mean 'elliptic'?
+    cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ...
     """
     for name in as_texts(names, "methods"):
         if name not in METHODS:

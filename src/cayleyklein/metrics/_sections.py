@@ -89,11 +89,13 @@ def choose_section(
     d = metric.dimension
     part = metric if isinstance(metric, CurvedMetric) else metric.metrics[0]
     middle = part.center if X is None else X.mean(axis=0)
+    if names is not None and (isinstance(names, str) or not np.iterable(names)):
+        raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")
     names = [f"$x_{{{i + 1}}}$" for i in range(d)] if names is None else [str(n) for n in names]
     if d < 2 or len(names) != d:
         raise InvalidInputError(
-            f"A picture needs two columns or more, and a name for each; got {d} columns and "
-            f"{len(names)} names."
+            f"A picture needs two columns or more, and a name for each; got {d} columns in X and "
+            f"{len(names)} feature_names."
         )
     if features is None:
         features = (0, 1) if d == 2 or X is None else "pca"

@@ -9,9 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import (
+    about,
     as_count,
     as_finite_array,
     as_points,
+    as_real,
     at_index,
     broadcast_points,
     require,
@@ -21,6 +23,8 @@ from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics._spheres import Metric, bounds_of, domains_of, sphere_path
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
+    as_color,
+    as_metric,
     draw_domains,
     draw_lines,
     draw_points,
@@ -119,7 +123,11 @@ class BallDisplay:
                 f"radius must be positive{at_index(radii <= 0)}: nothing to draw."
             )
         n = as_count(resolution, "resolution")
-        spheres = [sphere_path(metric, c, float(r), n) for c, r in zip(centers, radii, strict=True)]
+        as_metric(metric)
+        with about("centers"):
+            spheres = [
+                sphere_path(metric, c, float(r), n) for c, r in zip(centers, radii, strict=True)
+            ]
         return cls(
             centers=centers,
             radii=radii,
@@ -155,10 +163,13 @@ class BallDisplay:
         **style
             For the outlines, a LineCollection.
         """
+        shade = GEOMETRY_COLORS[self.geometry] if color is None else as_color(color)
+        if not 0 <= as_real(fill, "fill") <= 1:
+            raise InvalidInputError(f"Got fill={fill:g}, but expected an opacity from 0 to 1.")
         ax = new_axes(ax)
-        self._draw(ax, color or GEOMETRY_COLORS[self.geometry], fill, {"label": label} | style)
+        self._draw(ax, shade, fill, {"label": label} | style)
         if show_centers:
-            draw_points(ax, self.centers, color=color or GEOMETRY_COLORS[self.geometry], s=12)
+            draw_points(ax, self.centers, color=shade, s=12)
         draw_domains(ax, self.domains)
         full = [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
         edges = [domain.boundary() for domain in self.domains]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_count, as_points
+from cayleyklein._validation import about, as_count
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError
@@ -16,7 +16,7 @@ from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._sections import choose_section
 from cayleyklein.metrics._spheres import Metric, domains_of
-from cayleyklein.plotting._estimators import as_labels, find_metric
+from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._style import (
     PADDING,
     class_tints,
@@ -155,7 +155,8 @@ class DecisionBoundaryDisplay:
         window : array-like of shape (2, 2), optional
             Lower and upper corner of a flat or elliptic picture.
         """
-        diagram = CayleyKleinVoronoi(X, metric, order=n_neighbors, labels=y, window=window)
+        with about("X, y or n_neighbors, the points, labels and order of a diagram"):
+            diagram = CayleyKleinVoronoi(X, metric, order=n_neighbors, labels=y, window=window)
         return cls.from_diagram(diagram)
 
     @classmethod
@@ -170,12 +171,10 @@ class DecisionBoundaryDisplay:
         >>> DecisionBoundaryDisplay.from_diagram(diagram).regions.frontier.shape
         (1, 2, 2)
         """
+        bounds = picture_bounds(diagram)
         if diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
-        bounds, codes = (
-            picture_bounds(diagram),
-            np.searchsorted(diagram.classes, diagram.cell_labels),
-        )
+        codes = np.searchsorted(diagram.classes, diagram.cell_labels)
         return cls(
             regions=Regions(outlines(diagram), codes, diagram.frontier()),
             classes=diagram.classes,
@@ -223,7 +222,12 @@ class DecisionBoundaryDisplay:
         array(['a', 'b'], dtype='<U1')
         """
         names = getattr(X, "columns", None) if feature_names is None else feature_names
-        rows = as_points(np.asarray(X), "X", ndim=2)
+        if not hasattr(estimator, "predict"):
+            raise InvalidInputError(
+                f"estimator must be a fitted classifier; {type(estimator).__name__} has no predict."
+            )
+        rows = as_rows(X)
+        as_labels(y, len(rows))
         scale = rows.std(axis=0)
         ruler = CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
         section = choose_section(ruler, rows, features, names)
@@ -290,7 +294,7 @@ def _predict(
     """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
     inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
     if not inside.any():
-        raise InvalidInputError("No point of the grid lies in the domain of the metric.")
+        raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
     codes = np.full(len(grid), -1, dtype=np.intp)
     found = estimator.predict(grid[inside])
     classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_choice, require
+from cayleyklein._validation import as_choice, as_texts, require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
@@ -20,6 +20,8 @@ from cayleyklein.plotting._outlines import inset
 from cayleyklein.plotting._style import (
     DOMAIN_WIDTH,
     EDGE_WIDTH,
+    as_axes,
+    as_metric,
     draw_lines,
     draw_points,
     finish_axes,
@@ -152,7 +154,7 @@ class ChartDisplay:
             curvature by default.
         order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
-        if metric.curvature > 0 and window is None:
+        if as_metric(metric, mixed=False).curvature > 0 and window is None:
             reach = WHOLE * np.linalg.norm(metric.frame.inverse_factor, axis=1)
             reach /= math.sqrt(metric.curvature)
             window = np.stack([metric.center - reach, metric.center + reach])
@@ -176,7 +178,7 @@ class ChartDisplay:
         picture_bounds(diagram)  # refuses more than two dimensions
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
-        if isinstance(names, str) or not names:
+        if not as_texts(names, "charts"):
             raise InvalidInputError(f"Got charts={charts!r}, but expected a list of names.")
         edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
         return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
@@ -207,6 +209,8 @@ class ChartDisplay:
                 f"Got {len(axes)} axes for {n} charts: expected one for each, with "
                 f'projection="3d" for the surfaces and without for the others.'
             )
+        for ax in axes:
+            as_axes(ax, "axes")
         look = {"colors": BLUE, "linewidths": EDGE_WIDTH} | style
         for ax, panel in zip(axes, self.panels, strict=True):
             (_draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
@@ -231,7 +235,7 @@ def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
 
 
 def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) -> ChartPanel:
-    as_choice(chart, "chart", (EUCLIDEAN, *CHARTS))
+    as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
 
     def image(x: Array) -> Array:
         if chart == EUCLIDEAN:

@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points
+from cayleyklein._validation import as_points, as_texts
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._palette import BLUE
 from cayleyklein.metrics._spheres import bounds_of, domains_of
 from cayleyklein.plotting._style import (
+    as_color,
+    as_metric,
     draw_domains,
     draw_lines,
     draw_points,
@@ -103,7 +105,7 @@ class CrossRatioDisplay:
     def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
         """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
-        if metric.geometry != "hyperbolic":
+        if as_metric(metric, mixed=False).geometry != "hyperbolic":
             raise NotRepresentableError(
                 f"The conic of a {metric.geometry} metric has no real points, and no line meets "
                 f"it in the picture; take a metric with K < 0."
@@ -146,6 +148,10 @@ class CrossRatioDisplay:
         **style
             For the line, a LineCollection.
         """
+        names = as_texts(labels, "labels")
+        if len(names) != len(self.points):
+            raise InvalidInputError(f"Got labels={labels!r}, but expected four names.")
+        as_color(color)
         ax = new_axes(ax)
         P, Q = self.points[2:]
         along = (Q - P) / math.dist(P, Q)

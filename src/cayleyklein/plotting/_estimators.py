@@ -7,23 +7,40 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cayleyklein._estimators import as_labels as as_classes
+from cayleyklein._validation import as_points, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._spheres import Metric
 
-__all__ = ["as_labels", "find_metric"]
+__all__ = ["as_labels", "as_rows", "find_metric"]
+
+
+LARGEST = 1e150
+"""Of the entries of rows, whose squares are floats still."""
+
+
+def as_rows(X: ArrayLike, d: int | None = None) -> NDArray[np.float64]:
+    """Check rows to show."""
+    rows = as_points(X, "X", d, ndim=2)
+    if np.abs(rows).max() > LARGEST:
+        raise InvalidInputError(
+            f"X has entries beyond {LARGEST:g}, whose squares overflow; rescale its columns."
+        )
+    return rows
 
 
 def as_labels(y: ArrayLike | None, n: int) -> NDArray[Any] | None:
     """Check that there is one label for each of n rows, or no labels."""
     if y is None:
         return None
+    refuse_containers(y, "y")
     labels = np.asarray(y)
     if labels.shape != (n,):
         raise InvalidInputError(
             f"y must have one label for each of the {n} rows; got shape {labels.shape}."
         )
-    return labels
+    return as_classes(labels)
 
 
 def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:

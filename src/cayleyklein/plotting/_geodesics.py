@@ -14,7 +14,15 @@ from cayleyklein.geometry import Ellipsoid, Hyperplane
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._spheres import bounds_of, domains_of
 from cayleyklein.plotting._outlines import line_path
-from cayleyklein.plotting._style import draw_domains, draw_lines, draw_points, finish_axes, new_axes
+from cayleyklein.plotting._style import (
+    as_color,
+    as_metric,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -77,6 +85,7 @@ class GeodesicDisplay:
         marks : int, default=2
             Marks on each geodesic, at equal distances; 2 marks its ends.
         """
+        as_metric(metric, mixed=False)
         ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
         t = np.linspace(0, 1, as_count(marks, "marks"))
         pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
@@ -108,6 +117,9 @@ class GeodesicDisplay:
         >>> bool(abs(display.paths[0][:, 0]).max() < 1e-12)
         True
         """
+        as_metric(metric, mixed=False)
+        if not isinstance(line, Hyperplane):
+            raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
         if np.ndim(line.offset):
             raise InvalidInputError(
                 f"line holds {np.shape(line.offset)} hyperplanes; make a display of each of them."
@@ -135,6 +147,7 @@ class GeodesicDisplay:
         **style
             For the lines, a LineCollection.
         """
+        as_color(color)
         ax = new_axes(ax)
         look = {"colors": color, "linewidths": 1.2, "label": label} | style
         self.lines_ = draw_lines(ax, self.paths, **look)

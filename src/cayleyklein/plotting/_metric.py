@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_count, as_points, as_real, require
+from cayleyklein._validation import as_count, as_real, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import MixedMetric
 from cayleyklein.metrics._sections import choose_section
 from cayleyklein.metrics._spheres import Metric, ball_lattice, bounds_of, domains_of
 from cayleyklein.plotting._balls import BallDisplay
-from cayleyklein.plotting._estimators import as_labels, find_metric
+from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
+    as_metric,
     draw_domains,
     draw_points,
     finish_axes,
@@ -104,8 +105,8 @@ class MetricDisplay:
         metric, rows = find_metric(estimator, X)
         if metric is None:
             raise InvalidInputError(
-                f"{type(estimator).__name__} has no metric: pass a fitted learner such as "
-                f"CurvedLMNN, or a fitted pipeline that holds one."
+                f"The estimator, a {type(estimator).__name__}, has no metric: pass a fitted "
+                f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
             )
         if names is not None and len(names) != metric.dimension:  # a step has made other columns
             names = None
@@ -149,7 +150,8 @@ class MetricDisplay:
         >>> len(display.balls.centers)
         9
         """
-        rows = None if X is None else as_points(np.asarray(X), "X", metric.dimension, ndim=2)
+        as_metric(metric)
+        rows = None if X is None else as_rows(X, metric.dimension)
         section = choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)

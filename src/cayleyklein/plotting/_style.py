@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein._validation import require
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
+from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._palette import (
     CLASS_COLORS,
     GEOMETRY_COLORS,
@@ -25,6 +27,9 @@ __all__ = [
     "DOMAIN_WIDTH",
     "EDGE_WIDTH",
     "GEOMETRY_COLORS",
+    "as_axes",
+    "as_color",
+    "as_metric",
     "class_colors",
     "class_tints",
     "draw_cells",
@@ -53,12 +58,36 @@ PADDING = 0.04
 """How far a picture reaches beyond what it shows, on each side, as a part of it."""
 
 
-def new_axes(ax: Axes | None) -> Axes:
-    """Return the axes to draw in: those given, or the only ones of a new figure."""
-    pyplot = require("matplotlib.pyplot", "plot")
-    if ax is None:
-        _, ax = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
+def as_metric(metric: Any, *, mixed: bool = True) -> Any:
+    """Check a metric."""
+    allowed = (CurvedMetric, MixedMetric) if mixed else (CurvedMetric,)
+    if not isinstance(metric, allowed):
+        names = " or a ".join(kind.__name__ for kind in allowed)
+        raise InvalidInputError(f"metric must be a {names}; got {type(metric).__name__}.")
+    return metric
+
+
+def as_color(color: Any) -> str:
+    """Check a colour."""
+    if not require("matplotlib.colors", "plot").is_color_like(color):
+        raise InvalidInputError(f"Got color={color!r}, but expected a colour of matplotlib.")
+    return str(color) if isinstance(color, str) else color
+
+
+def as_axes(ax: Any, name: str = "ax") -> Any:
+    """Check axes to draw in."""
+    if not isinstance(ax, require("matplotlib.axes", "plot").Axes):
+        raise InvalidInputError(f"{name} must be matplotlib Axes; got {type(ax).__name__}.")
     return ax
+
+
+def new_axes(ax: Axes | None) -> Any:
+    """Return the axes to draw in: those given, or the only ones of a new figure."""
+    if ax is not None:
+        return as_axes(ax)
+    pyplot = require("matplotlib.pyplot", "plot")
+    _, new = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
+    return new
 
 
 def finish_axes(

@@ -41,6 +41,10 @@ def outlines(diagram: CayleyKleinVoronoi) -> list[Array]:
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Array:
     """Return the corners of what a diagram of the plane fills: its window, or its domain."""
+    if not isinstance(diagram, CayleyKleinVoronoi):
+        raise InvalidInputError(
+            f"diagram must be a CayleyKleinVoronoi; got {type(diagram).__name__}."
+        )
     if diagram.metric.dimension != 2:
         raise InvalidInputError(
             f"The diagram has {diagram.metric.dimension} dimensions, and a picture two; make it "
