@@ -130,7 +130,7 @@ def test_refusals():
     points = [[-0.9, 0.0], [0.0, 0.05], [0.9, 0.0]]
     with pytest.raises(InvalidInputError, match="one entry for each of the 3 points"):
         CayleyKleinVoronoi(points, disc, labels=[0, 1])
-    with pytest.raises(InvalidInputError, match="NaN entries at index 1"):
+    with pytest.raises(InvalidInputError, match="NaN or infinite entries at index 1"):
         CayleyKleinVoronoi(points, disc, labels=[0.0, np.nan, 1.0])
     with pytest.raises(InvalidInputError, match="put in order"):
         CayleyKleinVoronoi(points, disc, labels=[None, "a", "b"])

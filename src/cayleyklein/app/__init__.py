@@ -86,15 +86,20 @@ def explore(
     address = f"http://{shown}:{server.port}/"
     server.start()
     warm_up()
-    if threading.current_thread() is threading.main_thread():
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread:
         # so that a polite end leaves nothing behind, as Ctrl+C does
-        signal.signal(
+        before = signal.signal(
             signal.SIGTERM, lambda *_: server.io_loop.add_callback_from_signal(server.io_loop.stop)
         )
-    if on_start is not None:
-        on_start(address)
-    if browser:
-        server.io_loop.add_callback(server.show, "/")
-    with suppress(KeyboardInterrupt):
-        server.io_loop.start()
-    server.stop()
+    try:
+        if on_start is not None:
+            on_start(address)
+        if browser:
+            server.io_loop.add_callback(server.show, "/")
+        with suppress(KeyboardInterrupt):
+            server.io_loop.start()
+    finally:
+        server.stop()
+        if in_main_thread:
+            signal.signal(signal.SIGTERM, before)

@@ -28,6 +28,7 @@ from cayleyklein.experiments._protocols import Split, repeated_splits
 from cayleyklein.experiments._provenance import provenance
 from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._store import write_whole
+from cayleyklein.models import check_writable
 
 __all__ = ["Comparison", "DataSetComparison", "MethodResult", "compare"]
 
@@ -191,6 +192,8 @@ class Comparison:
     def write_report(self, path: str | Path, *, n_jobs: int | None = None) -> Path:
         """Write the report; a file that is there is replaced once the new one is whole."""
         where = as_path(path)
+        where.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(where)  # before the pictures, which take a while
         write_whole(where, self.to_html(n_jobs=n_jobs))
         return where
 

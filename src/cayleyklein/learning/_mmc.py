@@ -114,7 +114,7 @@ class MMC(MetricLearner):
         classes, labels = np.unique(target, return_inverse=True)
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
-            only = f"1 class ({classes[present[0]]!r})" if len(present) else "no class"
+            only = f"1 class ({classes[present].tolist()[0]!r})" if len(present) else "no class"
             raise InvalidInputError(
                 f"y has {only} in rows of positive weight; learning a metric needs two classes or "
                 f"more."

@@ -55,8 +55,8 @@ def state_of(model: Any) -> State:
     if isinstance(model, CurvedKNeighborsClassifier):
         return {"kind": "CurvedKNeighborsClassifier", **neighbors_state(model)}
     raise InvalidInputError(
-        f"A model of the type {type(model).__name__} cannot be saved; expected a fitted "
-        f"TableClassifier or CurvedKNeighborsClassifier."
+        f"A {type(model).__name__} cannot be saved as a model; expected a fitted TableClassifier "
+        f"or CurvedKNeighborsClassifier."
     )
 
 

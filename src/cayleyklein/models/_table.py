@@ -180,7 +180,7 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         k = as_count(self.n_neighbors, "n_neighbors")
         if k >= len(target):
             raise InvalidInputError(
-                f"Got n_neighbors={k}, but a row has only {len(target) - 1} others."
+                f"{k} neighbours were asked for, but a row has only {len(target) - 1} others."
             )
         if counts.max() == 1:
             raise InvalidInputError(
