@@ -63,6 +63,7 @@ format_of = {
     "encoding": text("utf-8", {"a number": 3, "no such": "utf-99", "a list": ["utf-8"]}),
 }
 methods = text(["knn"], {"a number": 3, "a text": "knn", "no such": ["no such"], "None": None})
+no_pair = {"one": (1,), "three": (1, 1, 1), "a number": 1, "a text": "ab", "None": None}
 
 DATASETS = [
     *(Entrance(f"datasets.load_{name}", loading) for name in ("balance", "pima", "sonar", "wine")),
@@ -79,10 +80,12 @@ DATASETS = [
         "random_state": seed(), "return_metric": flag(),
     }),
     Entrance("datasets.make_mixed", {
-        "n_samples": count(12), "centers": count(2), "branching": count(2),
+        "n_samples": count(12), "centers": count(2),
+        "n_features": text((2, 2), {**no_pair, "zero": (0, 2), "half": (2.5, 2)}),
+        "cluster_std": text((0.1, 0.3), {**no_pair, "NaN": (np.nan, 0.1), "negative": (-1.0, 0.1)}),
+        "reach": real(1.0, 0.0, -1.0, 2.0), "radius": real(4.0, 0.0, -1.0, 100.0),
         "curvatures": text((1.0, -1.0), {
-            "one": (1.0,), "three": (1.0, -1.0, 1.0), "a number": 1.0, "a text": "ab", "None": None,
-            "NaN": (np.nan, -1.0), "wrong signs": (-1.0, 1.0), "zero": (0.0, -1.0),
+            **no_pair, "NaN": (np.nan, -1.0), "wrong signs": (-1.0, 1.0), "zero": (0.0, -1.0),
         }),
         "random_state": seed(), "return_metric": flag(),
     }),
