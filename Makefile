@@ -52,7 +52,7 @@ docs: $(READY) ## Build the documentation into docs/_build/html
 	@echo 'Open docs/_build/html/index.html'
 
 clean: ## Remove caches and built files, but not the virtual environment
-	rm -rf build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf build dist docs/_build docs/auto_examples docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What would be published, in environments that have nothing else: the wheel is built from the sdist.

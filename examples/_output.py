@@ -1,6 +1,7 @@
 """Where the examples put their pictures: ``python examples/plot_spheres.py -o DIR``."""
 
 import argparse
+import sys
 from pathlib import Path
 
 
@@ -14,8 +15,8 @@ def arguments():
     return given
 
 
-def save(figure, script):
+def save(figure):
     """Save a figure as PNG and SVG under the name of the script."""
     for suffix in (".png", ".svg"):
-        path = arguments().output / Path(script).with_suffix(suffix).name
+        path = arguments().output / Path(sys.argv[0]).with_suffix(suffix).name
         figure.savefig(path, dpi=150, bbox_inches="tight")

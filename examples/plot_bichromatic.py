@@ -30,4 +30,4 @@ DecisionBoundaryDisplay.from_diagram(diagram).plot(right, legend=False, linewidt
 left.set_title("(a) labelled points")
 right.set_title("(b) bichromatic Voronoi diagram")
 
-save(figure, __file__)
+save(figure)

@@ -33,4 +33,4 @@ for ax, (metric, p, q) in zip(panels, cases, strict=True):
         ax.annotate(f"${name}$", point, xytext=(0, 7), textcoords="offset points", ha="center")
     ax.set_title(f"$K = {metric.curvature:g}$")
 
-save(figure, __file__)
+save(figure)

@@ -19,4 +19,4 @@ points = metric.domain.from_euclidean(disc[np.linalg.norm(disc, axis=1) < 0.95])
 
 display = ChartDisplay.from_points(points, metric).plot()
 
-save(display.figure_, __file__)
+save(display.figure_)

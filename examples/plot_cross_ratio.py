@@ -46,4 +46,4 @@ for name, start, end, y in [("p, r", p, r, 0.2), ("r, q", r, q, -0.2), ("p, q", 
     right.text((start[0] + end[0]) / 2, y - 0.05, text, ha="center", va="top", fontsize=9)
 right.set_title("(b) $(p, q; P, Q) = (p, r; P, Q) \\times (r, q; P, Q)$")
 
-save(figure, __file__)
+save(figure)

@@ -34,4 +34,4 @@ model.fit(wine.data, wine.target)
 DecisionBoundaryDisplay.from_estimator(model, wine.data, wine.target).plot(panels[2])
 panels[2].set_title("(c) a plane section of 13 dimensions")
 
-save(figure, __file__)
+save(figure)

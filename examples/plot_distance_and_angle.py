@@ -47,4 +47,4 @@ right.plot(*np.transpose([touch_L, touch_M]), "wo", markeredgecolor="k", markers
 angle = abs(hyperplane_measure(conic.dual, line_l, line_m))
 right.set_title(f"(b) $|∠(l, m)| = |\\mathrm{{Log}}(l, m; L, M)|/2 = {angle:.3f}$")
 
-save(figure, __file__)
+save(figure)

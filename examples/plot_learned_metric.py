@@ -27,4 +27,4 @@ for ax, geometry in zip(panels, ["flat", "hyperbolic", "mixed"], strict=True):
         model, X, y, features=columns, feature_names=wine.feature_names
     ).plot(ax, legend=ax is panels[-1])
 
-save(figure, __file__)
+save(figure)

@@ -26,4 +26,4 @@ figure, ax = plt.subplots(figsize=(5.2, 5.2), layout="compressed")
 VoronoiDisplay.from_diagram(diagram).plot(ax, highlight=cell)
 ax.set_title(f"{len(points)} points, {len(diagram.cell_generators)} cells of order 3")
 
-save(figure, __file__)
+save(figure)

@@ -45,4 +45,4 @@ for ax, (title, model, K, ends, everywhere) in zip(panels, cases, strict=True):
     ax.set(xlabel="$x$", ylabel="$w$", aspect="equal", ylim=(-0.1, 1.25 if K > 0 else 2.2))
     ax.set_title(f"{title}: $d(x, y) = {metric(ends[:1], ends[1:]):.3f}$")
 
-save(figure, __file__)
+save(figure)

@@ -27,4 +27,4 @@ for name, K in [("elliptic", 1.0), ("hyperbolic", -1.0), ("Mahalanobis", 0.0)]:
 ax.plot(*centers.T, "k.")
 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
 
-save(figure, __file__)
+save(figure)

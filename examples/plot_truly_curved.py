@@ -67,4 +67,4 @@ names = ["known", "mixed", "elliptic", "hyperbolic", "flat", "Euclidean"]
 panels[3].set_xticks(range(6), names, fontsize=8)
 panels[3].set(title="(d) two curvatures at once (make_mixed)", ylim=(0.5, 1))
 
-save(figure, __file__)
+save(figure)

@@ -27,4 +27,4 @@ for ax, metric in zip(panels, metrics, strict=True):
     VoronoiDisplay.from_points(points, metric).plot(ax)
     ax.set_title(f"$K = {metric.curvature:g}$")
 
-save(figure, __file__)
+save(figure)

@@ -1,0 +1,73 @@
+# What the build checks by itself: every public name is documented, and no internal link is dead.
+
+import importlib
+import pkgutil
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from sphinx.util import logging
+
+import cayleyklein
+
+logger = logging.getLogger(__name__)
+
+
+def public_names():
+    """Return the full names that the public modules list in ``__all__``."""
+    names = set()
+    for info in pkgutil.iter_modules(cayleyklein.__path__):
+        if info.name.startswith("_"):
+            continue
+        module = importlib.import_module(f"cayleyklein.{info.name}")
+        names |= {f"{module.__name__}.{name}" for name in module.__all__}
+    return names
+
+
+def check_api(_app, env):
+    """Warn of public names without an entry in the reference."""
+    documented = env.get_domain("py").objects
+    for name in sorted(public_names() - set(documented)):
+        logger.warning("%s is public, but has no entry in the reference (docs/api)", name)
+
+
+class Page(HTMLParser):
+    """The places of a page that can be linked to, and where it links."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.ids, self.links = set(), set()
+        self.feed(text)
+
+    def handle_starttag(self, _tag, attributes):
+        """Note ids and addresses."""
+        for name, value in attributes:
+            if name in ("id", "name") and value:
+                self.ids.add(value)
+            elif name in ("href", "src") and value:
+                self.links.add(value)
+
+
+def dead_links(folder):
+    """Return (page, link) for the links within a folder of HTML pages that lead nowhere."""
+    folder = Path(folder).resolve()
+    pages = {path: Page(path.read_text("utf-8")) for path in sorted(folder.rglob("*.html"))}
+    dead = []
+    for path, page in pages.items():
+        for link in sorted(page.links):
+            parts = urlsplit(link)
+            if parts.scheme or parts.netloc:
+                continue
+            target = (path.parent / unquote(parts.path)).resolve() if parts.path else path
+            known = pages.get(target)
+            anchor = unquote(parts.fragment)
+            if not target.exists() or (anchor and known and anchor not in known.ids):
+                dead.append((str(path.relative_to(folder)), link))
+    return dead
+
+
+def check_links(app, exception):
+    """Warn of dead links in what was built."""
+    if exception is None and app.builder.format == "html":
+        for page, link in dead_links(app.outdir):
+            logger.warning("%s links to %s, which is not there", page, link)
