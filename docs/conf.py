@@ -27,8 +27,7 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "_generated", "_benchmarks"]
-# A page that another part of the project may or may not bring, such as scale.md.
-suppress_warnings = ["toc.empty_glob", "config.cache"]
+suppress_warnings = ["config.cache"]  # functions in sphinx_gallery_conf
 
 myst_enable_extensions = ["deflist", "attrs_block"]
 myst_heading_anchors = 3

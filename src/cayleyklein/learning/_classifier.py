@@ -22,6 +22,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._nearest import as_metric
 from cayleyklein.neighbors._rows import References
 from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
@@ -96,7 +97,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | None = None,
         weights: Weights = "uniform",
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         random_state: int | np.random.RandomState | None = None,
         n_jobs: int | None = None,

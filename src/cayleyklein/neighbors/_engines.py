@@ -6,6 +6,7 @@ share of all distances the triangle inequality does not spare. What share still 
 far, and for a mixed distance, which has none, it still is by half.
 """
 
+from collections.abc import Callable
 from concurrent.futures import Executor
 from typing import NamedTuple
 
@@ -18,7 +19,10 @@ from cayleyklein.neighbors._rows import Queries, References
 from cayleyklein.neighbors._tree import LiftedTree
 from cayleyklein.neighbors._vptree import VantagePointTree
 
-__all__ = ["ALGORITHMS", "Built", "build", "probe"]
+__all__ = ["ALGORITHMS", "Algorithm", "Built", "build", "probe"]
+
+Algorithm = str | Callable[[References], Engine]
+"""A name, or what makes an engine of one's own from the fitted rows."""
 
 ALGORITHMS = ("auto", "brute", "tree", "vptree", "faiss", "faiss-approximate")
 
@@ -43,8 +47,11 @@ class Built(NamedTuple):
     recall: float = 1.0
 
 
-def build(algorithm: str, references: References, pool: Executor | None) -> Built:
+def build(algorithm: Algorithm, references: References, pool: Executor | None) -> Built:
     """Build the engine of an algorithm, or of the one that `auto` picks."""
+    if not isinstance(algorithm, str):
+        name = getattr(algorithm, "__name__", type(algorithm).__name__)
+        return Built(algorithm(references), name)
     if algorithm == "auto":
         algorithm = choose(references, pool)
     elif algorithm == "vptree" and probe(references, pool) > HOPELESS:

@@ -17,7 +17,7 @@ from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
-from cayleyklein.neighbors._engines import ALGORITHMS, build
+from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm, build
 from cayleyklein.neighbors._outside import refuse_outside
 from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
 from cayleyklein.neighbors._rows import Metric, Queries, References, form_values, thread_pool
@@ -47,8 +47,10 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     n_neighbors : int, default=5
     radius : float, default=1.0
         Of :meth:`radius_neighbors`, in the unit of the metric's distances.
-    algorithm : {"auto", "brute", "tree", "vptree", "faiss", "faiss-approximate"}, default="auto"
-        How to search; ``"auto"`` probes the fitted rows. See the user guide.
+    algorithm : str or callable, default="auto"
+        How to search: "auto" (which probes the fitted rows), "brute", "tree", "vptree", "faiss" or
+        "faiss-approximate". A callable makes an index of your own from the fitted rows. See the
+        user guide.
     outside : {"extend", "raise"}, default="extend"
         What becomes of queries outside a hyperbolic domain: they are infinitely far from every
         row and yet have neighbours, or they are refused. Fitted rows must lie inside.
@@ -95,7 +97,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         n_neighbors: int = 5,
         *,
         radius: float = 1.0,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         n_jobs: int | None = None,
     ) -> None:
@@ -160,7 +162,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         as_count(self.n_neighbors, "n_neighbors")
-        as_choice(self.algorithm, "algorithm", ALGORITHMS)
+        if not callable(self.algorithm):
+            as_choice(self.algorithm, "algorithm", ALGORITHMS)
         as_choice(self.outside, "outside", ("extend", "raise"))
         as_radius(self.radius)
         as_jobs(self.n_jobs)

@@ -10,6 +10,7 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
+from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
@@ -51,7 +52,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         *,
         weights: Weights = "uniform",
         radius: float = 1.0,
-        algorithm: str = "auto",
+        algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         n_jobs: int | None = None,
     ) -> None:
