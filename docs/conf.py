@@ -40,7 +40,7 @@ autosummary_generate = False
 sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
-    "ignore_pattern": r"/_",
+    "ignore_pattern": r"(^|/)_",
     "within_subsection_order": "FileNameSortKey",
     "image_scrapers": ("matplotlib", gif_scraper),
     "reset_argv": Arguments(),

@@ -330,3 +330,42 @@ def test_regression_refuses_bad_weights():
     wrong = CurvedKNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0])
     with pytest.raises(InvalidInputError, match="one weight for each"):
         wrong.predict(Q)
+
+
+class Guess:
+    """An index of one's own that names the first rows, and vouches for nothing."""
+
+    def __init__(self, references):
+        self.n = len(references.X)
+
+    def candidates(self, queries, k, pool):
+        rows = np.tile(np.arange(k) % self.n, (len(queries.Q), 1))
+        return rows, np.full(len(queries.Q), -np.inf)
+
+    def precise(self):
+        return self
+
+    def within(self, queries, radius, pool):
+        return None
+
+    def append(self, references):
+        return False
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_an_index_of_ones_own_cannot_spoil_the_answer(name):
+    own = CurvedNeighbors(METRICS[name], algorithm=Guess).fit(X[:200]).partial_fit(X[200:])
+    brute = CurvedNeighbors(METRICS[name], algorithm="brute").fit(X)
+    assert own.algorithm_used_ == "Guess"
+    outside = np.vstack([Q, 3 * Q])  # some of them beyond a hyperbolic domain
+    same(own.kneighbors(outside), brute.kneighbors(outside))
+    same(pickle.loads(pickle.dumps(own)).kneighbors(), brute.kneighbors())
+    for mine, theirs in zip(
+        own.radius_neighbors(Q, 0.3)[1], brute.radius_neighbors(Q, 0.3)[1], strict=True
+    ):
+        np.testing.assert_array_equal(mine, theirs)
+
+
+def test_an_algorithm_is_a_name_or_a_callable():
+    with pytest.raises(InvalidInputError, match="algorithm=3"):
+        CurvedNeighbors(METRICS["flat"], algorithm=3).fit(X)
