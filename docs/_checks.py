@@ -71,3 +71,25 @@ def check_links(app, exception):
     if exception is None and app.builder.format == "html":
         for page, link in dead_links(app.outdir):
             logger.warning("%s links to %s, which is not there", page, link)
+
+
+def resolve(app, env, node, text):
+    """Find names as they are imported from the package itself; warn of those that are nowhere."""
+    target = node.get("reftarget", "")
+    if not target.startswith("cayleyklein.") or node.get("refdomain") != "py":
+        return None
+    first, dot, rest = target.removeprefix("cayleyklein.").partition(".")
+    found = None
+    if first in cayleyklein._HOME:
+        found = env.get_domain("py").resolve_xref(
+            env,
+            node["refdoc"],
+            app.builder,
+            node["reftype"],
+            f"cayleyklein.{cayleyklein._HOME[first]}.{first}{dot}{rest}",
+            node,
+            text,
+        )
+    if found is None:
+        logger.warning("%s is named, but has no entry in the reference", target, location=node)
+    return found

@@ -10,7 +10,7 @@ from cayleyklein._version import __version__
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
-from _checks import check_api, check_links  # noqa: E402
+from _checks import check_api, check_links, resolve  # noqa: E402
 from _gallery import PICTURES, Arguments, gif_scraper  # noqa: E402
 
 project = "cayleyklein"
@@ -57,11 +57,12 @@ PICTURES.mkdir(parents=True, exist_ok=True)
 
 html_theme = "alabaster"
 html_static_path = ["_static"]
+html_css_files = ["custom.css"]
 html_theme_options = {
     "description": "Curved metric learning",
     "fixed_sidebar": True,
-    "page_width": "76rem",
-    "body_max_width": "58rem",
+    "page_width": "80rem",
+    "body_max_width": "62rem",
     "sidebar_width": "16rem",
 }
 
@@ -79,4 +80,5 @@ Inliner.dispatch["|"] = bar_is_text
 def setup(app):
     """Have the build fail on a public name that is missing and on a dead link."""
     app.connect("env-check-consistency", check_api)
+    app.connect("missing-reference", resolve)
     app.connect("build-finished", check_links)
