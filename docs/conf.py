@@ -61,9 +61,9 @@ html_css_files = ["custom.css"]
 html_theme_options = {
     "description": "Curved metric learning",
     "fixed_sidebar": True,
-    "page_width": "80rem",
-    "body_max_width": "62rem",
-    "sidebar_width": "16rem",
+    "page_width": "72rem",
+    "body_max_width": "57rem",
+    "sidebar_width": "14rem",
 }
 
 
