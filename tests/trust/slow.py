@@ -1,0 +1,151 @@
+"""The whole of learning and voting once more: plain loops in many digits, from the definitions.
+
+Nothing here is fast, clever or shared with the library. A metric is a list of parts
+(weight, L, μ, K); distances are the paper's arccos and arccosh.
+"""
+
+import mpmath
+import numpy as np
+
+DIGITS = 30
+
+
+def parts_of(metric):
+    """A metric of the library as plain numbers."""
+    several = getattr(metric, "metrics", (metric,))
+    weights = getattr(metric, "weights", np.ones(1))
+    return [
+        (float(w), m.factor.tolist(), m.center.tolist(), float(m.curvature))
+        for w, m in zip(weights, several, strict=True)
+    ]
+
+
+def dot(p, q):
+    return mpmath.fsum(a * b for a, b in zip(p, q, strict=True))
+
+
+def coordinates(X, factor, center):
+    """z = L(x - μ) of each row."""
+    shifted = [[mpmath.mpf(a) - b for a, b in zip(x, center, strict=True)] for x in X]
+    return [[dot(row, x) for row in factor] for x in shifted]
+
+
+def curved(p, q, K):
+    """arccos, arccosh or the root of the square of S_pq/√(S_pp S_qq), by the sign of K."""
+    if K == 0:
+        difference = [a - b for a, b in zip(p, q, strict=True)]
+        return mpmath.sqrt(dot(difference, difference))
+    ratio = (1 + K * dot(p, q)) / mpmath.sqrt((1 + K * dot(p, p)) * (1 + K * dot(q, q)))
+    if K > 0:
+        return mpmath.acos(min(ratio, mpmath.mpf(1))) / mpmath.sqrt(K)
+    return mpmath.acosh(max(ratio, mpmath.mpf(1))) / mpmath.sqrt(-K)
+
+
+@mpmath.workdps(DIGITS)
+def all_distances(X, Y, parts):
+    """The sum over the parts of weight · d, of each row of X to each of Y."""
+    total = [[mpmath.mpf(0)] * len(Y) for _ in X]
+    for weight, factor, center, K in parts:
+        first, second = (coordinates(Z, factor, center) for Z in (X, Y))
+        for i, p in enumerate(first):
+            for j, q in enumerate(second):
+                # 0 on the spot, which a ratio of rounded roots is not quite
+                total[i][j] += 0 if p == q else weight * curved(p, q, K)
+    return total
+
+
+def standardised(X):
+    """Columns with mean 0 and standard deviation 1; a constant column is all 0."""
+    columns = []
+    for values in zip(*X.tolist(), strict=True):
+        values = [mpmath.mpf(v) for v in values]
+        mean = mpmath.fsum(values) / len(values)
+        square = mpmath.fsum((v - mean) ** 2 for v in values) / len(values)
+        columns.append([(v - mean) / mpmath.sqrt(square) if square else v * 0 for v in values])
+    return list(zip(*columns, strict=True))
+
+
+def nearest_of_class(D, y, k):
+    """The k nearest other rows of each row's class, equally near ones in their order."""
+    targets = []
+    for i in range(len(y)):
+        same = [j for j in range(len(y)) if j != i and y[j] == y[i]]
+        targets.append(sorted(same, key=lambda j, i=i: (D[i][j], j))[:k])
+    return targets
+
+
+def euclidean_targets(X, y, k):
+    rows = standardised(X)
+    D = [[mpmath.fsum((a - b) ** 2 for a, b in zip(p, q, strict=True)) for q in rows] for p in rows]
+    return nearest_of_class(D, y, k)
+
+
+def loss(D, y, targets, *, margin, push, squared, weights=None):
+    """ε, the violated triplets, and for each row its impostors: who violates some target."""
+    total, n_active, impostors = mpmath.mpf(0), 0, []
+    for i in range(len(y)):
+        mine, terms = set(), mpmath.mpf(0)
+        for j in targets[i]:
+            near = D[i][j] ** 2 if squared else D[i][j]
+            terms += (1 - push) * near
+            for other in range(len(y)):
+                if y[other] == y[i]:
+                    continue
+                far = D[i][other] ** 2 if squared else D[i][other]
+                if margin + near - far > 0:
+                    terms += push * (margin + near - far)
+                    n_active += 1
+                    mine.add(other)
+        total += terms if weights is None else mpmath.mpf(float(weights[i])) * terms
+        impostors.append(mine)
+    return total, n_active, impostors
+
+
+@mpmath.workdps(DIGITS)
+def gradient(value, factor, center, K, h=mpmath.mpf(10) ** -8):
+    """∂/∂L, ∂/∂μ and ∂/∂K of a function of them, by differences in many digits."""
+
+    def slope(change):
+        return float((value(*change(h)) - value(*change(-h))) / (2 * h))
+
+    def moved(matrix, i, j, by):
+        copy = [[mpmath.mpf(v) for v in row] for row in matrix]
+        copy[i][j] += by
+        return copy
+
+    factor, center = np.asarray(factor).tolist(), np.asarray(center).tolist()
+    r, d = np.shape(factor)
+    by_factor = [
+        [slope(lambda e, i=i, j=j: (moved(factor, i, j, e), center, K)) for j in range(d)]
+        for i in range(r)
+    ]
+    by_center = [slope(lambda e, j=j: (factor, moved([center], 0, j, e)[0], K)) for j in range(d)]
+    return np.array(by_factor), np.array(by_center), slope(lambda e: (factor, center, K + e))
+
+
+def neighbors(queries, X, k, parts):
+    """Rows of the k nearest, equally near ones in their order, and their distances."""
+    found, lengths = [], []
+    for D in all_distances(queries, X, parts):
+        order = sorted(range(len(X)), key=lambda j, D=D: (D[j], j))[:k]
+        found.append(order)
+        lengths.append([D[j] for j in order])
+    return found, lengths
+
+
+def shares(rows, lengths, y, classes, weights):
+    """The share of the votes that each class has."""
+    answers = []
+    for neighbours, far in zip(rows, lengths, strict=True):
+        if weights == "uniform":
+            counts = [mpmath.mpf(1)] * len(far)
+        elif any(d == 0 for d in far):  # what is on the spot outvotes all else
+            counts = [mpmath.mpf(d == 0) for d in far]
+        else:
+            counts = [1 / d for d in far]
+        votes = {c: mpmath.mpf(0) for c in classes}
+        for row, count in zip(neighbours, counts, strict=True):
+            votes[y[row]] += count
+        total = mpmath.fsum(votes.values())
+        answers.append([float(votes[c] / total) for c in classes])
+    return np.array(answers)
