@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cayleyklein.datasets import _tables, iter_table, read_table
+from cayleyklein.datasets import _header, _tables, iter_table, read_table
 from cayleyklein.exceptions import InvalidInputError
 
 PLAIN = b"length,colour\n1.5,blue\n-2,red\n"
@@ -88,6 +88,7 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
         (gzip.compress(PLAIN * 99)[:-20], "is damaged, and cannot be unpacked"),
         (zipped(PLAIN)[:-30], "is damaged, and cannot be unpacked"),
+        (b"BZh9" + 40 * b"\x01", "is damaged, and cannot be unpacked"),
         (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
         (b"PAR1" + bytes(50), "is no Parquet file that can be read"),
@@ -226,3 +227,21 @@ def test_memory_is_bounded_by_the_result(tmp_path, pack):
     assert n == len(table) == 25_000
     assert peak < table.memory_usage().sum() + 1.2 * size
     assert streaming - before < 1.2 * size
+
+
+def test_utf16_that_is_none_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="is not utf-16: UTF-16 stream does not start"):
+        read(tmp_path, PLAIN, encoding="utf-16")
+
+
+@pytest.mark.parametrize("before", [b"", b"a,b\n", b"a,b\n1,2\n3,4\n"])
+def test_a_line_without_end_is_refused(tmp_path, before):
+    """A few KB can unpack to more than memory holds."""
+    bomb = gzip.compress(before + b"1" * (2 * _header.LONGEST_LINE))
+    assert len(bomb) < 50_000
+    tracemalloc.start()
+    with pytest.raises(InvalidInputError, match="has a line of more than 16,777,216 characters"):
+        read(tmp_path, bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 12 * _header.LONGEST_LINE

@@ -24,6 +24,9 @@ CSV_FIELD_LIMIT = 1 << 24
 FIELD_LIMIT = threading.Lock()
 """Held while that limit is another."""
 
+LONGEST_LINE = 1 << 24
+"""Characters of a line: a small file can be packed from one that is longer than memory."""
+
 
 class Header(NamedTuple):
     names: list[str]
@@ -43,34 +46,55 @@ def _as_delimiter(given: str) -> str:
 class _Rejoined(io.TextIOBase):
     """Lines that were read already, and then the rest of their stream."""
 
-    def __init__(self, lines: list[str], rest: Any) -> None:
+    def __init__(self, lines: list[str], rest: Any, path: Path) -> None:
         self._head, self._rest = "".join(lines), rest
+        self._path, self._since_end = path, 0
 
     def read(self, size: int | None = -1) -> str:
-        """Read up to so many characters."""
+        """Read up to so many characters; refuse a line that does not end."""
         if not self._head:
-            return str(self._rest.read(size))
+            taken = str(self._rest.read(size))
+            end = max(taken.rfind("\n"), taken.rfind("\r"))
+            self._since_end = len(taken) - 1 - end + (self._since_end if end < 0 else 0)
+            if self._since_end > LONGEST_LINE:
+                raise too_long(self._path)
+            return taken
         cut = len(self._head) if size is None or size < 0 else size
         taken, self._head = self._head[:cut], self._head[cut:]
         return taken
+
+
+def too_long(path: Path) -> InvalidInputError:
+    """Say that a line is too long."""
+    return InvalidInputError(
+        f"{path} is no table that can be read: it has a line of more than {LONGEST_LINE:,} "
+        f"characters."
+    )
+
+
+def _lines(stream: Any, path: Path) -> Iterator[str]:
+    """Yield line after line, none of them longer than any table has."""
+    while line := stream.readline(LONGEST_LINE):
+        if len(line) == LONGEST_LINE:
+            raise too_long(path)
+        yield line
 
 
 def read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[Header, Any]:
     """Read the names from the first line that is not blank; return what comes behind it too."""
     if delimiter is not None:
         delimiter = _as_delimiter(delimiter)
-    first = ""
-    while not first.strip():
-        first = stream.readline()
-        if not first:
-            raise InvalidInputError(f"{path} is blank; a table starts with a line of column names.")
+    lines = _lines(stream, path)
+    first = next((line for line in lines if line.strip()), "")
+    if not first:
+        raise InvalidInputError(f"{path} is blank; a table starts with a line of column names.")
     if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
         delimiter = first.strip()[-1] if delimiter is None else delimiter
-        first = stream.readline()
+        first = next(lines, "")
     if delimiter is None:
         delimiter = max(DELIMITERS, key=first.count)
     given: list[str] = []
-    reader = csv.reader(_noted(itertools.chain([first], stream), given), delimiter=delimiter)
+    reader = csv.reader(_noted(itertools.chain([first], lines), given), delimiter=delimiter)
     try:
         with _long_fields():
             cells = [cell.strip() for cell in next(reader)]
@@ -85,7 +109,7 @@ def read_header(stream: Any, path: Path, delimiter: str | None) -> tuple[Header,
             f"{path} has {len(first_row)} cells in its first row, but {len(names)} names in its "
             f"first line; name every column."
         )
-    return Header(names, delimiter), _Rejoined(given, stream)
+    return Header(names, delimiter), _Rejoined(given, stream, path)
 
 
 @contextmanager

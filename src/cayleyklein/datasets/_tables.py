@@ -307,11 +307,17 @@ def _csv_pieces(
                 if progress is not None:
                     progress(raw.tell() if raw.seekable() else 0, total)
                 yield settled
-    except UnicodeDecodeError as error:
+    except UnicodeError as error:
         raise InvalidInputError(
-            f"{path} is not {error.encoding}: {error.reason}; give its encoding, such as cp1252."
+            f"{path} is not {encoding}: {getattr(error, 'reason', error)}; give its encoding, such "
+            f"as cp1252."
         ) from error
     except DAMAGED as error:
+        raise InvalidInputError(f"{path} is damaged, and cannot be unpacked: {error}.") from error
+    except OSError as error:
+        if type(error) is not OSError or error.errno is not None:
+            raise
+        # What bz2 raises: an error of the disk has a number.
         raise InvalidInputError(f"{path} is damaged, and cannot be unpacked: {error}.") from error
 
 
