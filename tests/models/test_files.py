@@ -340,3 +340,35 @@ def test_wrong_values_are_refused(small, tmp_path, name, value):
     forged = rewrite(small[0], tmp_path, archive=skops.io.dumps(state))
     with pytest.raises(InvalidInputError, match="holds no model that can be used"):
         load_model(forged)
+
+
+def rearrayed(path, change):
+    """Return the archive of a model with other bytes in the first of its arrays."""
+    source = zipfile.ZipFile(io.BytesIO(path.read_bytes()[files.HEADER :]))
+    buffer = io.BytesIO()
+    first = next(name for name in source.namelist() if name.endswith(".npy"))
+    with zipfile.ZipFile(buffer, "w") as target:
+        for name in source.namelist():
+            data = source.read(name)
+            target.writestr(name, change(data) if name == first else data)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda data: b"",
+        lambda data: data[:20],
+        lambda data: data.replace(b"}", b"(", 1),
+        lambda data: data.replace(b"'shape': (", b"'shape': (9999999999999,", 1),
+        lambda data: data.replace(b"<f8", b"|O8", 1),
+        lambda data: pickle.dumps(Trap("mark")),
+    ],
+    ids=["empty", "cut", "header", "more than memory", "objects", "pickle"],
+)
+def test_arrays_that_are_none_are_refused(small, tmp_path, change, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    forged = rewrite(small[0], tmp_path, archive=rearrayed(small[0], change))
+    with pytest.raises(InvalidInputError, match="holds no model that can be used"):
+        load_model(forged)
+    assert not (tmp_path / "mark").exists()

@@ -373,5 +373,5 @@ def _parquet_pieces(
                 if progress is not None:
                     progress(size * done // max(total, 1), size)
                 yield _settle(pandas, piece)
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, UnicodeError) as error:
         raise InvalidInputError(f"{path} is no Parquet file that can be read: {error}.") from error
