@@ -5,6 +5,7 @@ answer can be returned in float32.
 """
 
 import importlib
+import math
 import operator
 import os
 from collections.abc import Iterable, Iterator
@@ -16,7 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, MissingExtraError
+from cayleyklein.exceptions import (
+    CayleyKleinError,
+    InvalidInputError,
+    MissingExtraError,
+    TooLargeError,
+)
 
 __all__ = [
     "about",
@@ -32,6 +38,7 @@ __all__ = [
     "as_texts",
     "at_index",
     "broadcast_points",
+    "check_memory",
     "float_dtype",
     "list_indices",
     "refuse_containers",
@@ -248,6 +255,56 @@ def as_callback(value: Any, name: str) -> Any:
     if value is not None and not callable(value):
         raise InvalidInputError(f"Got {name}={value!r}, but expected a function, or None.")
     return value
+
+
+def memory_limit() -> float:
+    """Return the bytes that this process can have at most; inf where nobody knows.
+
+    What the machine has, or less where a container or ``ulimit -v`` allows less. Not what is free
+    just now: the same request must be refused, or not, whatever else is running.
+    """
+    limits = [math.inf]
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
+    try:
+        limits.append(float(Path("/sys/fs/cgroup/memory.max").read_text()))
+    except (OSError, ValueError):  # no such file, or no limit ("max")
+        pass
+    try:
+        import resource  # not on Windows
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits.append(math.inf if soft == resource.RLIM_INFINITY else float(soft))
+    except ImportError:
+        pass
+    return min(limits)
+
+
+def check_memory(needed: float, what: str, remedy: str) -> None:
+    """Raise before the work where its result could never be held.
+
+    Parameters
+    ----------
+    needed : float
+        Bytes.
+    what : str
+        How the error begins: what would take them.
+    remedy : str
+        How it ends.
+
+    Examples
+    --------
+    >>> check_memory(8e18, "X.pairwise() of 1,000,000,000 rows", "Take fewer rows.")
+    Traceback (most recent call last):
+    cayleyklein.exceptions.TooLargeError: X.pairwise() of 1,000,000,000 rows would take 8,000,000,000
+    GB, but there are only ... GB of memory. Take fewer rows.
+    """
+    limit = memory_limit()
+    if needed > limit:
+        raise TooLargeError(
+            f"{what} would take {needed / 1e9:,.0f} GB, but there are only {limit / 1e9:,.0f} GB "
+            f"of memory. {remedy}"
+        )
 
 
 def require(module: str, extra: str) -> ModuleType:

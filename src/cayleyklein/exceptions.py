@@ -13,6 +13,7 @@ __all__ = [
     "NotCollinearError",
     "NotRepresentableError",
     "OutsideDomainError",
+    "TooLargeError",
 ]
 
 
@@ -90,6 +91,10 @@ class NotCollinearError(CayleyKleinError, ValueError):
     ...     print("these four points are on no line")
     these four points are on no line
     """
+
+
+class TooLargeError(CayleyKleinError, MemoryError):
+    """The answer asked for would not fit into memory; the message says how much it would take."""
 
 
 class MissingExtraError(CayleyKleinError, ImportError):

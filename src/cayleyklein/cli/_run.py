@@ -75,7 +75,7 @@ def complain(message: str) -> None:
 
 def sentence(error: BaseException) -> str:
     """Return the message of an error on one line."""
-    if isinstance(error, MemoryError):
+    if isinstance(error, MemoryError) and not str(error):
         return "there is not enough memory for this."
     if isinstance(error, OSError) and error.strerror:
         name = f"{error.filename}: " if error.filename else ""

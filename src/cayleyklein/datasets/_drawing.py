@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein._validation import as_real
+from cayleyklein._validation import as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
@@ -114,6 +114,7 @@ def tree_nodes(
             f"expected a positive one of at most {LARGEST_RADIUS:g}, beyond which float64 cannot "
             f"tell rows from the rim."
         )
+    check_size(0, d, count_nodes(depth, branching))
     tip = np.zeros(d)
     tip[0] = math.tanh(length)
     unit = CurvedMetric.euclidean(d, curvature=-1.0)
@@ -135,3 +136,24 @@ def rotation(angle: float, d: int) -> Array:
     c, s = math.cos(angle), math.sin(angle)
     turn[:2, :2] = [[c, -s], [s, c]]
     return turn
+
+
+def count_nodes(depth: int, branching: int) -> float:
+    """Return how many nodes a tree has whose root has one more child than the others."""
+    try:
+        leaves = float(branching) ** depth
+    except OverflowError:
+        return math.inf
+    inner = depth if branching == 1 else (leaves - 1) / (branching - 1)
+    return 1 + (branching + 1) * inner
+
+
+def check_size(n: int, d: int, classes: float) -> None:
+    """Refuse rows, or places to put them, that memory does not hold."""
+    check_memory(
+        8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2,
+        f"{n:,} rows of {d:,} columns in {classes:,.0f} clusters"
+        if n
+        else f"A tree of {classes:,.0f} nodes",
+        "Ask for fewer rows, columns or clusters.",
+    )

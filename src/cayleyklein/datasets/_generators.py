@@ -20,6 +20,7 @@ from cayleyklein.datasets._drawing import (
     Array,
     around,
     carriers,
+    check_size,
     elliptic_clusters,
     shared_labels,
     spread_centers,
@@ -86,7 +87,8 @@ def make_elliptic_blobs(
     rng = as_random_state(random_state)
     K = as_curvature(curvature, +1)
     std, reach = as_std(cluster_std), as_reach(reach)
-    y = shared_labels(n, as_count(centers, "centers"), rng)
+    check_size(n, d, as_count(centers, "centers"))
+    y = shared_labels(n, centers, rng)
     unit = CurvedMetric.euclidean(d, curvature=1.0)
     middles = spread_centers(
         int(y.max()) + 1, unit, lambda m: uniform_in_ball(m, d, reach, +1, rng)
@@ -159,6 +161,7 @@ def make_hyperbolic_tree(
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
     rng = as_random_state(random_state)
     K = as_curvature(curvature, -1)
+    check_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
     X = around(nodes, y, d, as_std(cluster_std), -1, rng) / math.sqrt(-K)
@@ -228,6 +231,7 @@ def make_mixed(
         K_e, K_h = as_curvature(halves[0], +1), as_curvature(halves[1], -1)
     reach, radius = as_reach(reach), as_radius(radius)
     rng = as_random_state(random_state)
+    check_size(n, d_e + d_h, n_centers)
 
     def draw(m: int) -> Array:
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)

@@ -15,6 +15,7 @@ set of copies of one alone has no neighbour to meet on the way: its next copy is
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._validation import check_memory
 from cayleyklein.diagrams._power import PowerDiagram
 
 __all__ = ["exchanges", "order_k"]
@@ -31,13 +32,26 @@ def order_k(
 
     `original` (n,) is the first row that each row is a copy of, itself in general.
     """
-    sets = np.flatnonzero(original == np.arange(len(A)))[:, None]
+    n, d = A.shape
+    # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
+    _check_order((2 * order - 1) * n - order * order + 1, order, d)
+    sets = np.flatnonzero(original == np.arange(n))[:, None]
     while True:
+        _check_order(len(sets), sets.shape[1], d)
         means, heights = A[sets].mean(axis=1), b[sets].mean(axis=1)
         diagram = PowerDiagram(means, heights, *walls)
         if sets.shape[1] == order:
             return sets, means, heights, diagram
         sets = _with_one_more(diagram, sets, original)
+
+
+def _check_order(cells: int, order: int, d: int) -> None:
+    """Refuse cells whose generators, and their planes, memory does not hold."""
+    check_memory(
+        8.0 * cells * order * (d + 2) if order > 1 else 0.0,
+        f"A diagram of order {order:,} with about {cells:,} cells",
+        "Take a lower order, or fewer points; CurvedNeighbors needs no diagram to classify.",
+    )
 
 
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:

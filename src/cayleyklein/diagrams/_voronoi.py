@@ -26,6 +26,9 @@ Bools = NDArray[np.bool_]
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
 """Default distance between the absolute and what is drawn for it, as a part of its radius."""
 
+FINEST = {PLANE_TOLERANCE: 1e-12, SPACE_TOLERANCE: 1e-6}
+"""The smallest: millions of corners, and not far above what rounding leaves of them."""
+
 
 class CayleyKleinVoronoi(Diagram):
     """The Voronoi diagram of points under a curved metric, of order 1 or k (paper §3.1).
@@ -372,6 +375,9 @@ class Triangulation(NamedTuple):
 
 def _as_tolerance(value: float | None, default: float) -> float:
     tolerance = default if value is None else as_real(value, "tolerance")
-    if not 0 < tolerance < 1:
-        raise InvalidInputError(f"Got tolerance={value}, but expected a number between 0 and 1.")
+    if not FINEST[default] <= tolerance < 1:
+        raise InvalidInputError(
+            f"Got tolerance={value}, but expected a number below 1, and not below "
+            f"{FINEST[default]:g}: the finer, the more corners."
+        )
     return tolerance

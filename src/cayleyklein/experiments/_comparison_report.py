@@ -20,6 +20,7 @@ from cayleyklein.experiments._page import (
     provenance_section,
     section,
 )
+from cayleyklein.experiments._parallel import at_most_one_a_core
 from cayleyklein.experiments._pictures import learned_pictures
 from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._tables import Entry, Table, signed
@@ -93,7 +94,9 @@ def draw_all(comparison: Comparison, n_jobs: int | None) -> list[str]:
     except MissingExtraError as error:
         return [paragraph(f"No pictures: {error}", "notes")] * len(problems)
     return list(
-        Parallel(n_jobs)(delayed(learned_pictures)(p, comparison.n_neighbors) for p in problems)
+        Parallel(at_most_one_a_core(n_jobs))(
+            delayed(learned_pictures)(p, comparison.n_neighbors) for p in problems
+        )
     )
 
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from joblib import Parallel
+from joblib import Parallel, cpu_count
 
 from cayleyklein._estimators import as_jobs
 
-__all__ = ["ProgressCallback", "Step", "in_parallel"]
+__all__ = ["ProgressCallback", "Step", "at_most_one_a_core", "in_parallel"]
 
 
 class Step(NamedTuple):
@@ -36,6 +36,12 @@ class Step(NamedTuple):
 ProgressCallback = Callable[[Step], object]
 
 
+def at_most_one_a_core(n_jobs: int | None) -> int | None:
+    """Return a number of processes for joblib, which starts as many as it is told, at once."""
+    return None if n_jobs is None else min(n_jobs, cpu_count())
+
+
 def in_parallel(tasks: Iterable[object], n_jobs: int | None) -> Iterator[Any]:
     """Yield the results of joblib's delayed calls as they come, in any order."""
-    yield from Parallel(as_jobs(n_jobs), return_as="generator_unordered", batch_size=1)(tasks)
+    jobs = at_most_one_a_core(as_jobs(n_jobs))
+    yield from Parallel(jobs, return_as="generator_unordered", batch_size=1)(tasks)

@@ -32,6 +32,7 @@ from cayleyklein.learning._parameters import (
     COUNT,
     NUMBER,
     POSITIVE,
+    check_factor_size,
     check_number,
     check_optional,
 )
@@ -235,6 +236,7 @@ class CurvedLMNN(MetricLearner):
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
             )
+        check_factor_size(self.n_components or rows.shape[1], rows.shape[1])
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
         jobs = as_jobs(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:

@@ -16,7 +16,7 @@ from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._parameters import check_number
+from cayleyklein.learning._parameters import check_factor_size, check_number
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["MMC"]
@@ -119,6 +119,7 @@ class MMC(MetricLearner):
                 f"y has {only} in rows of positive weight; learning a metric needs two classes or "
                 f"more."
             )
+        check_factor_size(self.n_components or d, d)
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
         shape = (d if self.n_components is None else self.n_components, d)
         solver = LBFGS(np.eye(*shape).ravel())

@@ -5,9 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["check_number", "check_optional"]
+__all__ = ["check_factor_size", "check_number", "check_optional"]
+
+SOLVER_COPIES, SQUARES = 24, 3
+"""What L-BFGS keeps of the size of a factor, and arrays of the size of a covariance."""
 
 
 def check_number(name: str, value: Any, kind: type, low: float, high: float = np.inf) -> None:
@@ -29,3 +33,12 @@ def check_optional(
 
 POSITIVE = float(np.finfo(float).tiny)
 COUNT, NUMBER = Integral, Real
+
+
+def check_factor_size(r: int, d: int) -> None:
+    """Refuse a factor (r, d) that, with what the solver remembers of it, memory does not hold."""
+    check_memory(
+        8.0 * (SOLVER_COPIES * r * d + SQUARES * d * d),
+        f"Learning a metric of {d:,} columns",
+        "Reduce the columns first, by PCA for example.",
+    )

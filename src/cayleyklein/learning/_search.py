@@ -57,7 +57,9 @@ def find_targets(X: Array, labels: Index, k: int, frame: Frame) -> Index:
     Returns
     -------
     ndarray of shape (n, k)
+        Or of fewer columns, where no class is that large.
     """
+    k = max(1, min(k, int(np.bincount(labels).max()) - 1))
     targets = np.full((len(X), k), -1, dtype=np.int64)
     lifted = Lifted(X, frame)
     for label in np.unique(labels):

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_choice, as_points, at_index, float_dtype
+from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.geometry._distances import Outside, _distance
@@ -314,4 +314,10 @@ def checked_pairwise(
     dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
     X = as_points(X, "X", d, ndim=2)
     Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
+    n, m = len(X), len(X if Y is None else Y)
+    check_memory(
+        n * m * dtype.itemsize,
+        f"The distances between {n:,} and {m:,} rows",
+        "Take some rows at a time, or let CurvedNeighbors find the nearest ones alone.",
+    )
     return pairwise(X, Y, parts, outside, dtype)

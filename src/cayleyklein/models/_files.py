@@ -144,7 +144,7 @@ def load_model(path: str | Path) -> Any:
         state = skops.loads(archive)
         del archive  # which is as large as the model
         return model_of(state)
-    except Exception as error:  # noqa: BLE001 - what NumPy and skops make of bytes has no end
+    except Exception as error:
         raise InvalidInputError(
             f"{path} holds no model that can be used ({str(error).strip('. ')})."
         ) from error
@@ -189,7 +189,7 @@ def check_contents(archive: bytes, path: Path) -> None:
             schema = json.loads(members.read("schema.json"))
         found = set(nodes(schema))
         files = [item["file"] for item in dicts(schema) if isinstance(item.get("file"), str)]
-    except Exception as error:  # noqa: BLE001 - nor has what zipfile makes of them
+    except Exception as error:
         raise InvalidInputError(f"{path} is damaged: its archive cannot be read.") from error
     if packed:
         raise InvalidInputError(f"{path} is refused: {packed[0]} in it is compressed.")

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import as_jobs, at_one_moment, check_data, whole_or_not_at_all
-from cayleyklein._validation import as_choice, as_count, as_real
+from cayleyklein._validation import as_choice, as_count, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
@@ -30,6 +30,15 @@ Index = NDArray[np.intp]
 
 CHUNK = 4096
 """Queries at a time."""
+
+PAIR_BYTES = 16
+"""A row's number and its distance."""
+
+PROBES = 16
+"""Queries whose neighbours within a radius are counted first, where all could be too many."""
+
+PROBED_FROM = 1e9
+"""Bytes that all pairs would take from which on that is done."""
 
 
 class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
@@ -182,10 +191,12 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
             refuse_outside(inside, "X", 'drop them, or rank their neighbours by outside="extend"')
         return rows
 
-    def _chunks(self, rows: Floats, own: bool) -> Iterator[tuple[slice, Queries]]:
+    def _chunks(
+        self, rows: Floats, own: bool, size: int = CHUNK
+    ) -> Iterator[tuple[slice, Queries]]:
         """Cut the queries into chunks; of one at a time more is kept than the rows."""
-        for start in range(0, len(rows), CHUNK):
-            chunk = slice(start, min(start + CHUNK, len(rows)))
+        for start in range(0, len(rows), size):
+            chunk = slice(start, min(start + size, len(rows)))
             mine = np.arange(chunk.start, chunk.stop) if own else None
             yield chunk, Queries(rows[chunk], self._references.parts, mine)
 
@@ -223,6 +234,11 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
                 f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
                 f"n_samples = {len(queries)}."
             )
+        check_memory(
+            PAIR_BYTES * len(queries) * k,
+            f"{k:,} neighbours of each of {len(queries):,} rows",
+            "Ask for some rows at a time, or for fewer neighbours.",
+        )
         distances = np.empty((len(queries), k))
         rows = np.empty((len(queries), k), dtype=np.intp)
         with thread_pool(self.n_jobs) as pool:
@@ -265,10 +281,11 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         """
         queries = self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
+        chunk = self._check_radius(queries, radius, own=X is None)
         distances = np.empty(len(queries), dtype=object)
         rows = np.empty(len(queries), dtype=object)
         with thread_pool(self.n_jobs) as pool:
-            for at, some in self._chunks(queries, own=X is None):
+            for at, some in self._chunks(queries, own=X is None, size=chunk):
                 which, columns, values = find_within(
                     self._engine, self._references, some, radius, pool
                 )
@@ -278,6 +295,28 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
                 cuts = np.searchsorted(which, np.arange(1, len(some)))
                 rows[at], distances[at] = (as_ragged(np.split(a, cuts)) for a in (columns, values))
         return (distances, rows) if return_distance else rows
+
+    def _check_radius(self, queries: Floats, radius: float, own: bool) -> int:
+        """Refuse a radius with more neighbours than memory holds; return how many queries at a time.
+
+        What there will be is guessed from a few queries, spread evenly.
+        """
+        n = self.n_samples_fit_
+        if PAIR_BYTES * len(queries) * n < PROBED_FROM:
+            return CHUNK
+        some = np.unique(np.linspace(0, len(queries) - 1, PROBES).astype(np.intp))
+        count = 0
+        for row in some:
+            mine = np.array([row]) if own else None
+            one = Queries(queries[row : row + 1], self._references.parts, mine)
+            count += len(find_within(self._engine, self._references, one, radius, None)[0])
+        each = count / len(some)
+        check_memory(
+            PAIR_BYTES * each * len(queries),
+            f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(queries):,} rows,",
+            "Take a smaller radius, or some rows at a time.",
+        )
+        return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
 
     # -- graphs ---------------------------------------------------------------------
 

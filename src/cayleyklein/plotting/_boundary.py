@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import about, as_count
+from cayleyklein._validation import about, as_count, check_memory
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError
@@ -236,6 +236,11 @@ class DecisionBoundaryDisplay:
         n = as_count(resolution, "resolution")
         if n < 2:
             raise InvalidInputError(f"Got resolution={n}, but a grid has at least 2 points a side.")
+        check_memory(
+            8.0 * n * n * (2 * rows.shape[1] + 4),
+            f"A grid of {n:,} × {n:,} points of {rows.shape[1]:,} columns",
+            "Take a smaller resolution.",
+        )
         axes = [np.linspace(low, high, n) for low, high in bounds.T]
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
         if hasattr(X, "iloc"):  # named columns reach the estimator under their names
