@@ -89,6 +89,7 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (gzip.compress(PLAIN * 99)[:-20], "is damaged, and cannot be unpacked"),
         (zipped(PLAIN)[:-30], "is damaged, and cannot be unpacked"),
         (b"BZh9" + 40 * b"\x01", "is damaged, and cannot be unpacked"),
+        (zipped(PLAIN).replace(b"\x08\x00", b"\x08\x01"), "is damaged, and cannot be unpacked"),
         (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
         (b"PAR1" + bytes(50), "is no Parquet file that can be read"),

@@ -112,13 +112,22 @@ def unpacked(raw: IO[bytes], path: Path) -> Iterator[Any]:
         with lzma.LZMAFile(raw) as plain:
             yield plain
     elif kind == "zip":
-        with zipfile.ZipFile(raw) as archive, archive.open(only_member(archive, path)) as plain:
+        with zipped(raw, path) as plain:
             yield plain
     else:
         for magic, hint in HINTS.items():
             if start.startswith(magic):
                 raise InvalidInputError(f"{path} {hint}.")
         yield raw
+
+
+def zipped(raw: IO[bytes], path: Path) -> IO[bytes]:
+    """Open the one file in a zip archive."""
+    try:
+        archive = zipfile.ZipFile(raw)
+        return archive.open(only_member(archive, path))
+    except (NotImplementedError, OSError) as error:  # an unknown method, a place beyond the end
+        raise InvalidInputError(f"{path} is damaged, and cannot be unpacked: {error}.") from error
 
 
 def only_member(archive: zipfile.ZipFile, path: Path) -> zipfile.ZipInfo:
