@@ -1,20 +1,29 @@
 """Files that are whole or not there."""
 
+import os
 import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from cayleyklein._validation import as_path
 
 __all__ = ["check_writable", "writing"]
 
+STALE = 60.0
+"""Seconds after which a temporary file that nobody has locked was left by a killed process."""
+
+NAME_BYTES = 100
+"""Bytes of a file's name that its temporary file carries: names must not get too long."""
+
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
     """Give a temporary name beside a file, and rename it to the file at the end.
 
-    When something goes wrong meanwhile, or is interrupted, what was there before stays.
+    When something goes wrong meanwhile, or is interrupted, what was there before stays. A process
+    that is killed cannot remove its temporary file; the next one to write the same file does.
 
     Parameters
     ----------
@@ -36,15 +45,18 @@ def writing(path: str | Path) -> Iterator[Path]:
     >>> folder.cleanup()
     """
     path = as_path(path)
-    temporary = _temporary(path)
+    handle, temporary = _temporary(path)
     try:
         yield temporary
+        os.fsync(handle)  # or a power cut could leave the new name without the new content
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename = str(path)  # such as a full disk, which names no file
         raise
+    finally:
+        os.close(handle)
 
 
 def check_writable(path: str | Path) -> None:
@@ -60,20 +72,53 @@ def check_writable(path: str | Path) -> None:
     Traceback (most recent call last):
     FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
     """
-    _temporary(as_path(path)).unlink()
+    handle, temporary = _temporary(as_path(path))
+    temporary.unlink()
+    os.close(handle)
 
 
-def _temporary(path: Path) -> Path:
-    """Make an empty file beside a path, or say why that path cannot be written."""
+def _temporary(path: Path) -> tuple[int, Path]:
+    """Make an empty file beside a path, and lock it, or say why that path cannot be written."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
-    # Not by mkstemp, which keeps its files to their owner: to know the umask is to set it, for
-    # every thread.
-    temporary = path.with_name(f".{secrets.token_hex(8)}.part{path.suffix}")
+    name = path.name.encode()[:NAME_BYTES].decode(errors="ignore")
+    prefix, suffix = f".{name}.", f".part{path.suffix}"
+    _remove_stale(path.parent, prefix, suffix)
+    temporary = path.with_name(f"{prefix}{secrets.token_hex(8)}{suffix}")
     try:
-        temporary.touch(exist_ok=False)
+        # Not by mkstemp, which keeps its files to their owner: to know the umask is to set it, for
+        # every thread.
+        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
     except OSError as error:  # which names the temporary file, and not the one asked for
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
-    return temporary
+    _lock(handle)
+    return handle, temporary
+
+
+def _lock(handle: int) -> bool:
+    """Lock a file until it is closed, also by a kill; False where another has, or none can."""
+    try:
+        import fcntl  # not on Windows, where what a killed process leaves stays
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
+def _remove_stale(folder: Path, prefix: str, suffix: str) -> None:
+    """Remove what killed processes left; what another is writing is locked, or new."""
+    for entry in os.scandir(folder):
+        if not (entry.name.startswith(prefix) and entry.name.endswith(suffix)):
+            continue
+        with suppress(OSError):  # removed by another, or not ours to remove
+            if time.time() - entry.stat().st_mtime < STALE:
+                continue
+            handle = os.open(entry.path, os.O_RDWR)
+            try:
+                if _lock(handle):
+                    Path(entry.path).unlink()
+            finally:
+                os.close(handle)
