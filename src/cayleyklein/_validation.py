@@ -9,7 +9,7 @@ import math
 import operator
 import os
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -266,17 +266,13 @@ def memory_limit() -> float:
     limits = [math.inf]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
-    try:
+    with suppress(OSError, ValueError):  # no such file, or no limit ("max")
         limits.append(float(Path("/sys/fs/cgroup/memory.max").read_text()))
-    except (OSError, ValueError):  # no such file, or no limit ("max")
-        pass
-    try:
-        import resource  # not on Windows
+    with suppress(ImportError):  # on Windows
+        import resource
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
         limits.append(math.inf if soft == resource.RLIM_INFINITY else float(soft))
-    except ImportError:
-        pass
     return min(limits)
 
 
@@ -294,10 +290,10 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
     Examples
     --------
-    >>> check_memory(8e18, "X.pairwise() of 1,000,000,000 rows", "Take fewer rows.")
+    >>> check_memory(8e18, "All distances of 10⁹ rows", "Take fewer rows.")
     Traceback (most recent call last):
-    cayleyklein.exceptions.TooLargeError: X.pairwise() of 1,000,000,000 rows would take 8,000,000,000
-    GB, but there are only ... GB of memory. Take fewer rows.
+    cayleyklein.exceptions.TooLargeError: All distances of 10⁹ rows would take 8,000,000,000 GB, but
+    there are only ... GB of memory. Take fewer rows.
     """
     limit = memory_limit()
     if needed > limit:

@@ -297,7 +297,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         return (distances, rows) if return_distance else rows
 
     def _check_radius(self, queries: Floats, radius: float, own: bool) -> int:
-        """Refuse a radius with more neighbours than memory holds; return how many queries at a time.
+        """Refuse a radius with more neighbours than memory holds; return queries at a time.
 
         What there will be is guessed from a few queries, spread evenly.
         """
@@ -313,7 +313,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         each = count / len(some)
         check_memory(
             PAIR_BYTES * each * len(queries),
-            f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(queries):,} rows,",
+            f"The neighbours within {radius:g}, about {each:,.0f} of each of "
+            f"{len(queries):,} rows,",
             "Take a smaller radius, or some rows at a time.",
         )
         return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
