@@ -102,8 +102,9 @@ def loss(D, y, targets, *, margin, push, squared, weights=None):
 
 
 @mpmath.workdps(DIGITS)
-def gradient(value, factor, center, K, h=mpmath.mpf(10) ** -8):
+def gradient(value, factor, center, K):
     """∂/∂L, ∂/∂μ and ∂/∂K of a function of them, by differences in many digits."""
+    h = mpmath.mpf(10) ** -8
 
     def slope(change):
         return float((value(*change(h)) - value(*change(-h))) / (2 * h))
