@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench docs clean release-check
+.PHONY: help run test check format bench docs clean release-check fuzz soak lowest package audit
 
 help: ## Say what the targets are
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -68,3 +68,30 @@ release-check: ## Build the packages, check them, and try them in a clean enviro
 	$(TRIAL)/clean/bin/python tests/smoke.py core
 	$(TRIAL)/clean/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[cli]"
 	$(TRIAL)/clean/bin/python tests/smoke.py cli
+
+# -- trust: what takes too long for every change -------------------------------------------
+
+MINUTES ?= 10
+
+fuzz: $(READY) ## Throw cases at every door that strangers reach, for MINUTES=10
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.trust.fuzz --minutes $(MINUTES)
+
+soak: $(READY) ## Fit 10,000 times and predict a million rows in one process
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
+
+# The lowest releases that pyproject.toml allows, beside today's tools of testing, and today's of
+# what the lowest ones depend on: old Matplotlib is told by new pyparsing that it will have to change.
+lowest: ## Run the tests with the oldest releases of what we depend on
+	$(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  $$($(PYTHON) tests/trust/lowest.py) pytest pytest-xdist hypothesis mpmath polars
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) \
+	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
+	  --ignore tests/app/test_in_browser.py --ignore tests/trust/test_oracles.py $(ARGS)
+
+package: $(READY) ## Build wheel and sdist, and install them where there is no compiler
+	$(BIN)/python tests/trust/packages.py
+
+audit: $(READY) ## Look for known weaknesses in what is installed, where the registry tells
+	$(BIN)/python -m pip_audit --local --skip-editable

@@ -44,7 +44,7 @@ def child(arguments, *, slow=False, room=None, say=None):
         os.dup2(null, 1)
         os.dup2(null if say is None else say, 2)
         if slow:
-            _atomic.os.fsync = lambda handle: time.sleep(0.02)
+            _atomic.os.fsync = lambda handle: time.sleep(0.2)
         if room is not None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
             resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))

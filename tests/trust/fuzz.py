@@ -18,9 +18,35 @@ MORE_MEMORY = 60.0
 """MB that a run may hold at its end beyond what it held once everything had been used."""
 
 
+SETTLED_AFTER = 3
+"""Rounds after which everything has been imported and compiled."""
+
+
 def resident() -> float:
     """Return the memory that this process holds, in MB."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def throw(strategy, function, number: int) -> tuple[int, float]:
+    """Draw a hundred cases and run them; return how many there were, and the longest time."""
+    times = []
+
+    @seed(number)
+    @settings(
+        max_examples=100,
+        deadline=None,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+        phases=[Phase.generate, Phase.shrink],
+    )
+    @given(strategy)
+    def attempt(case):
+        start = time.monotonic()
+        function(case)
+        times.append(time.monotonic() - start)
+
+    attempt()
+    return len(times), max(times)
 
 
 def main() -> int:
@@ -29,34 +55,18 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=None, help="of the first round")
     parser.add_argument("--only", choices=list(TARGETS), default=None)
-    given_options = parser.parse_args()
-    number = int(time.time()) if given_options.seed is None else given_options.seed
-    chosen = {k: v for k, v in TARGETS.items() if given_options.only in (None, k)}
+    options = parser.parse_args()
+    number = int(time.time()) if options.seed is None else options.seed
+    chosen = {k: v for k, v in TARGETS.items() if options.only in (None, k)}
     counts, slowest = dict.fromkeys(chosen, 0), dict.fromkeys(chosen, 0.0)
-    end, settled = time.monotonic() + 60 * given_options.minutes, None
-    rounds = 0
+    end, settled, first = time.monotonic() + 60 * options.minutes, None, number
     while time.monotonic() < end:
         for name, (strategy, function) in chosen.items():
-
-            @seed(number)
-            @settings(
-                max_examples=100,
-                deadline=None,
-                database=None,
-                suppress_health_check=list(HealthCheck),
-                phases=[Phase.generate, Phase.shrink],
-            )
-            @given(strategy)
-            def attempt(case, name=name, function=function):
-                start = time.monotonic()
-                function(case)
-                counts[name] += 1
-                slowest[name] = max(slowest[name], time.monotonic() - start)
-
             sys.stderr.write(f"\r{sum(counts.values()):9,} cases, seed {number}")
-            attempt()
-        number, rounds = number + 1, rounds + 1
-        if settled is None and rounds >= 5:
+            count, longest = throw(strategy, function, number)
+            counts[name], slowest[name] = counts[name] + count, max(slowest[name], longest)
+        number += 1
+        if number == first + SETTLED_AFTER:
             settled = resident()
     grown = 0.0 if settled is None else resident() - settled
     sys.stderr.write("\n")

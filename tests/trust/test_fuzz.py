@@ -4,7 +4,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from tests.trust.fuzzing import TARGETS
 
-EXAMPLES = {"tables": 150, "models": 150, "command lines": 80, "uploads": 150, "addresses": 60}
+EXAMPLES = {"tables": 100, "models": 120, "command lines": 40, "uploads": 150, "addresses": 30}
 
 
 @pytest.mark.parametrize("name", TARGETS)
