@@ -34,15 +34,17 @@ class NumberColumn:
     def of(cls, name: str, values: Any) -> NumberColumn:
         """Look at a column of which two values differ."""
         numbers = as_floats(values)
-        largest = np.nanmax(np.abs(numbers))
-        numbers /= largest  # so that no square overflows or vanishes
+        # By a power of two, so that no square overflows or vanishes; NumPy 1.26 warns of overflow
+        # where it divides by a subnormal number.
+        exponent = np.frexp(np.nanmax(np.abs(numbers)))[1]
+        numbers = np.ldexp(numbers, -exponent)
         median = np.nanmedian(numbers)
         numbers[np.isnan(numbers)] = median
         return cls(
             name,
-            median=float(median * largest),
-            mean=float(numbers.mean() * largest),
-            scale=float(numbers.std() * largest),
+            median=float(np.ldexp(median, exponent)),
+            mean=float(np.ldexp(numbers.mean(), exponent)),
+            scale=float(np.ldexp(numbers.std(), exponent)),
         )
 
     def encode(self, values: Any, out: NDArray[np.float64]) -> None:
@@ -50,7 +52,8 @@ class NumberColumn:
         numbers = as_floats(values)
         numbers[np.isnan(numbers)] = self.median
         np.subtract(numbers, self.mean, out=numbers)
-        np.divide(numbers, self.scale, out=out[:, 0])
+        exponent = np.frexp(self.scale)[1]
+        np.divide(np.ldexp(numbers, -exponent), np.ldexp(self.scale, -exponent), out=out[:, 0])
 
 
 @dataclass(frozen=True)
