@@ -7,6 +7,7 @@ code written against scikit-learn's habits keeps working.
 
 __all__ = [
     "CayleyKleinError",
+    "ClusterError",
     "InvalidInputError",
     "MissingExtraError",
     "NotCollinearError",
@@ -41,3 +42,7 @@ class NotCollinearError(CayleyKleinError, ValueError):
 
 class MissingExtraError(CayleyKleinError, ImportError):
     """An optional dependency is not installed; the message names the extra."""
+
+
+class ClusterError(CayleyKleinError, RuntimeError):
+    """A Dask cluster lost its scheduler, or too many workers, before the work was done."""
