@@ -26,6 +26,7 @@ __all__ = [
     "clear_cluster_errors",
     "compute",
     "is_dask",
+    "known_lengths",
     "persist",
     "raw_blocks",
     "row_blocks",
@@ -78,17 +79,17 @@ def lost_errors() -> tuple[type[BaseException], ...]:
 
 
 def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
-    """Return the results of tasks."""
+    """Return the results of tasks.
+
+    Data inside the tasks is meant to be there, and Dask does not warn of it.
+    """
     dask = require("dask", "scale")
-    with clear_cluster_errors(doing):
+    with clear_cluster_errors(doing), dask.config.set({LARGE_GRAPH: "1 TB"}):
         return tuple(dask.compute(*tasks))
 
 
 def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
-    """Start tasks and let their results stay where they are computed, to be used by later ones.
-
-    Data inside the tasks is meant to be there, and Dask does not warn of it.
-    """
+    """Start tasks and let their results stay where they are computed, to be used by later ones."""
     dask = require("dask", "scale")
     with clear_cluster_errors(doing), dask.config.set({LARGE_GRAPH: "1 TB"}):
         return tuple(dask.persist(*tasks))
@@ -116,7 +117,9 @@ class RowBlocks(NamedTuple):
         return sum(self.lengths)
 
 
-def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -> RowBlocks:
+def row_blocks(
+    X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1, flat: bool = True
+) -> RowBlocks:
     """Cut a Dask array or dataframe into row blocks.
 
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
@@ -129,6 +132,8 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     name : str
         How error messages call X.
     least_rows : int
+    flat : bool
+        Whether targets of a single column are flattened.
     """
     delayed = require("dask", "scale").delayed
     n_columns = stand_in(X, name).shape[1]
@@ -155,7 +160,7 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
             f"{name} has {sum(lengths)} rows, but y has {sum(lengths_y)}; each row needs one."
         )
     join = delayed(joined, pure=False)
-    targets = [join(some) for some in aligned_pieces(raw_y, lengths_y, wanted)]
+    targets = [join(some, flat) for some in aligned_pieces(raw_y, lengths_y, wanted)]
     return RowBlocks(blocks, wanted, n_columns, targets)
 
 
@@ -247,11 +252,11 @@ def rows_between(block: Any, first: int, last: int) -> NDArray[Any]:
     return np.asarray(block)[first:last]
 
 
-def joined(pieces: list[Any]) -> NDArray[Any]:
-    """Return pieces as one array; a single column is flattened."""
+def joined(pieces: list[Any], flat: bool = False) -> NDArray[Any]:
+    """Return pieces as one array; a single column may be flattened."""
     arrays = [np.asarray(piece) for piece in pieces]
     array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-    return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
+    return array.ravel() if flat and array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def checked_rows(
@@ -261,8 +266,7 @@ def checked_rows(
 
     Without a `start`, rows are counted in their block, and the message says so.
     """
-    arrays = [np.asarray(piece) for piece in pieces]
-    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    array = joined(pieces)
     if array.ndim != 2 or array.shape[1] != n_columns:
         raise InvalidInputError(
             f"{name} has a block of shape {array.shape}, but {n_columns} columns are expected."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -10,14 +11,16 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from cayleyklein._validation import list_indices
+from cayleyklein._distributed import compute, is_dask, row_blocks
+from cayleyklein._validation import as_finite_array, list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import as_metric
-from cayleyklein.neighbors._rows import References
-from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._weights import Weights, check_weights, vote_shares
 
 __all__ = ["CurvedKNeighborsClassifier"]
 
@@ -106,8 +109,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,)
 
         Returns
         -------
@@ -119,6 +122,10 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None
     ) -> CurvedKNeighborsClassifier:
         self._check_parameters()
+        if is_dask(X):
+            return self._fit_spread(X, y)
+        if is_dask(y):
+            (y,) = compute(y, doing="reading y")
         _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
         check_classification_targets(target)
         known = np.unique(target if classes is None else np.asarray(classes))
@@ -126,9 +133,24 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         learner = self._fitted_learner(X, target) if self.metric is None else None
         rows = self._rows(X, reset=True)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
-        self._index(References(rows, metric))
-        self.metric_, self.learner_ = metric, learner
-        self.classes_, self._labels = known, labels
+        self._index(rows, metric, labels)
+        self.classes_, self.learner_ = known, learner
+        return self
+
+    def _fit_spread(self, X: Any, y: Any) -> CurvedKNeighborsClassifier:
+        """Fit on a Dask collection; its labels stay with its rows."""
+        self._check_columns(X, y, reset=True)
+        rows = row_blocks(X, y, least_rows=LEAST_ROWS)
+        targets = rows.targets or []
+        check = task(classes_of)
+        seen = [check(*some) for some in zip(targets, rows.starts, strict=True)]
+        known = np.unique(np.concatenate(compute(*seen, doing="reading y")))
+        check_classification_targets(known)
+        learner = self._fitted_learner(X, y) if self.metric is None else None
+        metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
+        label = task(labels_of)
+        self._spread(rows, metric, [label(target, known) for target in targets])
+        self.classes_, self.learner_ = known, learner
         return self
 
     def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:
@@ -182,12 +204,16 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         """
         if not hasattr(self, "classes_"):
             return self._fit(X, y, classes)
-        self._check_parameters()
+        self._check_grows(X)
         _, target = validate_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         labels = labels_of(column_or_1d(target), self.classes_)
-        super().partial_fit(X)
-        self._labels = np.concatenate([self._labels, labels])
+        self._append(X, labels)
         return self
+
+    @property
+    def _labels(self) -> NDArray[np.intp]:
+        """The positions among ``classes_`` of the fitted rows."""
+        return cast(NDArray[np.intp], self._fitted.payload)
 
     # -- predicting -----------------------------------------------------------------
 
@@ -196,37 +222,34 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
             With None, the fitted rows, each left out of its own vote.
 
         Returns
         -------
-        ndarray of shape (m, n_classes)
+        ndarray or Dask array of shape (m, n_classes)
         """
         check_is_fitted(self, "classes_")
-        distances, rows = self.kneighbors(X)
-        weights = neighbor_weights(distances, self.weights)
-        votes = np.zeros((len(rows), len(self.classes_)))
-        each = np.arange(len(rows))
-        for t in range(rows.shape[1]):
-            votes[each, self._labels[rows[:, t]]] += weights[:, t]
-        total = votes.sum(axis=1, keepdims=True)
-        return np.asarray(votes / np.where(total == 0, 1.0, total))
+        finish = partial(shares_of, classes=self.classes_, weights=self.weights)
+        kind = ((len(self.classes_),), np.float64)
+        return cast(NDArray[np.float64], self._answers(X, self.n_neighbors, finish, kind)[0])
 
     def predict(self, X: ArrayLike | None) -> NDArray[Any]:
         """Return the class with most of the votes, the first of equals.
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
             With None, the fitted rows, each left out of its own vote.
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray or Dask array of shape (m,)
         """
         check_is_fitted(self, "classes_")
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        finish = partial(winners_of, classes=self.classes_, weights=self.weights)
+        kind = ((), self.classes_.dtype)
+        return cast(NDArray[Any], self._answers(X, self.n_neighbors, finish, kind)[0])
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -234,12 +257,34 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
         from sklearn.metrics import accuracy_score
 
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        predicted = self.predict(X)
+        if is_dask(predicted) or is_dask(y):
+            predicted, y, sample_weight = compute(predicted, y, sample_weight, doing="the scoring")
+        return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def shares_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[np.float64]]:
+    """Return the share of the votes of neighbours that each class has."""
+    assert found.payload is not None
+    return (vote_shares(found.distances, found.payload, len(classes), weights),)
+
+
+def winners_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[Any]]:
+    """Return the class with most of the votes of neighbours, the first of equals."""
+    (shares,) = shares_of(found, classes, weights)
+    return (np.asarray(classes[shares.argmax(axis=1)]),)
+
+
+def classes_of(target: NDArray[Any], start: int) -> NDArray[Any]:
+    """Return the classes of a block of targets, whose first is that of the row `start`."""
+    if target.dtype.kind == "f":
+        as_finite_array(target, "y", start)
+    return np.unique(column_or_1d(target))
 
 
 def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

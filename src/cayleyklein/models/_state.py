@@ -97,7 +97,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
         "mixed": isinstance(model.metric_, MixedMetric),
         "metric": metric_state(model.metric_),
-        "rows": np.asarray(model._references.X),
+        "rows": np.asarray(model._fitted.references.X),
         "labels": np.asarray(model._labels, dtype=np.int64),
         "classes": model.classes_.tolist(),
         "feature_names": None if names is None else names.tolist(),

@@ -240,7 +240,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
         """Return what says which rows of a table are, once encoded, the same as fitted ones."""
         check_is_fitted(self, "neighbors_")
-        known = set(fingerprints(self.neighbors_._references.X))
+        known = set(fingerprints(self.neighbors_._fitted.references.X))
 
         def are_fitted(table: Any) -> NDArray[np.bool_]:
             return np.array([row in known for row in fingerprints(self.encoder_.transform(table))])

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,22 +12,19 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cayleyklein._distributed import RowBlocks, is_dask, row_blocks, stand_in
 from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.neighbors._engines import ALGORITHMS, build
-from cayleyklein.neighbors._outside import refuse_outside
-from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
-from cayleyklein.neighbors._rows import Metric, Queries, References, form_values, thread_pool
+from cayleyklein.neighbors._engines import ALGORITHMS
+from cayleyklein.neighbors._index import Ranked, SearchIndex
+from cayleyklein.neighbors._rows import Metric
+from cayleyklein.neighbors._shards import LEAST_ROWS, Kind, QueryBlocks, Shards, refuse_queries
 
 __all__ = ["CurvedNeighbors"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
-
-
-CHUNK = 4096
-"""Queries at a time."""
 
 
 class CurvedNeighbors(BaseEstimator):
@@ -84,8 +81,7 @@ class CurvedNeighbors(BaseEstimator):
     (array([[inf, inf]]), array([[2, 0]]))
     """
 
-    _references: References
-    _engine: Engine | None
+    _searcher: SearchIndex | Shards
 
     def __init__(
         self,
@@ -111,14 +107,18 @@ class CurvedNeighbors(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
             Inside the metric's domain.
         y : ignored
         """
         self._check_parameters()
-        rows = self._rows(X, reset=True)
-        self.metric_ = as_metric(self.metric, rows.shape[1])
-        self._index(References(rows, self.metric_))
+        if is_dask(X):
+            self._check_columns(X, reset=True)
+            rows = row_blocks(X, least_rows=LEAST_ROWS)
+            self._spread(rows, as_metric(self.metric, rows.n_columns))
+        else:
+            checked = self._rows(X, reset=True)
+            self._index(checked, as_metric(self.metric, checked.shape[1]))
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
@@ -128,21 +128,36 @@ class CurvedNeighbors(BaseEstimator):
         """
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        self._check_parameters()
-        added = self._rows(X, reset=False)
-        references = self._references.appended(added)
-        if self._engine is None or not self._engine.append(references):
-            self._index(references)
-        else:
-            self._references, self.n_samples_fit_ = references, len(references)
+        self._check_grows(X)
+        self._append(X, None)
         return self
 
-    def _index(self, references: References) -> None:
-        with thread_pool(self.n_jobs) as pool:
-            built = build(self.algorithm, references, pool)
-        self._references, self._engine = references, built.engine
-        self.algorithm_used_, self.recall_ = built.name, built.recall
-        self.n_samples_fit_ = len(references)
+    def _check_grows(self, X: object) -> None:
+        """Check what a partial_fit can before it looks at the rows."""
+        self._check_parameters()
+        if is_dask(X) or isinstance(self._searcher, Shards):
+            raise InvalidInputError(
+                "partial_fit adds rows in memory to rows in memory; fit Dask collections again, "
+                "as one made by dask.array.concatenate."
+            )
+
+    def _append(self, X: ArrayLike, payload: NDArray[Any] | None) -> None:
+        added = self._rows(X, reset=False)
+        self._take(self._fitted.appended(added, payload, self.algorithm, self.n_jobs))
+
+    def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
+        """Index rows in memory, with what is known of each."""
+        self._take(SearchIndex.build(X, metric, self.algorithm, self.n_jobs, payload=payload))
+        self.metric_ = metric
+
+    def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
+        """Index row blocks where they are, with what is known of their rows."""
+        self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads))
+        self.metric_ = metric
+
+    def _take(self, index: SearchIndex | Shards) -> None:
+        self._searcher, self.n_samples_fit_ = index, len(index)
+        self.algorithm_used_, self.recall_ = index.name, index.recall
 
     def _check_parameters(self) -> None:
         as_count(self.n_neighbors, "n_neighbors")
@@ -154,22 +169,35 @@ class CurvedNeighbors(BaseEstimator):
         X = validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
+    def _check_columns(self, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
+        """Check the number and the names of the columns of a Dask collection, and that y is."""
+        validate_data(self, stand_in(X, "X"), y, reset=reset, skip_check_array=True)
+
+    @property
+    def _fitted(self) -> SearchIndex:
+        """What is fitted in memory."""
+        if isinstance(self._searcher, Shards):
+            raise InvalidInputError(
+                "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
+                "only kneighbors and predictions are to be had of it. Keep metric_, and fit on "
+                "rows in memory for the rest."
+            )
+        return self._searcher
+
+    def __getstate__(self) -> Any:
+        if hasattr(self, "_searcher"):
+            _ = self._fitted  # refuses: shards do not leave their cluster
+        return super().__getstate__()
+
     def _query_rows(self, X: ArrayLike | None) -> Floats:
         check_is_fitted(self, "metric_")
         if X is None:
-            return self._references.X
+            return self._fitted.references.X
+        refuse_dask(X)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
-            inside = np.all([s > 0 for s in form_values(rows, self._references.parts)], axis=0)
-            refuse_outside(inside, "X", 'drop them, or rank their neighbours by outside="extend"')
+            refuse_queries(rows, self.metric_)
         return rows
-
-    def _chunks(self, rows: Floats, own: bool) -> Iterator[tuple[slice, Queries]]:
-        """Cut the queries into chunks; of one at a time more is kept than the rows."""
-        for start in range(0, len(rows), CHUNK):
-            chunk = slice(start, min(start + CHUNK, len(rows)))
-            mine = np.arange(chunk.start, chunk.stop) if own else None
-            yield chunk, Queries(rows[chunk], self._references.parts, mine)
 
     # -- searching ------------------------------------------------------------------
 
@@ -183,35 +211,65 @@ class CurvedNeighbors(BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (m, d), optional
+        X : array-like, Dask array or Dask dataframe of shape (m, d), optional
             The fitted rows themselves when None; no row is then its own neighbour.
         n_neighbors : int, optional
         return_distance : bool, default=True
 
         Returns
         -------
-        distances : ndarray of shape (m, n_neighbors)
-            Only if `return_distance`; inf for queries outside a hyperbolic domain.
-        rows : ndarray of shape (m, n_neighbors)
+        distances : ndarray or Dask array of shape (m, n_neighbors)
+            Only if `return_distance`; inf for queries outside a hyperbolic domain. A lazy Dask
+            array if the queries are a Dask collection.
+        rows : ndarray or Dask array of shape (m, n_neighbors)
         """
-        queries = self._query_rows(X)
+        check_is_fitted(self, "metric_")
         k = as_count(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
-        available = self.n_samples_fit_ - (X is None)
+        rows, distances = ((k,), np.intp), ((k,), np.float64)
+        if not return_distance:
+            return cast(Index, self._answers(X, k, Ranked.only_rows, rows)[0])
+        found = self._answers(X, k, Ranked.distances_and_rows, distances, rows)
+        return cast(tuple[Floats, Index], found)
+
+    def _answers(
+        self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind
+    ) -> tuple[Any, ...]:
+        """Return what is made of the k nearest rows of queries, in memory or as Dask arrays.
+
+        Parameters
+        ----------
+        X : array-like, Dask collection or None
+        k : int
+        finish : callable
+            Makes a tuple of arrays of length m.
+        kinds : tuple of a shape and a dtype
+            Of each of the arrays, the shape without m.
+        """
+        check_is_fitted(self, "metric_")
+        own, index = X is None, self._searcher
+        available = self.n_samples_fit_ - own
         if k > available:
             raise InvalidInputError(
                 f"Expected n_neighbors <= {available}, the number of fitted rows"
-                f"{' other than the query itself' if X is None else ''}, but "
-                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
-                f"n_samples = {len(queries)}."
+                f"{' other than the query itself' if own else ''}, but "
+                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
-        distances = np.empty((len(queries), k))
-        rows = np.empty((len(queries), k), dtype=np.intp)
-        with thread_pool(self.n_jobs) as pool:
-            for at, some in self._chunks(queries, own=X is None):
-                found = find_nearest(self._engine, self._references, some, k, pool)
-                distances[at] = np.where(some.inside[:, None], found[0], np.inf)
-                rows[at] = found[1]
-        return (distances, rows) if return_distance else rows
+        lazy = is_dask(X) or (own and isinstance(index, Shards))
+        if isinstance(index, SearchIndex):
+            if not lazy:
+                return finish(index.nearest(self._query_rows(X), k, self.n_jobs, own))
+            index = Shards.of_index(index, self.n_jobs)
+        answers = index.nearest(self._query_blocks(X, index), k, finish, own=own)
+        return answers.lazy(*kinds) if lazy else answers.in_memory()
+
+    def _query_blocks(self, X: Any, shards: Shards) -> QueryBlocks:
+        if X is None:
+            return shards.own_queries()
+        if not is_dask(X):
+            return QueryBlocks.of_array(self._query_rows(X))
+        self._check_columns(X, reset=False)
+        refuse = self.metric_ if self.outside == "raise" else None
+        return QueryBlocks.of_dask(X, self.n_features_in_, refuse)
 
     def radius_neighbors(
         self,
@@ -221,6 +279,8 @@ class CurvedNeighbors(BaseEstimator):
         sort_results: bool = False,
     ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]:
         """Return the distances and the rows of all neighbours within a radius, itself included.
+
+        Fitted rows and queries are those in memory: there may be any number of such neighbours.
 
         Parameters
         ----------
@@ -238,19 +298,18 @@ class CurvedNeighbors(BaseEstimator):
         """
         queries = self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
-        distances = np.empty(len(queries), dtype=object)
-        rows = np.empty(len(queries), dtype=object)
-        with thread_pool(self.n_jobs) as pool:
-            for at, some in self._chunks(queries, own=X is None):
-                which, columns, values = find_within(
-                    self._engine, self._references, some, radius, pool
-                )
-                if sort_results:
-                    order = np.lexsort((columns, values, which))
-                    columns, values = columns[order], values[order]
-                cuts = np.searchsorted(which, np.arange(1, len(some)))
-                rows[at], distances[at] = (as_ragged(np.split(a, cuts)) for a in (columns, values))
-        return (distances, rows) if return_distance else rows
+        distances: list[Floats] = []
+        rows: list[Index] = []
+        for m, which, columns, values in self._fitted.within(
+            queries, radius, self.n_jobs, own=X is None
+        ):
+            if sort_results:
+                order = np.lexsort((columns, values, which))
+                columns, values = columns[order], values[order]
+            cuts = np.searchsorted(which, np.arange(1, m))
+            distances += np.split(values, cuts)
+            rows += np.split(columns, cuts)
+        return (as_ragged(distances), as_ragged(rows)) if return_distance else as_ragged(rows)
 
     # -- graphs ---------------------------------------------------------------------
 
@@ -269,6 +328,9 @@ class CurvedNeighbors(BaseEstimator):
             Entries 1, or the distances.
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
+        if X is not None:
+            refuse_dask(X)
+        _ = self._fitted
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
@@ -296,6 +358,15 @@ class CurvedNeighbors(BaseEstimator):
         values = distances if mode == "distance" else np.ones(len(rows))
         shape = (len(starts) - 1, self.n_samples_fit_)
         return sparse.csr_matrix((values, rows, starts), shape=shape)
+
+
+def refuse_dask(X: object) -> None:
+    """Refuse Dask queries where the answer is one in memory."""
+    if is_dask(X):
+        raise InvalidInputError(
+            "X is a Dask collection, which only kneighbors and predictions take as queries; "
+            "pass rows in memory, X.compute()."
+        )
 
 
 def as_metric(metric: object, n_features: int) -> Metric:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cayleyklein.neighbors._nearest import CurvedNeighbors
+from cayleyklein._distributed import is_dask, row_blocks
+from cayleyklein._validation import as_finite_array
+from cayleyklein.neighbors._index import Ranked
+from cayleyklein.neighbors._nearest import CurvedNeighbors, as_metric
 from cayleyklein.neighbors._rows import Metric
-from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._weights import Weights, check_weights, weighted_mean
 
 __all__ = ["CurvedKNeighborsRegressor"]
+
+Floats = NDArray[np.float64]
 
 
 class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
@@ -69,22 +76,30 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,) or (n, outputs)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,) or (n, outputs)
         """
+        self._check_parameters()
+        check_weights(self.weights)
+        if is_dask(X):
+            self._check_columns(X, y, reset=True)
+            rows = row_blocks(X, y, least_rows=LEAST_ROWS, flat=False)
+            metric = as_metric(self.metric, rows.n_columns)
+            check = task(checked_targets)
+            blocks = zip(rows.targets or (), rows.starts, strict=True)
+            self._spread(rows, metric, [check(*block) for block in blocks])
+            return self
         targets = self._targets_of(X, y, reset=True)
-        super().fit(X)
-        self._targets = targets
+        checked = self._rows(X, reset=True)
+        self._index(checked, as_metric(self.metric, checked.shape[1]), targets)
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
         """Add rows and their targets."""
-        if not hasattr(self, "_targets"):
+        if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        targets = self._targets_of(X, y, reset=False)
-        joined = np.concatenate([self._targets, targets])
-        super().partial_fit(X)
-        self._targets = joined
+        self._check_grows(X)
+        self._append(X, self._targets_of(X, y, reset=False))
         return self
 
     def predict(self, X: ArrayLike | None) -> NDArray[np.float64]:
@@ -92,20 +107,19 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
 
         Returns
         -------
         ndarray of shape (m,) or (m, outputs)
+            A lazy Dask array if the queries are a Dask collection.
         """
         check_is_fitted(self, "metric_")
-        distances, rows = self.kneighbors(X)
-        weights = neighbor_weights(distances, self.weights)
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("mk,mk...->m...", shares, self._targets[rows]))
+        kind = (self._searcher.payload_shape, np.float64)
+        finish = partial(mean_of, weights=self.weights)
+        return cast(Floats, self._answers(X, self.n_neighbors, finish, kind)[0])
 
     def _targets_of(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool) -> NDArray[np.float64]:
-        check_weights(self.weights)
         _, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             reset=reset,
@@ -117,3 +131,14 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def mean_of(found: Ranked, weights: Weights) -> tuple[Floats]:
+    """Return the mean target of neighbours."""
+    assert found.payload is not None
+    return (weighted_mean(found.distances, found.payload, weights),)
+
+
+def checked_targets(targets: NDArray[Any], start: int) -> Floats:
+    """Check a block of targets, whose first is that of the row `start`."""
+    return as_finite_array(targets, "y", start)
