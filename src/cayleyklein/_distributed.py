@@ -58,10 +58,11 @@ def clear_cluster_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except lost_errors() as error:
+        reason = " ".join(str(error).split()).rstrip(".")
         raise ClusterError(
-            f"Dask could not finish {doing}: {type(error).__name__}: {error}. The scheduler is "
-            f"gone, or a task killed its workers, which a low memory_limit does; reconnect with "
-            f"distributed.Client(address), and give smaller chunks or more memory."
+            f"Dask could not finish {doing}: the scheduler is gone, or a task killed its workers, "
+            f"as one does that passes memory_limit ({type(error).__name__}: {reason}). Connect "
+            f"again by distributed.Client(address); give smaller chunks or more memory."
         ) from error
 
 
@@ -117,9 +118,7 @@ class RowBlocks(NamedTuple):
         return sum(self.lengths)
 
 
-def row_blocks(
-    X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1, flat: bool = True
-) -> RowBlocks:
+def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -> RowBlocks:
     """Cut a Dask array or dataframe into row blocks.
 
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
@@ -132,8 +131,6 @@ def row_blocks(
     name : str
         How error messages call X.
     least_rows : int
-    flat : bool
-        Whether targets of a single column are flattened.
     """
     delayed = require("dask", "scale").delayed
     n_columns = stand_in(X, name).shape[1]
@@ -160,7 +157,7 @@ def row_blocks(
             f"{name} has {sum(lengths)} rows, but y has {sum(lengths_y)}; each row needs one."
         )
     join = delayed(joined, pure=False)
-    targets = [join(some, flat) for some in aligned_pieces(raw_y, lengths_y, wanted)]
+    targets = [join(some) for some in aligned_pieces(raw_y, lengths_y, wanted)]
     return RowBlocks(blocks, wanted, n_columns, targets)
 
 
@@ -252,11 +249,11 @@ def rows_between(block: Any, first: int, last: int) -> NDArray[Any]:
     return np.asarray(block)[first:last]
 
 
-def joined(pieces: list[Any], flat: bool = False) -> NDArray[Any]:
-    """Return pieces as one array; a single column may be flattened."""
+def joined(pieces: list[Any]) -> NDArray[Any]:
+    """Return pieces as one array; a single column is flattened."""
     arrays = [np.asarray(piece) for piece in pieces]
     array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-    return array.ravel() if flat and array.ndim == 2 and array.shape[1] == 1 else array
+    return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def checked_rows(
@@ -266,7 +263,8 @@ def checked_rows(
 
     Without a `start`, rows are counted in their block, and the message says so.
     """
-    array = joined(pieces)
+    arrays = [np.asarray(piece) for piece in pieces]
+    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
     if array.ndim != 2 or array.shape[1] != n_columns:
         raise InvalidInputError(
             f"{name} has a block of shape {array.shape}, but {n_columns} columns are expected."

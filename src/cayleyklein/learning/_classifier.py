@@ -124,9 +124,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self._check_parameters()
         if is_dask(X):
             return self._fit_spread(X, y)
-        if is_dask(y):
-            (y,) = compute(y, doing="reading y")
-        _, target = validate_data(self, X, y, dtype=[np.float64, np.float32])
+        _, target = validate_data(self, X, in_memory(y), dtype=[np.float64, np.float32])
         check_classification_targets(target)
         known = np.unique(target if classes is None else np.asarray(classes))
         labels = labels_of(target, known)
@@ -257,9 +255,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
         from sklearn.metrics import accuracy_score
 
-        predicted = self.predict(X)
-        if is_dask(predicted) or is_dask(y):
-            predicted, y, sample_weight = compute(predicted, y, sample_weight, doing="the scoring")
+        predicted, y, sample_weight = map(in_memory, (self.predict(X), y, sample_weight))
         return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
     def __sklearn_tags__(self) -> Any:
@@ -278,6 +274,11 @@ def winners_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[
     """Return the class with most of the votes of neighbours, the first of equals."""
     (shares,) = shares_of(found, classes, weights)
     return (np.asarray(classes[shares.argmax(axis=1)]),)
+
+
+def in_memory(values: Any) -> Any:
+    """Compute what is a Dask collection, each by itself: some kinds do not mix."""
+    return compute(values, doing="reading labels")[0] if is_dask(values) else values
 
 
 def classes_of(target: NDArray[Any], start: int) -> NDArray[Any]:

@@ -83,11 +83,12 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         check_weights(self.weights)
         if is_dask(X):
             self._check_columns(X, y, reset=True)
-            rows = row_blocks(X, y, least_rows=LEAST_ROWS, flat=False)
+            rows = row_blocks(X, y, least_rows=LEAST_ROWS)
             metric = as_metric(self.metric, rows.n_columns)
             check = task(checked_targets)
+            outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
             blocks = zip(rows.targets or (), rows.starts, strict=True)
-            self._spread(rows, metric, [check(*block) for block in blocks])
+            self._spread(rows, metric, [check(*block, outputs) for block in blocks])
             return self
         targets = self._targets_of(X, y, reset=True)
         checked = self._rows(X, reset=True)
@@ -139,6 +140,6 @@ def mean_of(found: Ranked, weights: Weights) -> tuple[Floats]:
     return (weighted_mean(found.distances, found.payload, weights),)
 
 
-def checked_targets(targets: NDArray[Any], start: int) -> Floats:
+def checked_targets(targets: NDArray[Any], start: int, outputs: tuple[int, ...]) -> Floats:
     """Check a block of targets, whose first is that of the row `start`."""
-    return as_finite_array(targets, "y", start)
+    return as_finite_array(targets, "y", start).reshape(-1, *outputs)

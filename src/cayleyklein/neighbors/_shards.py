@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from cayleyklein._distributed import (
     RowBlocks,
+    active_client,
     checked_rows,
     compute,
     known_lengths,
@@ -25,6 +26,7 @@ from cayleyklein._distributed import (
     raw_blocks,
 )
 from cayleyklein._validation import require
+from cayleyklein.exceptions import ClusterError
 from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._outside import refuse_outside
 from cayleyklein.neighbors._rows import Metric, form_values, parts_of
@@ -117,6 +119,7 @@ class Shards:
     ) -> None:
         self.indexes, self.lengths, self.n_jobs = indexes, lengths, n_jobs
         self.name, self.recall, self.payload_shape = name, recall, payload_shape
+        self.client = active_client()
 
     @classmethod
     def build(
@@ -168,6 +171,11 @@ class Shards:
         own : bool
             Whether the queries are `own_queries`.
         """
+        if self.client is not None and self.client.status == "closed":
+            raise ClusterError(
+                "The fitted rows were on a Dask cluster whose client is closed; make a "
+                "distributed.Client and fit again."
+            )
         search, combine, end = task(searched), task(merge), task(finish)
         answers = []
         for at, Q in enumerate(queries.tasks):
