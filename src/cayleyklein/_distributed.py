@@ -14,6 +14,8 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from cayleyklein._validation import as_finite_array, require
@@ -25,6 +27,7 @@ __all__ = [
     "checked_rows",
     "clear_cluster_errors",
     "compute",
+    "effective_threads",
     "is_dask",
     "known_lengths",
     "persist",
@@ -50,6 +53,19 @@ def active_client() -> Any | None:
         return distributed.default_client()
     except ValueError:
         return None
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Return how many threads of this process `n_jobs` means.
+
+    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
+    threads have but those of their own machine.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__module__ != "joblib._dask":
+        return int(effective_n_jobs(n_jobs))
+    with parallel_config("threading"):
+        return int(effective_n_jobs(n_jobs))
 
 
 @contextmanager

@@ -11,8 +11,9 @@ from rich.console import Console as Terminal
 from rich.table import Table as Grid
 from rich.text import Text
 
+from cayleyklein.cli._cluster import cluster_at
 from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding
+from cayleyklein.cli._options import Dask, Delimiter, Encoding
 from cayleyklein.experiments import Comparison, compare
 from cayleyklein.experiments._compare import DEFAULT_DATA
 from cayleyklein.experiments._comparison_report import dataset_table, verdict
@@ -82,6 +83,7 @@ def command(
     ] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that test.")] = 0.2,
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.")] = -1,
+    dask: Dask = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
@@ -90,7 +92,7 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Compare methods, print the tables and write the report."""
-    with console.progress("comparing") as show:
+    with cluster_at(dask), console.progress("comparing") as show:
         found = compare(
             data or DEFAULT_DATA,
             target=target,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Table"]
+__all__ = ["Dask", "Delimiter", "Encoding", "Geometry", "Model", "Table"]
 
 
 class Geometry(StrEnum):
@@ -32,6 +32,16 @@ Table = Annotated[
 ]
 Model = Annotated[
     Path, typer.Argument(metavar="MODEL", help="A file that `fit` wrote.", show_default=False)
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Spread the work over the Dask cluster of this scheduler, such as "
+        "tcp://127.0.0.1:8786, rather than over processes. Its workers need cayleyklein too.",
+        show_default=False,
+    ),
 ]
 Encoding = Annotated[
     str | None,

@@ -9,8 +9,10 @@ from typing import Annotated
 import typer
 
 from cayleyklein.cli import _figures
+from cayleyklein.cli._cluster import cluster_at
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console, with_console
+from cayleyklein.cli._options import Dask
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
@@ -44,6 +46,7 @@ Examples:
 \b
     cayleyklein reproduce
     cayleyklein reproduce --full --figures -o paper
+    cayleyklein reproduce --full --dask tcp://scheduler:8786
     cayleyklein reproduce --from paper/results.json --into README.md
 """
 
@@ -74,6 +77,7 @@ def command(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Made when it is missing.")
     ] = Path("reproduction"),
     jobs: Annotated[int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.")] = -1,
+    dask: Dask = None,
     stored: Annotated[
         Path | None,
         typer.Option(
@@ -97,7 +101,8 @@ def command(
     if stored is not None:
         found = Reproduction.read(stored)
     else:
-        found = compute(console, output, table, full, jobs)
+        with cluster_at(dask):
+            found = compute(console, output, table, full, jobs)
     paths = found.write(output)
     for page in into or ():
         insert(found, page)

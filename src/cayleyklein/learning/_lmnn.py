@@ -10,12 +10,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from cayleyklein._distributed import effective_threads
 from cayleyklein._validation import as_choice
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
@@ -233,7 +233,7 @@ class CurvedLMNN(MetricLearner):
                 f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
             )
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
-        jobs = effective_n_jobs(self.n_jobs)
+        jobs = effective_threads(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
             options = self._options(data, executor)
             if self.verbose and (options.tune or options.tune_passes):

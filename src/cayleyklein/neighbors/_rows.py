@@ -7,10 +7,10 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from cayleyklein._distributed import effective_threads
 from cayleyklein.geometry import Frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
@@ -233,7 +233,7 @@ def thread_pool(n_jobs: int | None) -> Iterator[Executor | None]:
     scikit-learn and faiss have threads of their own, by OpenMP, which a forked process waits for
     although it has none of them: there they must do with one.
     """
-    threads = effective_n_jobs(n_jobs)
+    threads = effective_threads(n_jobs)
     forked = os.getpid() != IMPORTED_BY
     with (
         threadpool_limits(1, user_api="openmp") if forked else nullcontext(),
