@@ -1,8 +1,8 @@
 """Search rows that no worker could hold, and time Dask where one machine would do.
 
-Goals: 2,000,000 rows, more than the memory limit of a worker, searched within it; at n = 40,000
+Goals: 4,000,000 rows, more than the memory limit of a worker, searched within it; at n = 40,000
 Dask on two workers takes at most 1.5 times as long as two threads. A name takes one part alone,
-as in ``bench_dask.py search-large --rows 4000000 --memory "1 GB"``.
+as in ``bench_dask.py search-large --rows 8000000 --memory "2 GB"``.
 """
 
 import argparse
@@ -49,11 +49,11 @@ def metric() -> CurvedMetric:
     return CurvedMetric(factor=factor, center=0.1 * rng.normal(size=COLUMNS), curvature=-1.0)
 
 
-def clustered_rows(seed: int, n: int) -> np.ndarray:
+def clustered_rows(seed: int, n: int, spread: float = 0.1) -> np.ndarray:
     """Return rows about a hundred centres."""
     centers = np.random.default_rng(0).normal(size=(100, COLUMNS))
     rng = np.random.default_rng(seed)
-    return centers[rng.integers(100, size=n)] + 0.5 * rng.normal(size=(n, COLUMNS))
+    return centers[rng.integers(100, size=n)] + spread * rng.normal(size=(n, COLUMNS))
 
 
 def write_partitions(folder: Path, n_rows: int) -> list[Path]:
@@ -166,8 +166,8 @@ def main() -> None:
     """Run the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("parts", nargs="*", default=list(PARTS), help=", ".join(PARTS))
-    parser.add_argument("--rows", type=int, default=2_000_000)
-    parser.add_argument("--memory", default="500 MB", help="limit of a worker")
+    parser.add_argument("--rows", type=int, default=4_000_000)
+    parser.add_argument("--memory", default="1 GB", help="limit of a worker")
     parser.add_argument("--queries", type=int, default=10_000, help="of the overhead")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()

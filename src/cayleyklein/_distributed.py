@@ -32,6 +32,7 @@ __all__ = [
     "known_lengths",
     "persist",
     "raw_blocks",
+    "refuse_dask",
     "row_blocks",
     "stand_in",
 ]
@@ -44,15 +45,24 @@ def is_dask(values: object) -> bool:
     return hasattr(type(values), "__dask_graph__")
 
 
+def refuse_dask(values: object, name: str, advice: str) -> None:
+    """Raise an error for a Dask collection, which NumPy would silently take into memory."""
+    if is_dask(values):
+        raise InvalidInputError(
+            f"{name} is a Dask collection, which must be in memory here; {advice}."
+        )
+
+
 def active_client() -> Any | None:
     """Return the active ``distributed.Client``, or None where Dask would run in this process."""
     distributed = sys.modules.get("distributed")
     if distributed is None:
         return None
     try:
-        return distributed.default_client()
+        client = distributed.default_client()
     except ValueError:
         return None
+    return None if client.status == "closed" else client
 
 
 def effective_threads(n_jobs: int | None) -> int:

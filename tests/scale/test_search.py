@@ -11,6 +11,7 @@ import pytest
 from tests.neighbors.rows import make
 
 from cayleyklein import (
+    MMC,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedMetric,
@@ -230,6 +231,7 @@ def test_what_needs_rows_in_memory_says_so():
         lambda: inside.partial_fit(lazy_X, y),
         lambda: inside.radius_neighbors(lazy_X),
         lambda: inside.kneighbors_graph(lazy_X),
+        lambda: MMC().fit(lazy_X, y),
         lambda: pickle.dumps(spread),
     ):
         with pytest.raises(InvalidInputError, match=r"Dask|memory"):

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from cayleyklein._distributed import refuse_dask
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
@@ -99,6 +100,7 @@ class MMC(MetricLearner):
         """
         check_number("max_iter", self.max_iter, Integral, 1)
         check_number("tol", self.tol, Real, 0)
+        refuse_dask(X, "X", "learn from a sample of its rows in memory, or by CurvedLMNN")
         rows, target = validate_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(target)
         weights = _check_sample_weight(sample_weight, rows, ensure_non_negative=True)

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from cayleyklein._distributed import RowBlocks, is_dask, row_blocks, stand_in
+from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks, stand_in
 from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
@@ -25,6 +25,9 @@ __all__ = ["CurvedNeighbors"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
+
+
+ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 
 class CurvedNeighbors(BaseEstimator):
@@ -193,7 +196,7 @@ class CurvedNeighbors(BaseEstimator):
         check_is_fitted(self, "metric_")
         if X is None:
             return self._fitted.references.X
-        refuse_dask(X)
+        refuse_dask(X, "X", ASK_KNEIGHBORS)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
             refuse_queries(rows, self.metric_)
@@ -328,8 +331,7 @@ class CurvedNeighbors(BaseEstimator):
             Entries 1, or the distances.
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
-        if X is not None:
-            refuse_dask(X)
+        refuse_dask(X, "X", ASK_KNEIGHBORS)
         _ = self._fitted
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
@@ -358,15 +360,6 @@ class CurvedNeighbors(BaseEstimator):
         values = distances if mode == "distance" else np.ones(len(rows))
         shape = (len(starts) - 1, self.n_samples_fit_)
         return sparse.csr_matrix((values, rows, starts), shape=shape)
-
-
-def refuse_dask(X: object) -> None:
-    """Refuse Dask queries where the answer is one in memory."""
-    if is_dask(X):
-        raise InvalidInputError(
-            "X is a Dask collection, which only kneighbors and predictions take as queries; "
-            "pass rows in memory, X.compute()."
-        )
 
 
 def as_metric(metric: object, n_features: int) -> Metric:
