@@ -30,6 +30,7 @@ def two_workers(memory_limit: str | None = None) -> Iterator[Client]:
     """Start two processes of one thread each."""
     options = {} if memory_limit is None else {"memory_limit": memory_limit}
     with (
+        dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 GB"}),
         LocalCluster(
             n_workers=2,
             threads_per_worker=1,
