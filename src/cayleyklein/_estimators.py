@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
-from joblib import effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
+from cayleyklein._distributed import effective_threads
 from cayleyklein._validation import as_finite_array, at_index, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
@@ -195,7 +195,7 @@ def as_jobs(n_jobs: Any) -> int:
             f"Got n_jobs={n_jobs!r}, but expected a whole number other than 0 (-1 takes every "
             f"core), or None."
         )
-    return int(effective_n_jobs(given))
+    return effective_threads(given)
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:

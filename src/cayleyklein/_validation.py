@@ -120,8 +120,11 @@ def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) ->
         )
 
 
-def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
-    """Convert to a float64 array with every entry finite, or say which are not."""
+def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray[np.float64]:
+    """Convert to a float64 array with every entry finite, or say which are not.
+
+    Rows are counted from `first_row`, for an array that is a block of a longer one.
+    """
     if values is None:
         raise InvalidInputError(f"{name} is None, but expected an array of numbers.")
     refuse_containers(values, name)
@@ -141,6 +144,7 @@ def as_finite_array(values: ArrayLike, name: str) -> NDArray[np.float64]:
     array = array.astype(np.float64, copy=False)
     if not np.isfinite(array).all():
         bad = np.argwhere(~np.isfinite(array))
+        bad[:, :1] += first_row
         where = f" at index {list_indices(bad)}" if array.ndim else ""
         raise InvalidInputError(f"{name} has NaN or infinite entries{where}.")
     return array

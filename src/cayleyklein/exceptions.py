@@ -7,6 +7,7 @@ code written against scikit-learn's habits keeps working.
 
 __all__ = [
     "CayleyKleinError",
+    "ClusterError",
     "InvalidInputError",
     "InvalidTypeError",
     "MissingExtraError",
@@ -106,4 +107,14 @@ class MissingExtraError(CayleyKleinError, ImportError):
     True
     >>> print(MissingExtraError('This needs matplotlib; pip install "cayleyklein[plot]".'))
     This needs matplotlib; pip install "cayleyklein[plot]".
+    """
+
+
+class ClusterError(CayleyKleinError, RuntimeError):
+    """A Dask cluster lost its scheduler, or too many workers, before the work was done.
+
+    Examples
+    --------
+    >>> issubclass(ClusterError, RuntimeError)
+    True
     """

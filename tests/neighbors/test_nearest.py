@@ -116,7 +116,7 @@ def test_partial_fit_far_from_the_first_rows():
 
 def test_many_chunks_and_blocks(monkeypatch):
     expected = {name: CurvedNeighbors(m).fit(X).kneighbors() for name, m in METRICS.items()}
-    monkeypatch.setattr("cayleyklein.neighbors._nearest.CHUNK", 70)
+    monkeypatch.setattr("cayleyklein.neighbors._index.CHUNK", 70)
     monkeypatch.setattr("cayleyklein.neighbors._rows.STRIP", 64)
     monkeypatch.setattr("cayleyklein.neighbors._lift.STRIP", 64)
     monkeypatch.setattr("cayleyklein.neighbors._scan.BLOCK_ROWS", 32)
@@ -348,8 +348,8 @@ class Guess:
     def within(self, queries, radius, pool):
         return None
 
-    def append(self, references):
-        return False
+    def appended(self, references):
+        return None
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -11,8 +11,9 @@ from rich.console import Console as Terminal
 from rich.table import Table as Grid
 from rich.text import Text
 
+from cayleyklein.cli._cluster import cluster_at
 from cayleyklein.cli._console import Console, printable, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Processes
+from cayleyklein.cli._options import Dask, Delimiter, Encoding, Processes
 from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.experiments import Comparison, compare
 from cayleyklein.experiments._compare import DEFAULT_DATA
@@ -84,6 +85,7 @@ def command(
     ] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that test.")] = 0.2,
     jobs: Processes = -1,
+    dask: Dask = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
@@ -96,7 +98,7 @@ def command(
         refuse_overwriting(output, *map(Path, data or ()))
         output.parent.mkdir(parents=True, exist_ok=True)
         check_writable(output)
-    with console.progress("comparing") as show:
+    with cluster_at(dask), console.progress("comparing") as show:
         found = compare(
             data or DEFAULT_DATA,
             target=target,

@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["Delimiter", "Encoding", "Geometry", "Model", "Processes", "Rows", "Table", "not_zero"]
+__all__ = [
+    "Dask",
+    "Delimiter",
+    "Encoding",
+    "Geometry",
+    "Model",
+    "Processes",
+    "Rows",
+    "Table",
+    "not_zero",
+]
 
 
 class Geometry(StrEnum):
@@ -50,6 +60,16 @@ def not_zero(jobs: int | None) -> int | None:
 
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Spread the work over the Dask cluster of this scheduler, such as "
+        "tcp://127.0.0.1:8786, rather than over processes. Its workers need cayleyklein too.",
+        show_default=False,
+    ),
 ]
 Encoding = Annotated[
     str | None,

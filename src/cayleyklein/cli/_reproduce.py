@@ -8,10 +8,11 @@ from typing import Annotated
 
 import typer
 
+from cayleyklein.cli._cluster import cluster_at
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console, printable, with_console
 from cayleyklein.cli._figures import draw
-from cayleyklein.cli._options import Processes
+from cayleyklein.cli._options import Dask, Processes
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
 from cayleyklein.experiments._reproduction_report import (
@@ -46,6 +47,7 @@ Examples:
 \b
     cayleyklein reproduce
     cayleyklein reproduce --full --figures -o paper
+    cayleyklein reproduce --full --dask tcp://scheduler:8786
     cayleyklein reproduce --from paper/results.json --into README.md
 """
 
@@ -83,6 +85,7 @@ def command(
         ),
     ] = None,
     jobs: Processes = -1,
+    dask: Dask = None,
     stored: Annotated[
         Path | None,
         typer.Option(
@@ -113,7 +116,8 @@ def command(
     output = output or (Path("reproduction") if stored is None else stored.parent)
     output.mkdir(parents=True, exist_ok=True)
     if stored is None:
-        found = compute(console, output, tables, full, jobs)
+        with cluster_at(dask):
+            found = compute(console, output, tables, full, jobs)
     else:
         found = Reproduction.read(stored).only(tables)
     paths = found.write(output)

@@ -284,8 +284,9 @@ def reproduce(
     found = {cell: outcomes for cell in cells if (outcomes := store.read(cell)) is not None}
     if progress is not None and found:
         progress(Step(len(found), len(cells), "finished before"))
-    tasks = (delayed(compute)(cell, protocol, store) for cell in cells if cell not in found)
+    tasks = (delayed(compute)(cell, protocol) for cell in cells if cell not in found)
     for cell, outcomes in in_parallel(tasks, n_jobs):
+        store.write(cell, outcomes)  # here: a worker on another machine has not this folder
         found[cell] = outcomes
         if progress is not None:
             what = f"{cell.dataset}, {METHODS[cell.method].title}, k = {cell.k}"
@@ -294,12 +295,11 @@ def reproduce(
     return Reproduction(protocol, wanted, ordered, provenance())
 
 
-def compute(cell: Cell, protocol: Protocol, store: CellStore) -> tuple[Cell, list[Outcome]]:
-    """Evaluate a cell on every split, and store it."""
+def compute(cell: Cell, protocol: Protocol) -> tuple[Cell, list[Outcome]]:
+    """Evaluate a cell on every split."""
     problem = load_bundled(cell.dataset)
     outcomes = [
         evaluate(cell.method, cell.k, problem.X, problem.y, split)
         for split in protocol.splits(cell.dataset, problem.y)
     ]
-    store.write(cell, outcomes)
     return cell, outcomes

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._distributed import compute, is_dask, row_blocks
 from cayleyklein._estimators import (
     as_labels,
     at_one_moment,
@@ -17,15 +19,16 @@ from cayleyklein._estimators import (
     naming,
     whole_or_not_at_all,
 )
-from cayleyklein._validation import list_indices, refuse_containers
+from cayleyklein._validation import as_finite_array, list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import CurvedNeighbors
 from cayleyklein.neighbors._engines import Algorithm
+from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import as_metric
-from cayleyklein.neighbors._rows import References
-from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._weights import Weights, check_weights, vote_shares
 
 __all__ = ["CurvedKNeighborsClassifier"]
 
@@ -115,8 +118,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,)
 
         Returns
         -------
@@ -128,15 +131,31 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
-        _, target = check_data(self, X, y, dtype=[np.float64, np.float32])
+        if is_dask(X):
+            self._fit_spread(X, y)
+            return
+        _, target = check_data(self, X, in_memory(y), dtype=[np.float64, np.float32])
         known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
         learner = self._fitted_learner(X, target) if self.metric is None else None
         rows = self._rows(X, reset=True)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
-        self._index(References(rows, metric))
-        self.metric_, self.learner_ = metric, learner
-        self.classes_, self._labels = known, labels
+        self._index(rows, metric, labels)
+        self.classes_, self.learner_ = known, learner
+
+    def _fit_spread(self, X: Any, y: Any) -> None:
+        """Fit on a Dask collection; its labels stay with its rows."""
+        self._check_columns(X, y, reset=True)
+        rows = row_blocks(X, y, least_rows=LEAST_ROWS)
+        targets = rows.targets or []
+        check = task(classes_of)
+        seen = [check(*some) for some in zip(targets, rows.starts, strict=True)]
+        known = as_labels(np.unique(np.concatenate(compute(*seen, doing="reading y"))))
+        learner = self._fitted_learner(X, y) if self.metric is None else None
+        metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
+        label = task(labels_of)
+        self._spread(rows, metric, [label(target, known) for target in targets])
+        self.classes_, self.learner_ = known, learner
 
     def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:
         if hasattr(self.learner, "metric_"):
@@ -204,6 +223,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return self
 
     def _add_labelled(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
+        self._check_grows(X)
         known = self.classes_ if classes is None else np.unique(as_classes(classes))
         if not np.array_equal(known, self.classes_):
             raise InvalidInputError(
@@ -211,9 +231,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 f"leave them out, or fit again."
             )
         _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
-        labels = labels_of(as_labels(target), self.classes_)
-        self._add(X)
-        self._labels = np.concatenate([self._labels, labels])
+        self._append(X, labels_of(as_labels(target), self.classes_))
+
+    @property
+    def _labels(self) -> NDArray[np.intp]:
+        """The positions among ``classes_`` of the fitted rows."""
+        return cast(NDArray[np.intp], self._fitted.payload)
 
     # -- predicting -----------------------------------------------------------------
 
@@ -223,12 +246,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
             With None, the fitted rows, each left out of its own vote.
 
         Returns
         -------
-        ndarray of shape (m, n_classes)
+        ndarray or Dask array of shape (m, n_classes)
 
         Examples
         --------
@@ -239,14 +262,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         array([[0.333, 0.667]])
         """
         check_is_fitted(self, "classes_")
-        distances, rows = self.kneighbors(X)
-        weights = neighbor_weights(distances, self.weights)
-        votes = np.zeros((len(rows), len(self.classes_)))
-        each = np.arange(len(rows))
-        for t in range(rows.shape[1]):
-            votes[each, self._labels[rows[:, t]]] += weights[:, t]
-        total = votes.sum(axis=1, keepdims=True)
-        return np.asarray(votes / np.where(total == 0, 1.0, total))
+        finish = partial(shares_of, classes=self.classes_, weights=self.weights)
+        kind = ((len(self.classes_),), np.float64)
+        return cast(NDArray[np.float64], self._answers(X, self.n_neighbors, finish, kind)[0])
 
     @at_one_moment
     def predict(self, X: ArrayLike | None) -> NDArray[Any]:
@@ -254,21 +272,23 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
             With None, the fitted rows, each left out of its own vote.
 
         Returns
         -------
-        ndarray of shape (m,)
+        ndarray or Dask array of shape (m,)
         """
         check_is_fitted(self, "classes_")
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
+        finish = partial(winners_of, classes=self.classes_, weights=self.weights)
+        kind = ((), self.classes_.dtype)
+        return cast(NDArray[Any], self._answers(X, self.n_neighbors, finish, kind)[0])
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
-        return accuracy(self.predict(X), y, sample_weight)
+        return accuracy(*map(in_memory, (self.predict(X), y, sample_weight)))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -294,6 +314,30 @@ def as_classes(classes: ArrayLike) -> NDArray[Any]:
             f"classes must be a sequence of labels, at least one; got {classes!r}."
         )
     return as_labels(given, "classes")
+
+
+def shares_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[np.float64]]:
+    """Return the share of the votes of neighbours that each class has."""
+    assert found.payload is not None
+    return (vote_shares(found.distances, found.payload, len(classes), weights),)
+
+
+def winners_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[Any]]:
+    """Return the class with most of the votes of neighbours, the first of equals."""
+    (shares,) = shares_of(found, classes, weights)
+    return (np.asarray(classes[shares.argmax(axis=1)]),)
+
+
+def in_memory(values: Any) -> Any:
+    """Compute what is a Dask collection, each by itself: some kinds do not mix."""
+    return compute(values, doing="reading labels")[0] if is_dask(values) else values
+
+
+def classes_of(target: NDArray[Any], start: int) -> NDArray[Any]:
+    """Return the classes of a block of targets, whose first is that of the row `start`."""
+    if target.dtype.kind == "f":
+        as_finite_array(target, "y", start)
+    return np.unique(target)
 
 
 def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

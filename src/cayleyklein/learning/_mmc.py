@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from cayleyklein._distributed import refuse_dask
 from cayleyklein._estimators import as_labels, as_weights, check_data, whole_or_not_at_all
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
@@ -100,6 +101,7 @@ class MMC(MetricLearner):
         """
         check_number("max_iter", self.max_iter, Integral, 1)
         check_number("tol", self.tol, Real, 0)
+        refuse_dask(X, "X", "learn from a sample of its rows in memory, or by CurvedLMNN")
         with whole_or_not_at_all(self) as worker:
             worker._fit(X, y, sample_weight)
         return self

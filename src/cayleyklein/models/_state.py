@@ -102,7 +102,9 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
     if not hasattr(model, "classes_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     names = getattr(model, "feature_names_in_", None)
-    labelled = LabelledRows(model.metric_, model._references.X, model._labels, model.classes_)
+    labelled = LabelledRows(
+        model.metric_, model._fitted.references.X, model._labels, model.classes_
+    )
     return {
         "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
         "feature_names": None if names is None else names.tolist(),

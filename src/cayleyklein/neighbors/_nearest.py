@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_is_fitted, validate_data
 
+from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks, stand_in
 from cayleyklein._estimators import as_jobs, at_one_moment, check_data, whole_or_not_at_all
-from cayleyklein._validation import as_choice, as_count, as_real, check_memory
+from cayleyklein._validation import as_choice, as_count, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
-from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm, build
-from cayleyklein.neighbors._outside import refuse_outside
-from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
-from cayleyklein.neighbors._rows import Metric, Queries, References, form_values, thread_pool
+from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
+from cayleyklein.neighbors._index import Ranked, SearchIndex
+from cayleyklein.neighbors._rows import Metric
+from cayleyklein.neighbors._shards import LEAST_ROWS, Kind, QueryBlocks, Shards, refuse_queries
 
 __all__ = ["CurvedNeighbors"]
 
@@ -28,17 +29,7 @@ Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
 
 
-CHUNK = 4096
-"""Queries at a time."""
-
-PAIR_BYTES = 16
-"""A row's number and its distance."""
-
-PROBES = 16
-"""Queries whose neighbours within a radius are counted first, where all could be too many."""
-
-PROBED_FROM = 1e9
-"""Bytes that all pairs would take from which on that is done."""
+ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 
 class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
@@ -97,8 +88,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     (array([[inf, inf]]), array([[2, 0]]))
     """
 
-    _references: References
-    _engine: Engine | None
+    _searcher: SearchIndex | Shards
 
     def __init__(
         self,
@@ -124,15 +114,19 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
             Inside the metric's domain.
         y : ignored
         """
         self._check_parameters()
         with whole_or_not_at_all(self) as worker:
-            rows = worker._rows(X, reset=True)
-            worker.metric_ = as_metric(self.metric, rows.shape[1])
-            worker._index(References(rows, worker.metric_))
+            if is_dask(X):
+                worker._check_columns(X, reset=True)
+                rows = row_blocks(X, least_rows=LEAST_ROWS)
+                worker._spread(rows, as_metric(self.metric, rows.n_columns))
+            else:
+                checked = worker._rows(X, reset=True)
+                worker._index(checked, as_metric(self.metric, checked.shape[1]))
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
@@ -148,26 +142,37 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         """
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        self._check_parameters()
+        self._check_grows(X)
         with whole_or_not_at_all(self) as worker:
-            worker._add(X)
+            worker._append(X, None)
         return self
 
-    def _add(self, X: ArrayLike) -> None:
-        references = self._references.appended(self._rows(X, reset=False))
-        engine = None if self._engine is None else self._engine.appended(references)
-        if engine is None:
-            self._index(references)
-        else:
-            self._references, self._engine = references, engine
-            self.n_samples_fit_ = len(references)
+    def _check_grows(self, X: object) -> None:
+        """Check what a partial_fit can before it looks at the rows."""
+        self._check_parameters()
+        if is_dask(X) or isinstance(self._searcher, Shards):
+            raise InvalidInputError(
+                "partial_fit adds rows in memory to rows in memory; fit Dask collections again, "
+                "as one made by dask.array.concatenate."
+            )
 
-    def _index(self, references: References) -> None:
-        with thread_pool(self.n_jobs) as pool:
-            built = build(self.algorithm, references, pool)
-        self._references, self._engine = references, built.engine
-        self.algorithm_used_, self.recall_ = built.name, built.recall
-        self.n_samples_fit_ = len(references)
+    def _append(self, X: ArrayLike, payload: NDArray[Any] | None) -> None:
+        added = self._rows(X, reset=False)
+        self._take(self._fitted.appended(added, payload, self.algorithm, self.n_jobs))
+
+    def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
+        """Index rows in memory, with what is known of each."""
+        self._take(SearchIndex.build(X, metric, self.algorithm, self.n_jobs, payload=payload))
+        self.metric_ = metric
+
+    def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
+        """Index row blocks where they are, with what is known of their rows."""
+        self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads))
+        self.metric_ = metric
+
+    def _take(self, index: SearchIndex | Shards) -> None:
+        self._searcher, self.n_samples_fit_ = index, len(index)
+        self.algorithm_used_, self.recall_ = index.name, index.recall
 
     def _check_parameters(self) -> None:
         as_count(self.n_neighbors, "n_neighbors")
@@ -181,24 +186,35 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
+    def _check_columns(self, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
+        """Check the number and the names of the columns of a Dask collection, and that y is."""
+        validate_data(self, stand_in(X, "X"), y, reset=reset, skip_check_array=True)
+
+    @property
+    def _fitted(self) -> SearchIndex:
+        """What is fitted in memory."""
+        if isinstance(self._searcher, Shards):
+            raise InvalidInputError(
+                "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
+                "only kneighbors and predictions are to be had of it. Keep metric_, and fit on "
+                "rows in memory for the rest."
+            )
+        return self._searcher
+
+    def __getstate__(self) -> Any:
+        if hasattr(self, "_searcher"):
+            _ = self._fitted  # refuses: shards do not leave their cluster
+        return super().__getstate__()
+
     def _query_rows(self, X: ArrayLike | None) -> Floats:
         check_is_fitted(self, "metric_")
         if X is None:
-            return self._references.X
+            return self._fitted.references.X
+        refuse_dask(X, "X", ASK_KNEIGHBORS)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
-            inside = np.all([s > 0 for s in form_values(rows, self._references.parts)], axis=0)
-            refuse_outside(inside, "X", 'drop them, or rank their neighbours by outside="extend"')
+            refuse_queries(rows, self.metric_)
         return rows
-
-    def _chunks(
-        self, rows: Floats, own: bool, size: int = CHUNK
-    ) -> Iterator[tuple[slice, Queries]]:
-        """Cut the queries into chunks; of one at a time more is kept than the rows."""
-        for start in range(0, len(rows), size):
-            chunk = slice(start, min(start + size, len(rows)))
-            mine = np.arange(chunk.start, chunk.stop) if own else None
-            yield chunk, Queries(rows[chunk], self._references.parts, mine)
 
     # -- searching ------------------------------------------------------------------
 
@@ -213,40 +229,65 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
         Parameters
         ----------
-        X : array-like of shape (m, d), optional
+        X : array-like, Dask array or Dask dataframe of shape (m, d), optional
             The fitted rows themselves when None; no row is then its own neighbour.
         n_neighbors : int, optional
         return_distance : bool, default=True
 
         Returns
         -------
-        distances : ndarray of shape (m, n_neighbors)
-            Only if `return_distance`; inf for queries outside a hyperbolic domain.
-        rows : ndarray of shape (m, n_neighbors)
+        distances : ndarray or Dask array of shape (m, n_neighbors)
+            Only if `return_distance`; inf for queries outside a hyperbolic domain. A lazy Dask
+            array if the queries are a Dask collection.
+        rows : ndarray or Dask array of shape (m, n_neighbors)
         """
-        queries = self._query_rows(X)
+        check_is_fitted(self, "metric_")
         k = as_count(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
-        available = self.n_samples_fit_ - (X is None)
+        rows, distances = ((k,), np.intp), ((k,), np.float64)
+        if not return_distance:
+            return cast(Index, self._answers(X, k, Ranked.only_rows, rows)[0])
+        found = self._answers(X, k, Ranked.distances_and_rows, distances, rows)
+        return cast(tuple[Floats, Index], found)
+
+    def _answers(
+        self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind
+    ) -> tuple[Any, ...]:
+        """Return what is made of the k nearest rows of queries, in memory or as Dask arrays.
+
+        Parameters
+        ----------
+        X : array-like, Dask collection or None
+        k : int
+        finish : callable
+            Makes a tuple of arrays of length m.
+        kinds : tuple of a shape and a dtype
+            Of each of the arrays, the shape without m.
+        """
+        check_is_fitted(self, "metric_")
+        own, index = X is None, self._searcher
+        available = self.n_samples_fit_ - own
         if k > available:
             raise InvalidInputError(
                 f"Expected n_neighbors <= {available}, the number of fitted rows"
-                f"{' other than the query itself' if X is None else ''}, but "
-                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}, "
-                f"n_samples = {len(queries)}."
+                f"{' other than the query itself' if own else ''}, but "
+                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
-        check_memory(
-            PAIR_BYTES * len(queries) * k,
-            f"{k:,} neighbours of each of {len(queries):,} rows",
-            "Ask for some rows at a time, or for fewer neighbours.",
-        )
-        distances = np.empty((len(queries), k))
-        rows = np.empty((len(queries), k), dtype=np.intp)
-        with thread_pool(self.n_jobs) as pool:
-            for at, some in self._chunks(queries, own=X is None):
-                found = find_nearest(self._engine, self._references, some, k, pool)
-                distances[at] = np.where(some.inside[:, None], found[0], np.inf)
-                rows[at] = found[1]
-        return (distances, rows) if return_distance else rows
+        lazy = is_dask(X) or (own and isinstance(index, Shards))
+        if isinstance(index, SearchIndex):
+            if not lazy:
+                return finish(index.nearest(self._query_rows(X), k, self.n_jobs, own))
+            index = Shards.of_index(index, self.n_jobs)
+        answers = index.nearest(self._query_blocks(X, index), k, finish, own=own)
+        return answers.lazy(*kinds) if lazy else answers.in_memory()
+
+    def _query_blocks(self, X: Any, shards: Shards) -> QueryBlocks:
+        if X is None:
+            return shards.own_queries()
+        if not is_dask(X):
+            return QueryBlocks.of_array(self._query_rows(X))
+        self._check_columns(X, reset=False)
+        refuse = self.metric_ if self.outside == "raise" else None
+        return QueryBlocks.of_dask(X, self.n_features_in_, refuse)
 
     @at_one_moment
     def radius_neighbors(
@@ -257,6 +298,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         sort_results: bool = False,
     ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]:
         """Return the distances and the rows of all neighbours within a radius, itself included.
+
+        Fitted rows and queries are those in memory: there may be any number of such neighbours.
 
         Parameters
         ----------
@@ -281,43 +324,18 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         """
         queries = self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
-        chunk = self._check_radius(queries, radius, own=X is None)
-        distances = np.empty(len(queries), dtype=object)
-        rows = np.empty(len(queries), dtype=object)
-        with thread_pool(self.n_jobs) as pool:
-            for at, some in self._chunks(queries, own=X is None, size=chunk):
-                which, columns, values = find_within(
-                    self._engine, self._references, some, radius, pool
-                )
-                if sort_results:
-                    order = np.lexsort((columns, values, which))
-                    columns, values = columns[order], values[order]
-                cuts = np.searchsorted(which, np.arange(1, len(some)))
-                rows[at], distances[at] = (as_ragged(np.split(a, cuts)) for a in (columns, values))
-        return (distances, rows) if return_distance else rows
-
-    def _check_radius(self, queries: Floats, radius: float, own: bool) -> int:
-        """Refuse a radius with more neighbours than memory holds; return queries at a time.
-
-        What there will be is guessed from a few queries, spread evenly.
-        """
-        n = self.n_samples_fit_
-        if PAIR_BYTES * len(queries) * n < PROBED_FROM:
-            return CHUNK
-        some = np.unique(np.linspace(0, len(queries) - 1, PROBES).astype(np.intp))
-        count = 0
-        for row in some:
-            mine = np.array([row]) if own else None
-            one = Queries(queries[row : row + 1], self._references.parts, mine)
-            count += len(find_within(self._engine, self._references, one, radius, None)[0])
-        each = count / len(some)
-        check_memory(
-            PAIR_BYTES * each * len(queries),
-            f"The neighbours within {radius:g}, about {each:,.0f} of each of "
-            f"{len(queries):,} rows,",
-            "Take a smaller radius, or some rows at a time.",
-        )
-        return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
+        distances: list[Floats] = []
+        rows: list[Index] = []
+        for m, which, columns, values in self._fitted.within(
+            queries, radius, self.n_jobs, own=X is None
+        ):
+            if sort_results:
+                order = np.lexsort((columns, values, which))
+                columns, values = columns[order], values[order]
+            cuts = np.searchsorted(which, np.arange(1, m))
+            distances += np.split(values, cuts)
+            rows += np.split(columns, cuts)
+        return (as_ragged(distances), as_ragged(rows)) if return_distance else as_ragged(rows)
 
     # -- graphs ---------------------------------------------------------------------
 
@@ -343,6 +361,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         array([[1., 1., 0.]])
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
+        refuse_dask(X, "X", ASK_KNEIGHBORS)
+        _ = self._fitted
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
@@ -359,9 +379,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, radius : see :meth:`radius_neighbors`
+        X, radius, sort_results : see :meth:`radius_neighbors`
         mode : {"connectivity", "distance"}, default="connectivity"
-        sort_results : see :meth:`radius_neighbors`
 
         Examples
         --------

@@ -44,10 +44,10 @@ def pull_inside(X: Array, frame: Frame) -> Array:
     return np.where(beyond[:, None], frame.center + (X - frame.center) * shrink[:, None], X)
 
 
-def refuse_outside(inside: NDArray[np.bool_], what: str, advice: str) -> None:
-    """Raise an error that names the rows outside."""
+def refuse_outside(inside: NDArray[np.bool_], what: str, advice: str, first_row: int = 0) -> None:
+    """Raise an error that names the rows outside, counted from `first_row`."""
     if not inside.all():
-        rows: NDArray[Any] = np.flatnonzero(~inside)
+        rows: NDArray[Any] = np.flatnonzero(~inside) + first_row
         raise OutsideDomainError(
             f"{what} has {len(rows)} row(s) on or outside the boundary of the hyperbolic domain: "
             f"{list_indices(rows)}; {advice}."

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from functools import partial
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._distributed import is_dask, row_blocks
 from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
+from cayleyklein._validation import as_finite_array
 from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._nearest import CurvedNeighbors
+from cayleyklein.neighbors._index import Ranked
+from cayleyklein.neighbors._nearest import CurvedNeighbors, as_metric
 from cayleyklein.neighbors._rows import Metric
-from cayleyklein.neighbors._weights import Weights, check_weights, neighbor_weights
+from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._weights import Weights, check_weights, weighted_mean
 
 __all__ = ["CurvedKNeighborsRegressor"]
+
+Floats = NDArray[np.float64]
 
 
 class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
@@ -71,13 +78,28 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,) or (n, outputs)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,) or (n, outputs)
         """
+        self._check_parameters()
+        check_weights(self.weights)
         with whole_or_not_at_all(self) as worker:
-            worker._targets = worker._targets_of(X, y, reset=True)
-            super(CurvedKNeighborsRegressor, worker).fit(X)
+            worker._fit_targets(X, y)
         return self
+
+    def _fit_targets(self, X: ArrayLike, y: Any) -> None:
+        if is_dask(X):
+            self._check_columns(X, y, reset=True)
+            rows = row_blocks(X, y, least_rows=LEAST_ROWS)
+            metric = as_metric(self.metric, rows.n_columns)
+            check = task(checked_targets)
+            outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
+            blocks = zip(rows.targets or (), rows.starts, strict=True)
+            self._spread(rows, metric, [check(*block, outputs) for block in blocks])
+            return
+        targets = self._targets_of(X, y, reset=True)
+        checked = self._rows(X, reset=True)
+        self._index(checked, as_metric(self.metric, checked.shape[1]), targets)
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
         """Add rows and their targets.
@@ -88,12 +110,12 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         >>> model.partial_fit([[2.0]], [4.0]).predict([[1.9]])
         array([4.])
         """
-        if not hasattr(self, "_targets"):
+        if not hasattr(self, "metric_"):
             return self.fit(X, y)
+        self._check_grows(X)
+        check_weights(self.weights)
         with whole_or_not_at_all(self) as worker:
-            targets = worker._targets_of(X, y, reset=False)
-            worker._targets = np.concatenate([self._targets, targets])
-            super(CurvedKNeighborsRegressor, worker).partial_fit(X)
+            worker._append(X, worker._targets_of(X, y, reset=False))
         return self
 
     @at_one_moment
@@ -102,17 +124,17 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
         Parameters
         ----------
-        X : array-like of shape (m, d) or None
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
 
         Returns
         -------
         ndarray of shape (m,) or (m, outputs)
+            A lazy Dask array if the queries are a Dask collection.
         """
         check_is_fitted(self, "metric_")
-        distances, rows = self.kneighbors(X)
-        weights = neighbor_weights(distances, self.weights)
-        shares = weights / weights.sum(axis=1, keepdims=True)
-        return np.asarray(np.einsum("mk,mk...->m...", shares, self._targets[rows]))
+        kind = (self._searcher.payload_shape, np.float64)
+        finish = partial(mean_of, weights=self.weights)
+        return cast(Floats, self._answers(X, self.n_neighbors, finish, kind)[0])
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -125,7 +147,6 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         return float(r2_score(truth, predicted, sample_weight=weights))
 
     def _targets_of(self, X: ArrayLike, y: ArrayLike | None, *, reset: bool) -> NDArray[np.float64]:
-        check_weights(self.weights)
         _, y = check_data(
             self, X, y, dtype=[np.float64, np.float32], multi_output=True, y_numeric=True,
             reset=reset,
@@ -137,3 +158,14 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
+
+
+def mean_of(found: Ranked, weights: Weights) -> tuple[Floats]:
+    """Return the mean target of neighbours."""
+    assert found.payload is not None
+    return (weighted_mean(found.distances, found.payload, weights),)
+
+
+def checked_targets(targets: NDArray[Any], start: int, outputs: tuple[int, ...]) -> Floats:
+    """Check a block of targets, whose first is that of the row `start`."""
+    return as_finite_array(targets, "y", start).reshape(-1, *outputs)

@@ -29,6 +29,7 @@ __all__ = [
     "first_k",
     "form_values",
     "in_tasks",
+    "parts_of",
     "thread_pool",
     "threads_of",
     "units",
@@ -138,7 +139,7 @@ class Queries:
 class References:
     """The fitted rows: checked, contiguous, and with S(x, x) in every frame."""
 
-    def __init__(self, X: Array, metric: Metric) -> None:
+    def __init__(self, X: Array, metric: Metric, first_row: int = 0) -> None:
         self.X = np.ascontiguousarray(X)
         self.metric, self.parts = metric, parts_of(metric)
         self.s = form_values(self.X, self.parts)
@@ -146,6 +147,7 @@ class References:
             np.all([s > 0 for s in self.s], axis=0),
             "X",
             "drop or move them, or shrink the factor of the metric",
+            first_row,
         )
 
     def __len__(self) -> int:

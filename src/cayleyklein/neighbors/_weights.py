@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["Weights", "check_weights", "neighbor_weights"]
+__all__ = ["Weights", "check_weights", "neighbor_weights", "vote_shares", "weighted_mean"]
 
 Array = NDArray[np.float64]
 Weights = str | Callable[[Array], Any]
@@ -52,3 +52,33 @@ def neighbor_weights(distances: Array, weights: Weights) -> Array:
     same = np.isinf(inverse)
     inverse = np.where(same.any(axis=1, keepdims=True), same, inverse)
     return np.where(np.isinf(distances).all(axis=1, keepdims=True), 1.0, inverse)
+
+
+def vote_shares(distances: Array, labels: NDArray[np.intp], n_classes: int, kind: Weights) -> Array:
+    """Return the share (m, n_classes) of the votes of neighbours that each class has.
+
+    Examples
+    --------
+    >>> vote_shares(np.array([[1.0, 2.0, 3.0]]), np.array([[1, 0, 1]]), 2, "uniform").round(2)
+    array([[0.33, 0.67]])
+    """
+    weights = neighbor_weights(distances, kind)
+    votes = np.zeros((len(labels), n_classes))
+    each = np.arange(len(labels))
+    for t in range(labels.shape[1]):
+        votes[each, labels[:, t]] += weights[:, t]
+    total = votes.sum(axis=1, keepdims=True)
+    return np.asarray(votes / np.where(total == 0, 1.0, total))
+
+
+def weighted_mean(distances: Array, targets: Array, kind: Weights) -> Array:
+    """Return the mean (m, ...) of the targets (m, k, ...) of neighbours.
+
+    Examples
+    --------
+    >>> weighted_mean(np.array([[1.0, 2.0]]), np.array([[3.0, 6.0]]), "distance")
+    array([4.])
+    """
+    weights = neighbor_weights(distances, kind)
+    shares = weights / weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.einsum("mk,mk...->m...", shares, targets))

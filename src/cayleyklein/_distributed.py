@@ -1,0 +1,304 @@
+"""Dask collections as lists of row blocks, and the errors of a cluster in one sentence.
+
+Nothing here imports dask before a Dask collection is met. Work is written as ``dask.delayed``
+tasks, which run on the active ``distributed.Client``, or, where there is none, on Dask's default
+scheduler: the threads of this process.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
+from numpy.typing import NDArray
+
+from cayleyklein._validation import as_finite_array, require
+from cayleyklein.exceptions import ClusterError, InvalidInputError
+
+__all__ = [
+    "RowBlocks",
+    "active_client",
+    "checked_rows",
+    "clear_cluster_errors",
+    "compute",
+    "effective_threads",
+    "is_dask",
+    "known_lengths",
+    "persist",
+    "raw_blocks",
+    "refuse_dask",
+    "row_blocks",
+    "stand_in",
+]
+
+LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
+
+
+def is_dask(values: object) -> bool:
+    """Say whether something is a Dask collection, without importing dask."""
+    return hasattr(type(values), "__dask_graph__")
+
+
+def refuse_dask(values: object, name: str, advice: str) -> None:
+    """Raise an error for a Dask collection, which NumPy would silently take into memory."""
+    if is_dask(values):
+        raise InvalidInputError(
+            f"{name} is a Dask collection, which must be in memory here; {advice}."
+        )
+
+
+def active_client() -> Any | None:
+    """Return the active ``distributed.Client``, or None where Dask would run in this process."""
+    distributed = sys.modules.get("distributed")
+    if distributed is None:
+        return None
+    try:
+        client = distributed.default_client()
+    except ValueError:
+        return None
+    return None if client.status == "closed" else client
+
+
+def effective_threads(n_jobs: int | None) -> int:
+    """Return how many threads of this process `n_jobs` means.
+
+    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
+    threads have but those of their own machine.
+    """
+    backend, _ = get_active_backend()
+    if type(backend).__module__ != "joblib._dask":
+        return int(effective_n_jobs(n_jobs))
+    with parallel_config("threading"):
+        return int(effective_n_jobs(n_jobs))
+
+
+@contextmanager
+def clear_cluster_errors(doing: str) -> Iterator[None]:
+    """Turn a lost scheduler or worker into one :class:`ClusterError` that says what stopped."""
+    try:
+        yield
+    except lost_errors() as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+        raise ClusterError(
+            f"Dask could not finish {doing}: the scheduler is gone, or a task killed its workers, "
+            f"as one does that passes memory_limit ({type(error).__name__}: {reason}). Connect "
+            f"again by distributed.Client(address); give smaller chunks or more memory."
+        ) from error
+
+
+def lost_errors() -> tuple[type[BaseException], ...]:
+    """Return the errors by which distributed says that it lost a worker or the scheduler."""
+    if "distributed" not in sys.modules:
+        return ()
+    from concurrent.futures import CancelledError
+
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    # not OSError, which a missing file is too
+    return (CancelledError, CommClosedError, ConnectionError, KilledWorker, TimeoutError)
+
+
+def large_graphs() -> dict[str, str]:
+    """Return the setting by which Dask does not warn of data inside the tasks, meant to be there.
+
+    Of a distributed that is not loaded no setting may be made: it would take it for all of them.
+    """
+    return {LARGE_GRAPH: "1 TB"} if "distributed" in sys.modules else {}
+
+
+def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
+    """Return the results of tasks."""
+    dask = require("dask", "scale")
+    with clear_cluster_errors(doing), dask.config.set(large_graphs()):
+        return tuple(dask.compute(*tasks))
+
+
+def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
+    """Start tasks and let their results stay where they are computed, to be used by later ones."""
+    dask = require("dask", "scale")
+    with clear_cluster_errors(doing), dask.config.set(large_graphs()):
+        return tuple(dask.persist(*tasks))
+
+
+class RowBlocks(NamedTuple):
+    """Rows as tasks: each of `blocks` yields a checked float64 array (length, n_columns).
+
+    `targets`, if there are any, are tasks that yield as many entries, unchecked. No block is empty.
+    """
+
+    blocks: list[Any]
+    lengths: list[int]
+    n_columns: int
+    targets: list[Any] | None = None
+
+    @property
+    def starts(self) -> list[int]:
+        """The row at which each block begins."""
+        return [0, *accumulate(self.lengths)][:-1]
+
+    @property
+    def n_rows(self) -> int:
+        """The rows of all blocks together."""
+        return sum(self.lengths)
+
+
+def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -> RowBlocks:
+    """Cut a Dask array or dataframe into row blocks.
+
+    Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
+    Where their lengths are not known, they are computed, which reads the data once.
+
+    Parameters
+    ----------
+    X : Dask array of shape (n, d) or dataframe
+    y : Dask array, series or dataframe, or array-like, of n rows, optional
+    name : str
+        How error messages call X.
+    least_rows : int
+    """
+    delayed = require("dask", "scale").delayed
+    n_columns = stand_in(X, name).shape[1]
+    raw = raw_blocks(X, name)
+    lengths = known_lengths(X) or measured_lengths(raw, name)
+    if not sum(lengths):
+        raise InvalidInputError(f"{name} is empty: it has no rows.")
+    wanted = joined_lengths(lengths, least_rows)
+    check = delayed(checked_rows, pure=False)
+    starts = [0, *accumulate(wanted)][:-1]
+    pieces = aligned_pieces(raw, lengths, wanted)
+    blocks = [
+        check(some, name, n_columns, start) for some, start in zip(pieces, starts, strict=True)
+    ]
+    if y is None:
+        return RowBlocks(blocks, wanted, n_columns)
+    if is_dask(y):
+        raw_y = raw_blocks(y, "y", ndim=None)
+        lengths_y = known_lengths(y) or measured_lengths(raw_y, "y")
+    else:
+        raw_y, lengths_y = [np.asarray(y)], [len(y)]
+    if sum(lengths_y) != sum(lengths):
+        raise InvalidInputError(
+            f"{name} has {sum(lengths)} rows, but y has {sum(lengths_y)}; each row needs one."
+        )
+    join = delayed(joined, pure=False)
+    targets = [join(some) for some in aligned_pieces(raw_y, lengths_y, wanted)]
+    return RowBlocks(blocks, wanted, n_columns, targets)
+
+
+def stand_in(X: Any, name: str) -> Any:
+    """Return an array or a dataframe without rows that has the columns of a Dask collection."""
+    meta = getattr(X, "_meta", None)
+    if not hasattr(X, "to_delayed") or not hasattr(meta, "shape"):
+        raise InvalidInputError(
+            f"{name} is a Dask {type(X).__name__}; pass a Dask array or a Dask dataframe."
+        )
+    if X.ndim != 2:
+        raise InvalidInputError(f"{name} must have 2 axes, rows and columns; it has {X.ndim}.")
+    if hasattr(X, "columns"):
+        return meta
+    return np.empty((0, int(X.shape[1])), dtype=X.dtype)
+
+
+def raw_blocks(X: Any, name: str, ndim: int | None = 2) -> list[Any]:
+    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
+    if ndim is not None:
+        stand_in(X, name)
+    if hasattr(X, "rechunk") and X.ndim > 1:
+        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    blocks = X.to_delayed()
+    return list(np.ravel(blocks)) if isinstance(blocks, np.ndarray) else list(blocks)
+
+
+def known_lengths(X: Any) -> list[int] | None:
+    """Return the rows of each chunk of a Dask array, or None where they are not known."""
+    chunks = getattr(X, "chunks", None)
+    if chunks is None or any(np.isnan(length) for length in chunks[0]):
+        return None
+    return [int(length) for length in chunks[0]]
+
+
+def measured_lengths(blocks: list[Any], name: str) -> list[int]:
+    """Compute the rows of each block."""
+    delayed = require("dask", "scale").delayed
+    count = delayed(len, pure=False)
+    return list(compute(*map(count, blocks), doing=f"counting the rows of {name}"))
+
+
+def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
+    """Join neighbouring blocks until each has so many rows; none is empty.
+
+    Examples
+    --------
+    >>> joined_lengths([3, 0, 4, 9, 2], 5)
+    [7, 11]
+    """
+    wanted: list[int] = []
+    open_block = 0
+    for length in lengths:
+        open_block += length
+        if open_block >= max(least, 1):
+            wanted.append(open_block)
+            open_block = 0
+    if open_block and wanted:
+        wanted[-1] += open_block
+    elif open_block:
+        wanted.append(open_block)
+    return wanted
+
+
+def aligned_pieces(
+    blocks: list[Any], lengths: Sequence[int], wanted: Sequence[int]
+) -> list[list[Any]]:
+    """Return for each wanted length the blocks, or slices of them, that it is made of."""
+    take = require("dask", "scale").delayed(rows_between, pure=False)
+    pieces = []
+    current, used = 0, 0
+    for length in wanted:
+        some = []
+        while length:
+            rest = min(length, lengths[current] - used)
+            whole = rest == lengths[current]
+            if rest:
+                block = blocks[current]
+                some.append(block if whole else take(block, used, used + rest))
+            length, used = length - rest, used + rest
+            if used == lengths[current]:
+                current, used = current + 1, 0
+        pieces.append(some)
+    return pieces
+
+
+def rows_between(block: Any, first: int, last: int) -> NDArray[Any]:
+    """Return some rows of a block."""
+    return np.asarray(block)[first:last]
+
+
+def joined(pieces: list[Any]) -> NDArray[Any]:
+    """Return pieces as one array; a single column is flattened."""
+    arrays = [np.asarray(piece) for piece in pieces]
+    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def checked_rows(
+    pieces: list[Any], name: str, n_columns: int, start: int | None
+) -> NDArray[np.float64]:
+    """Return pieces as one array of finite float64 rows; errors name the rows counted from start.
+
+    Without a `start`, rows are counted in their block, and the message says so.
+    """
+    arrays = [np.asarray(piece) for piece in pieces]
+    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    if array.ndim != 2 or array.shape[1] != n_columns:
+        raise InvalidInputError(
+            f"{name} has a block of shape {array.shape}, but {n_columns} columns are expected."
+        )
+    named = name if start is not None else f"A block of {name}"
+    return np.ascontiguousarray(as_finite_array(array, named, start or 0))

@@ -1,0 +1,240 @@
+"""The search spread over a Dask cluster: every shard is an index that stays on its worker.
+
+A block of queries visits every shard; what the shards find is merged as a tree, by what ranks the
+rows and then by their numbers, so that the answer is the one that a single index gives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein._distributed import (
+    RowBlocks,
+    active_client,
+    checked_rows,
+    compute,
+    known_lengths,
+    persist,
+    raw_blocks,
+)
+from cayleyklein._validation import require
+from cayleyklein.exceptions import ClusterError
+from cayleyklein.neighbors._engines import Algorithm
+from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
+from cayleyklein.neighbors._outside import refuse_outside
+from cayleyklein.neighbors._rows import Metric, form_values, parts_of
+
+__all__ = ["LEAST_ROWS", "Answers", "Kind", "QueryBlocks", "Shards", "refuse_queries"]
+
+Floats = NDArray[np.float64]
+Finish = Callable[[Ranked], tuple[Any, ...]]
+Kind = tuple[tuple[int, ...], Any]
+
+LEAST_ROWS = 2**14
+"""Rows of a shard at least: smaller chunks are joined, as each costs every query a little."""
+
+FAN_IN = 8
+"""Answers of shards merged at a time."""
+
+
+class QueryBlocks(NamedTuple):
+    """Queries as tasks that yield checked rows, and how many each has, NaN where not known."""
+
+    tasks: list[Any]
+    lengths: Sequence[float]
+
+    @classmethod
+    def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None) -> QueryBlocks:
+        """Take the chunks as they are; with a metric to `refuse` by, those outside are an error."""
+        raw, known = raw_blocks(X, "X"), known_lengths(X)
+        starts = [None] * len(raw) if known is None else [0, *accumulate(known)][:-1]
+        check = task(checked_queries)
+        tasks = [
+            check(block, n_columns, start, refuse) for block, start in zip(raw, starts, strict=True)
+        ]
+        return cls(tasks, [math.nan] * len(raw) if known is None else known)
+
+    @classmethod
+    def of_array(cls, Q: Floats) -> QueryBlocks:
+        """Cut checked rows into blocks."""
+        blocks = [Q[start : start + CHUNK] for start in range(0, len(Q), CHUNK)]
+        return cls([constant(block) for block in blocks], [len(block) for block in blocks])
+
+
+class Answers(NamedTuple):
+    """Tasks that yield tuples of arrays, and the length of these."""
+
+    tasks: list[Any]
+    lengths: Sequence[float]
+
+    def lazy(self, *kinds: Kind) -> tuple[Any, ...]:
+        """Return Dask arrays, one for each shape (without the length) and dtype."""
+        da = require("dask.array", "scale")
+        blocks = list(zip(self.tasks, self.lengths, strict=True))
+        return tuple(
+            da.concatenate(
+                [da.from_delayed(each[at], (m, *tail), dtype) for each, m in blocks],
+                allow_unknown_chunksizes=True,
+            )
+            for at, (tail, dtype) in enumerate(kinds)
+        )
+
+    def in_memory(self) -> tuple[NDArray[Any], ...]:
+        """Compute and join them."""
+        answers = compute(*self.tasks, doing="the search")
+        return tuple(np.concatenate(arrays) for arrays in zip(*answers, strict=True))
+
+
+class Shards:
+    """Indexes on the workers of a cluster.
+
+    Parameters
+    ----------
+    indexes : list of Delayed
+        Persisted tasks that yield a SearchIndex.
+    lengths : list of int
+    n_jobs : int or None
+        Threads of a task.
+    name, recall : str, float
+        Of the algorithms of the shards.
+    payload_shape : tuple of int
+        Of what is known of each row.
+    """
+
+    def __init__(
+        self,
+        indexes: list[Any],
+        lengths: list[int],
+        n_jobs: int | None,
+        name: str,
+        recall: float,
+        payload_shape: tuple[int, ...] = (),
+    ) -> None:
+        self.indexes, self.lengths, self.n_jobs = indexes, lengths, n_jobs
+        self.name, self.recall, self.payload_shape = name, recall, payload_shape
+        self.client = active_client()
+
+    @classmethod
+    def build(
+        cls,
+        rows: RowBlocks,
+        metric: Metric,
+        algorithm: Algorithm,
+        n_jobs: int | None,
+        payloads: Sequence[Any] | None = None,
+    ) -> Shards:
+        """Index blocks of rows where they are."""
+        index = task(SearchIndex.build)
+        known = payloads or [None] * len(rows.blocks)
+        parts = zip(rows.blocks, rows.starts, known, strict=True)
+        doing = "indexing the rows of X"
+        indexes = persist(
+            *(index(block, metric, algorithm, n_jobs, *rest) for block, *rest in parts), doing=doing
+        )
+        names, recalls, shapes = zip(
+            *compute(*map(task(built_as), indexes), doing=doing), strict=True
+        )
+        recall = float(np.average(recalls, weights=rows.lengths))
+        name = ", ".join(sorted(set(names)))
+        return cls(list(indexes), rows.lengths, n_jobs, name, recall, shapes[0])
+
+    @classmethod
+    def of_index(cls, index: SearchIndex, n_jobs: int | None) -> Shards:
+        """Send one index in memory to the workers."""
+        (sent,) = persist(constant(index), doing="sending the fitted rows to the workers")
+        return cls([sent], [len(index)], n_jobs, index.name, index.recall, index.payload_shape)
+
+    def __len__(self) -> int:
+        return sum(self.lengths)
+
+    def own_queries(self) -> QueryBlocks:
+        """Return the indexed rows themselves."""
+        return QueryBlocks([task(rows_of)(index) for index in self.indexes], self.lengths)
+
+    def nearest(
+        self, queries: QueryBlocks, k: int, finish: Finish, *, own: bool = False
+    ) -> Answers:
+        """Return a task for each block of queries: what `finish` makes of the k nearest rows.
+
+        Parameters
+        ----------
+        queries : QueryBlocks
+        k : int
+        finish : callable
+        own : bool
+            Whether the queries are `own_queries`.
+        """
+        if self.client is not None and self.client.status == "closed":
+            raise ClusterError(
+                "The fitted rows were on a Dask cluster whose client is closed; make a "
+                "distributed.Client and fit again."
+            )
+        search, combine, end = task(searched), task(merge), task(finish)
+        answers = []
+        for at, Q in enumerate(queries.tasks):
+            found = [
+                search(index, Q, k, self.n_jobs, own and at == shard)
+                for shard, index in enumerate(self.indexes)
+            ]
+            while len(found) > 1:
+                groups = [found[i : i + FAN_IN] for i in range(0, len(found), FAN_IN)]
+                found = [combine(group, k) for group in groups]
+            answers.append(end(found[0]))
+        return Answers(answers, queries.lengths)
+
+
+def task(function: Callable[..., Any]) -> Any:
+    """Return a function that makes tasks; two calls are two tasks, and nothing is hashed."""
+    name = getattr(function, "__name__", None) or function.func.__name__  # type: ignore[attr-defined]
+    delayed = require("dask", "scale").delayed
+    return partial(_named, delayed(function, pure=False, traverse=False), name)
+
+
+def _named(function: Any, name: str, *args: Any) -> Any:
+    return function(*args, dask_key_name=f"{name}-{uuid4().hex}")
+
+
+def constant(value: Any) -> Any:
+    """Return a task that yields a value."""
+    name = f"{type(value).__name__}-{uuid4().hex}"
+    return require("dask", "scale").delayed(value, name=name, pure=False, traverse=False)
+
+
+def searched(index: SearchIndex, Q: Floats, k: int, n_jobs: int | None, own: bool) -> Ranked:
+    """Return the k nearest rows of a shard."""
+    return index.nearest(Q, k, n_jobs, own)
+
+
+def built_as(index: SearchIndex) -> tuple[str, float, tuple[int, ...]]:
+    """Return the algorithm of a shard, its recall and the shape of what is known of a row."""
+    return index.name, index.recall, index.payload_shape
+
+
+def rows_of(index: SearchIndex) -> Floats:
+    """Return the rows of a shard."""
+    return index.references.X
+
+
+def checked_queries(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:
+    """Check a block of queries."""
+    Q = checked_rows([block], "X", n_columns, start)
+    if refuse is not None:
+        refuse_queries(Q, refuse, start)
+    return Q
+
+
+def refuse_queries(Q: Floats, metric: Metric, start: int | None = 0) -> None:
+    """Raise an error for queries outside the domain; without a start, counted in their block."""
+    if len(Q):
+        inside = np.all([s > 0 for s in form_values(Q, parts_of(metric))], axis=0)
+        name = "X" if start is not None else "A block of X"
+        advice = 'drop them, or rank their neighbours by outside="extend"'
+        refuse_outside(inside, name, advice, start or 0)

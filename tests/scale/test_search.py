@@ -1,0 +1,261 @@
+"""The search of Dask collections gives what the search in memory does, to the bit."""
+
+import pickle
+
+import dask
+import dask.array as da
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from tests.neighbors.rows import make
+
+from cayleyklein import (
+    MMC,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedMetric,
+    CurvedNeighbors,
+)
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.neighbors._index import Ranked, merge
+
+
+@pytest.fixture(autouse=True)
+def small_shards(monkeypatch):
+    for module in ("neighbors._nearest", "neighbors._regression", "learning._classifier"):
+        monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
+
+
+def problem(family, curvature, seed=0, n=150):
+    """A metric, its rows with some of them equal, and queries half of which may be outside."""
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, 3, curvature, "random", n)
+    X[20:60:3] = X[100:140:3]  # equally near, and far apart in the order
+    Q = X[:: n // 25] + rng.normal(scale=0.05, size=X[:: n // 25].shape)
+    Q[::2] = X.mean(axis=0) + 3 * (Q[::2] - X.mean(axis=0))
+    return metric, X, np.vstack([Q, X[20:25]])
+
+
+def assert_same(found, expected):
+    distances, rows = dask.compute(*found)
+    assert isinstance(rows, np.ndarray)
+    np.testing.assert_array_equal(rows, expected[1])
+    np.testing.assert_array_equal(distances, expected[0])
+
+
+CASES = [("curved", -1.0), ("curved", 0.0), ("curved", 1.0), ("low rank", -1.0), ("mixed", -1.0)]
+
+
+@pytest.mark.parametrize(("family", "curvature"), CASES)
+@pytest.mark.parametrize("algorithm", ["brute", "vptree"])
+def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
+    metric, X, Q = problem(family, curvature)
+    inside = CurvedNeighbors(metric, algorithm=algorithm).fit(X)
+    expected = inside.kneighbors(Q)
+    assert curvature >= 0 or np.isinf(expected[0]).any()
+    lazy_Q = da.from_array(Q, chunks=(12, 2))
+    for chunks in ((40, 3), (151, 1)):
+        spread = CurvedNeighbors(metric, algorithm=algorithm).fit(da.from_array(X, chunks=chunks))
+        assert spread.n_samples_fit_ == len(X)
+        assert_same(spread.kneighbors(Q), expected)
+        assert_same(spread.kneighbors(lazy_Q), expected)
+        assert_same(spread.kneighbors(), inside.kneighbors())
+    assert_same(inside.kneighbors(lazy_Q), expected)
+
+
+def test_cluster_gives_the_same(client):
+    metric, X, Q = problem("curved", -1.0)
+    inside = CurvedNeighbors(metric).fit(X)
+    spread = CurvedNeighbors(metric).fit(da.from_array(X, chunks=(40, 3)))
+    expected = inside.kneighbors(Q)
+    lazy_Q = da.from_array(Q, chunks=(12, 3))
+    assert_same(spread.kneighbors(Q), expected)
+    assert_same(spread.kneighbors(lazy_Q), expected)
+    assert_same(inside.kneighbors(lazy_Q), expected)
+    assert_same(spread.kneighbors(), inside.kneighbors())
+    only_rows = spread.kneighbors(lazy_Q, 2, return_distance=False)
+    np.testing.assert_array_equal(only_rows.compute(), expected[1][:, :2])
+
+
+def test_more_neighbours_than_a_shard_has():
+    _, X, Q = problem("curved", 0.0)
+    spread = CurvedNeighbors(n_neighbors=149).fit(da.from_array(X, chunks=(10, 3)))
+    inside = CurvedNeighbors(n_neighbors=149).fit(X)
+    assert_same(spread.kneighbors(Q), inside.kneighbors(Q))
+    assert_same(spread.kneighbors(), inside.kneighbors())
+    with pytest.raises(InvalidInputError, match="n_neighbors <= 149"):
+        spread.kneighbors(n_neighbors=150)
+
+
+def test_answers_are_lazy_and_keep_the_chunks():
+    _, X, Q = problem("curved", 0.0)
+    spread = CurvedNeighbors().fit(da.from_array(X, chunks=(40, 3)))
+    lazy_Q = da.from_array(Q, chunks=(12, 3))
+    distances, rows = spread.kneighbors(lazy_Q)
+    assert distances.chunks == rows.chunks == (lazy_Q.chunks[0], (5,))
+    assert (distances.dtype, rows.dtype) == (np.float64, np.intp)
+    assert spread.kneighbors()[0].shape == (150, 5)
+
+
+def test_dataframes_keep_their_names_and_their_unknown_lengths():
+    metric, X, Q = problem("curved", 1.0)
+    names = ["a", "b", "c"]
+    frame = dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=4)
+    frame = frame[frame["a"] > -np.inf]  # lengths are no longer known
+    queries = dd.from_pandas(pd.DataFrame(Q, columns=names, dtype=np.float64), npartitions=3)
+    spread = CurvedNeighbors(metric).fit(frame)
+    assert spread.feature_names_in_.tolist() == names
+    expected = CurvedNeighbors(metric).fit(X).kneighbors(Q)
+    assert_same(spread.kneighbors(queries), expected)
+    assert_same(spread.kneighbors(queries.compute()), expected)
+    with pytest.raises(ValueError, match="feature names"):
+        spread.kneighbors(queries[["b", "a", "c"]])
+    with pytest.raises(ValueError, match="2 features"):
+        CurvedNeighbors(metric).fit(da.from_array(X)).kneighbors(da.ones((4, 2)))
+
+
+def test_empty_partitions_are_no_rows():
+    _, X, Q = problem("curved", 0.0)
+    names = ["a", "b", "c"]
+    X[:, 0], Q[:, 0] = np.arange(len(X)), np.arange(len(Q))  # so that a filter empties partitions
+    table, queries = (
+        dd.from_pandas(pd.DataFrame(rows, columns=names), npartitions=5) for rows in (X, Q)
+    )
+    inside = CurvedNeighbors().fit(np.vstack([X[:30], X[90:]]))
+    spread = CurvedNeighbors().fit(table[(table["a"] < 30) | (table["a"] >= 90)])
+    assert_same(spread.kneighbors(queries[queries["a"] >= 15]), inside.kneighbors(Q[15:]))
+    with pytest.raises(InvalidInputError, match="no rows"):
+        CurvedNeighbors().fit(table[table["a"] < 0])
+
+
+def test_classifier(client):
+    metric, X, Q = problem("curved", -1.0)
+    y = np.array(["x", "y", "z"])[np.arange(len(X)) * 7 % 3]
+    lazy_X, lazy_Q = da.from_array(X, chunks=(40, 2)), da.from_array(Q, chunks=(12, 3))
+    targets = [y, da.from_array(y, chunks=33), dd.from_pandas(pd.Series(y), npartitions=2)]
+    for target, weights in zip(
+        targets, ("uniform", "distance", lambda d: 1 / (1 + d)), strict=True
+    ):
+        inside = CurvedKNeighborsClassifier(metric=metric, weights=weights).fit(X, y)
+        spread = CurvedKNeighborsClassifier(metric=metric, weights=weights).fit(lazy_X, target)
+        assert spread.classes_.tolist() == ["x", "y", "z"]
+        shares, predicted = inside.predict_proba(Q), inside.predict(Q)
+        np.testing.assert_array_equal(spread.predict_proba(lazy_Q).compute(), shares)
+        np.testing.assert_array_equal(spread.predict(Q), predicted)
+        np.testing.assert_array_equal(inside.predict(lazy_Q).compute(), predicted)
+        assert spread.predict(lazy_Q).chunks == (lazy_Q.chunks[0],)
+    assert spread.score(lazy_X, target) == inside.score(X, y)
+    assert spread.score(None, y) == inside.score(None, y)
+
+
+def test_classifier_takes_a_fitted_learner():
+    metric, X, Q = problem("curved", -1.0)
+    y = np.arange(len(X)) % 2
+
+    class Learner(CurvedNeighbors):
+        metric_ = metric
+
+    spread = CurvedKNeighborsClassifier(learner=Learner()).fit(da.from_array(X, chunks=40), y)
+    inside = CurvedKNeighborsClassifier(metric=metric).fit(X, da.from_array(y))
+    np.testing.assert_array_equal(spread.predict(Q), inside.predict(Q))
+
+
+@pytest.mark.parametrize("outputs", [(), (1,), (2,)])
+def test_regressor(outputs):
+    metric, X, Q = problem("curved", 1.0)
+    y = np.random.default_rng(0).normal(size=(len(X), *outputs))
+    inside = CurvedKNeighborsRegressor(metric, weights="distance").fit(X, y)
+    lazy_Q = da.from_array(Q, chunks=(12, 3))
+    for target in (y, da.from_array(y, chunks=33)):
+        spread = CurvedKNeighborsRegressor(metric, weights="distance")
+        spread.fit(da.from_array(X, chunks=(40, 3)), target)
+        assert spread.predict(lazy_Q).shape == (len(Q), *outputs)
+        np.testing.assert_allclose(spread.predict(lazy_Q).compute(), inside.predict(Q), rtol=1e-14)
+    assert spread.score(lazy_Q, Q[:, 0] if outputs != (2,) else Q[:, :2]) < 1
+
+
+def test_errors_name_rows_of_the_whole():
+    metric, X, _ = problem("curved", -1.0)
+    X[77, 1] = np.nan
+    with pytest.raises(
+        InvalidInputError, match=r"X has NaN or infinite entries at index \(77, 1\)"
+    ):
+        CurvedNeighbors(metric).fit(da.from_array(X, chunks=(20, 3)))
+    X[77] = 1e3
+    with pytest.raises(OutsideDomainError, match=r"1 row.*77"):
+        CurvedNeighbors(metric).fit(da.from_array(X, chunks=(20, 3)))
+    X[77] = X[0]
+    strict = CurvedNeighbors(metric, outside="raise").fit(da.from_array(X, chunks=(20, 3)))
+    queries = X[:50].copy()
+    queries[41] = 1e3
+    with pytest.raises(OutsideDomainError, match="41"):
+        strict.kneighbors(queries)
+    with pytest.raises(OutsideDomainError, match="41"):
+        strict.kneighbors(da.from_array(queries, chunks=(20, 3)))[0].compute()
+    frame = dd.from_pandas(pd.DataFrame(queries), npartitions=1)
+    with pytest.raises(OutsideDomainError, match=r"A block of X.*41"):
+        strict.kneighbors(frame)[0].compute()
+    y = np.arange(150.0) % 2
+    y[99] = np.nan
+    with pytest.raises(InvalidInputError, match="y has NaN or infinite entries at index 99"):
+        CurvedKNeighborsClassifier(metric=metric).fit(da.from_array(X, chunks=(20, 3)), y)
+    with pytest.raises(InvalidInputError, match="150 rows, but y has 149"):
+        CurvedKNeighborsClassifier(metric=metric).fit(da.from_array(X, chunks=(20, 3)), y[1:])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (da.ones(5), "2 axes"),
+        (dask.delayed(np.ones)((5, 2)), "pass a Dask array or a Dask dataframe"),
+        (dd.from_pandas(pd.DataFrame({"a": ["u", "v"]}), npartitions=1), "no floats"),
+        (da.ones((5, 2), dtype=complex), "real numbers"),
+    ],
+)
+def test_what_is_no_table_of_numbers_is_refused(X, message):
+    with pytest.raises(InvalidInputError, match=message):
+        CurvedNeighbors().fit(X)
+
+
+def test_what_needs_rows_in_memory_says_so():
+    metric, X, Q = problem("curved", -1.0)
+    y = np.arange(len(X)) % 2
+    lazy_X = da.from_array(X, chunks=(40, 3))
+    spread = CurvedKNeighborsClassifier(metric=metric).fit(lazy_X, y)
+    inside = CurvedKNeighborsClassifier(metric=metric).fit(X, y)
+    for act in (
+        lambda: spread.radius_neighbors(Q),
+        lambda: spread.kneighbors_graph(Q),
+        lambda: spread.partial_fit(X, y),
+        lambda: inside.partial_fit(lazy_X, y),
+        lambda: inside.radius_neighbors(lazy_X),
+        lambda: inside.kneighbors_graph(lazy_X),
+        lambda: MMC().fit(lazy_X, y),
+        lambda: pickle.dumps(spread),
+    ):
+        with pytest.raises(InvalidInputError, match=r"Dask|memory"):
+            act()
+    assert spread.fit(X, y).radius_neighbors(Q)[0].shape == (len(Q),)
+
+
+def test_merge_breaks_ties_by_row_and_puts_gaps_last():
+    rng = np.random.default_rng(0)
+    values = np.sort(rng.integers(0, 4, size=(6, 30)).astype(float), axis=1)
+    rows = np.argsort(rng.uniform(size=(6, 30)), axis=1)
+    inside = np.ones(6, dtype=bool)
+    values[:, -2:], rows[:, -2:] = np.inf, -1
+    parts = [Ranked(values[:, s], rows[:, s], inside) for s in np.array_split(np.arange(30), 4)]
+    found = merge([merge(parts[:2], 9), merge(parts[2:], 9)], 9)
+    order = np.lexsort((rows, values))[:, :9]
+    np.testing.assert_array_equal(found.rows, np.take_along_axis(rows, order, axis=1))
+    assert (merge(parts, 30).rows[:, -2:] == -1).all()
+
+
+def test_equal_distances_at_infinity_still_have_an_order():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    X = np.random.default_rng(1).uniform(-0.6, 0.6, size=(64, 2))
+    Q = np.array([[2.0, 1.0], [-3.0, 0.5]])
+    distances, rows = CurvedNeighbors(disc).fit(da.from_array(X, chunks=(16, 2))).kneighbors(Q)
+    assert np.isinf(distances).all()
+    np.testing.assert_array_equal(rows, CurvedNeighbors(disc).fit(X).kneighbors(Q)[1])
