@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -117,7 +117,13 @@ def futures_in(tasks: Sequence[Any]) -> list[Any]:
 
 
 def large_graphs() -> Any:
-    """Keep Dask from warning of data inside tasks, which is meant to be there."""
+    """Keep Dask from warning of data inside tasks, which is meant to be there.
+
+    Without a cluster there is no such warning; and were distributed imported meanwhile, its
+    settings would go with this one.
+    """
+    if "distributed" not in sys.modules:
+        return nullcontext()
     return require("dask", "scale").config.set({LARGE_GRAPH: "1 TB"})
 
 

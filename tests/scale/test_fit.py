@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 
+import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -14,6 +15,7 @@ from distributed import Client
 from tests.scale.test_faults import CLUSTER, wait_until
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein._distributed import large_graphs
 from cayleyklein.exceptions import ClusterError, InvalidInputError
 from cayleyklein.models import Checkpoint
 
@@ -126,6 +128,13 @@ def test_dataframes_whose_partitions_have_unknown_lengths(client):
 
 def test_without_a_cluster_the_threads_of_this_process_do(four_shards):
     assert_same(quick("flat").fit(as_dask(), Y), quick("flat").fit(X, Y))
+
+
+def test_settings_of_distributed_are_left_to_its_import(monkeypatch):
+    monkeypatch.delitem(sys.modules, "distributed")
+    before = dask.config.get("distributed.admin")
+    with large_graphs():
+        assert dask.config.get("distributed.admin") == before
 
 
 def test_the_classifier_learns_too(client):
