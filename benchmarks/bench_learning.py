@@ -28,7 +28,7 @@ from threadpoolctl import threadpool_limits  # noqa: E402
 
 from cayleyklein import CurvedLMNN  # noqa: E402
 from cayleyklein.geometry import Frame  # noqa: E402
-from cayleyklein.learning import _descent  # noqa: E402
+from cayleyklein.learning import _posed  # noqa: E402
 from cayleyklein.learning._loss import Links, Problem, loss_and_gradient  # noqa: E402
 from cayleyklein.learning._search import find_impostors, find_targets, radii  # noqa: E402
 
@@ -197,7 +197,7 @@ def large(n: int = 100_000, iterations: int = 50) -> None:
     learner = CurvedLMNN(
         geometry="elliptic", n_init=1, n_passes=1, max_iter=iterations, tol=0, n_jobs=2
     )
-    with threadpool_limits(2), patch.object(_descent, "find_impostors", timed_search):
+    with threadpool_limits(2), patch.object(_posed, "find_impostors", timed_search):
         a, b = X[:4096], np.ascontiguousarray(X[:4096].T)
         times = []
         for _ in range(5):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -28,13 +28,16 @@ __all__ = [
     "clear_cluster_errors",
     "compute",
     "effective_threads",
+    "futures_in",
     "is_dask",
     "known_lengths",
+    "large_graphs",
     "persist",
     "raw_blocks",
     "refuse_dask",
     "row_blocks",
     "stand_in",
+    "target_blocks",
 ]
 
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -98,32 +101,43 @@ def lost_errors() -> tuple[type[BaseException], ...]:
         return ()
     from concurrent.futures import CancelledError
 
+    from distributed import client
     from distributed.comm.core import CommClosedError
     from distributed.scheduler import KilledWorker
 
+    closed = getattr(client, "ClosedClientError", CancelledError)
     # not OSError, which a missing file is too
-    return (CancelledError, CommClosedError, ConnectionError, KilledWorker, TimeoutError)
+    return (CancelledError, closed, CommClosedError, ConnectionError, KilledWorker, TimeoutError)
 
 
-def large_graphs() -> dict[str, str]:
-    """Return the setting by which Dask does not warn of data inside the tasks, meant to be there.
+def futures_in(tasks: Sequence[Any]) -> list[Any]:
+    """Return what some persisted tasks are on a cluster; nothing where they are in this process."""
+    distributed = sys.modules.get("distributed")
+    return [] if distributed is None else list(distributed.client.futures_of(tasks))
 
-    Of a distributed that is not loaded no setting may be made: it would take it for all of them.
+
+def large_graphs() -> Any:
+    """Keep Dask from warning of data inside tasks, which is meant to be there.
+
+    Without a cluster there is no such warning; and were distributed imported meanwhile, its
+    settings would go with this one.
     """
-    return {LARGE_GRAPH: "1 TB"} if "distributed" in sys.modules else {}
+    if "distributed" not in sys.modules:
+        return nullcontext()
+    return require("dask", "scale").config.set({LARGE_GRAPH: "1 TB"})
 
 
 def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
     """Return the results of tasks."""
     dask = require("dask", "scale")
-    with clear_cluster_errors(doing), dask.config.set(large_graphs()):
+    with clear_cluster_errors(doing), large_graphs():
         return tuple(dask.compute(*tasks))
 
 
 def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
     """Start tasks and let their results stay where they are computed, to be used by later ones."""
     dask = require("dask", "scale")
-    with clear_cluster_errors(doing), dask.config.set(large_graphs()):
+    with clear_cluster_errors(doing), large_graphs():
         return tuple(dask.persist(*tasks))
 
 
@@ -178,18 +192,23 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     ]
     if y is None:
         return RowBlocks(blocks, wanted, n_columns)
+    return RowBlocks(blocks, wanted, n_columns, target_blocks(y, wanted, "y", name))
+
+
+def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X") -> list[Any]:
+    """Return tasks that yield what belongs to each of some row blocks of given lengths."""
     if is_dask(y):
-        raw_y = raw_blocks(y, "y", ndim=None)
-        lengths_y = known_lengths(y) or measured_lengths(raw_y, "y")
+        raw = raw_blocks(y, name, ndim=None)
+        lengths = known_lengths(y) or measured_lengths(raw, name)
     else:
-        raw_y, lengths_y = [np.asarray(y)], [len(y)]
-    if sum(lengths_y) != sum(lengths):
+        raw, lengths = [np.asarray(y)], [len(y)]
+    if sum(lengths) != sum(wanted):
         raise InvalidInputError(
-            f"{name} has {sum(lengths)} rows, but y has {sum(lengths_y)}; each row needs one."
+            f"{rows_name} has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs "
+            f"one."
         )
-    join = delayed(joined, pure=False)
-    targets = [join(some) for some in aligned_pieces(raw_y, lengths_y, wanted)]
-    return RowBlocks(blocks, wanted, n_columns, targets)
+    join = require("dask", "scale").delayed(joined, pure=False)
+    return [join(some) for some in aligned_pieces(raw, lengths, wanted)]
 
 
 def stand_in(X: Any, name: str) -> Any:

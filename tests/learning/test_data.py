@@ -13,6 +13,7 @@ from cayleyklein.learning._starts import (
     STARTS,
     covariance,
     margin_scale,
+    shrinkage,
     starting_factor,
 )
 
@@ -128,3 +129,15 @@ def test_a_flat_start_is_scaled_to_the_margin(push):
         return loss_and_gradient(problem, links, multiple * np.eye(4), np.zeros(4), 0.0).loss
 
     assert loss(scale) <= min(loss(scale * step) for step in (0.5, 0.9, 0.999, 1.001, 1.1, 2.0))
+
+
+def test_shrinkage_is_that_of_scikit_learn():
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
+    rng = np.random.default_rng(6)
+    X = rng.normal(size=(30, 7)) * np.arange(1, 8)
+    X -= X.mean(axis=0)
+    fourth = (np.einsum("ij,ij->i", X, X) ** 2).sum()
+    found = shrinkage(X.T @ X, fourth, 7, 30)
+    assert found == pytest.approx(ledoit_wolf_shrinkage(X, assume_centered=True))
+    assert 0 < found < 1

@@ -312,7 +312,8 @@ def test_an_interrupted_refit_leaves_the_first():
 
 def test_selection_samples_every_class():
     labels = np.repeat([0, 1, 2], [5000, 900, 100])
-    rows = sample(labels, 1500, np.random.default_rng(0))
+    data = TrainingRows(np.zeros((6000, 1)), labels, np.ones(6000), np.zeros(1), np.ones(1))
+    rows = sample(data, 1500, np.random.default_rng(0))
     np.testing.assert_allclose(np.bincount(labels[rows]), [1250, 225, 25], atol=1)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows, TrainingRows
 from cayleyklein.learning._descent import Recipe
 from cayleyklein.learning._mixture import held_out_distances
 from cayleyklein.learning._selection import Correct, Selection, select
@@ -56,13 +56,13 @@ def candidates(recipes: Mapping[str, Recipe], more: tuple[int, ...]) -> dict[str
     return found
 
 
-def train_auto(data: TrainingRows, recipes: Mapping[str, Recipe], options: Options) -> Result:
+def train_auto(data: Rows, recipes: Mapping[str, Recipe], options: Options) -> Result:
     """Choose a sum of metrics on held-out rows, and learn it on all of them."""
-    if len(data.X) < AUTO_FROM:
+    if len(data) < AUTO_FROM:
         return train_one(data, recipes["elliptic"], replace(options, tune=False, tune_passes=False))
     if not options.tune:  # not asked for, or the start has seen all the rows there are
         return train_mixed(data, [recipes["elliptic"], recipes["hyperbolic"]], ALPHAS[0], options)
-    d, more = data.X.shape[1], more_passes(data, options)
+    d, more = data.n_columns, more_passes(data, options)
     sums = candidates(recipes, more)
     plain: dict[str, Array] = {}
     if options.n_components is None:

@@ -9,17 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows, TrainingRows, weighted_mean
 from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
-from cayleyklein.learning._search import find_impostors, find_targets, radii
+from cayleyklein.learning._posed import Posed
 
 __all__ = ["Descent", "Progress", "Recipe", "Variables"]
 
 Array = NDArray[np.float64]
-
-SLACK = 1.12
-"""Impostors are looked for out to this much more than the φ(d) that matters now."""
 
 PAIR_BYTES = 96
 """Memory a pair takes while it is found and used."""
@@ -130,7 +126,7 @@ class Descent:
 
     Parameters
     ----------
-    data : TrainingRows
+    data : Rows
     recipe : Recipe
     factor : ndarray of shape (r, d)
         Start of L.
@@ -143,7 +139,7 @@ class Descent:
         standardised columns.
     """
 
-    data: TrainingRows
+    data: Rows
     recipe: Recipe
     factor: Array
     center: Array | None = None
@@ -166,20 +162,17 @@ class Descent:
     def __post_init__(self) -> None:
         data, recipe = self.data, self.recipe
         curvature = recipe.curvature if self.curvature is None else self.curvature
-        center = (
-            np.average(data.X, axis=0, weights=data.weights) if self.center is None else self.center
-        )
+        center = weighted_mean(data) if self.center is None else self.center
         factor = self.factor
         if curvature < 0:
-            z = (data.X - center) @ factor.T
-            reach = np.sqrt(-curvature * (z * z).sum(axis=1).max())
+            reach = np.sqrt(-curvature * max(data.each(farthest_square, factor, center)))
             factor = factor * min(1.0, HYPERBOLIC_REACH / max(reach, np.finfo(float).tiny))
         self._variables = Variables(recipe.geometry, factor, center, curvature)
         self._solver = LBFGS(self._variables.pack(factor, center, curvature))
         if self.continues:
             self.target_frame = self.frame
         else:
-            self.target_frame = Frame(np.eye(data.X.shape[1]))
+            self.target_frame = Frame(np.eye(data.n_columns))
 
     @property
     def frame(self) -> Frame:
@@ -199,13 +192,8 @@ class Descent:
         Targets are chosen under `target_frame` first, under the metric itself later.
         """
         data, recipe = self.data, self.recipe
-        problem = Problem(
-            data.X,
-            find_targets(data.X, data.labels, recipe.n_targets, self.target_frame),
-            data.weights,
-            recipe.margin,
-            recipe.push,
-            recipe.squared,
+        posed = data.pose(
+            recipe.n_targets, self.target_frame, recipe.margin, recipe.push, recipe.squared
         )
         solver = self._solver
         solver.pairs.clear()
@@ -215,7 +203,7 @@ class Descent:
         age, doubt = self.impostor_interval, False
         for _ in range(iterations):
             if age == self.impostor_interval or doubt:
-                evaluate = self._evaluator(problem)
+                evaluate = self._evaluator(posed)
                 state = evaluate(solver.x)
                 age = 0
             before = state.loss
@@ -236,28 +224,19 @@ class Descent:
         self.target_frame = self.frame
         return self.frame
 
-    def _evaluator(self, problem: Problem) -> Callable[[Array], Point]:
+    def _evaluator(self, posed: Posed) -> Callable[[Array], Point]:
         """Look for impostors under the current metric and return the loss over them."""
-        links, bends = self._links(problem), self._variables.learned
+        affordable = max(1, int(self.memory_budget / PAIR_BYTES / len(self.data)))
+        wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
+        loss, crowded = posed.link(self.frame, wanted, self.executor)
+        self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
 
         def evaluate(x: Array) -> Point:
-            found = loss_and_gradient(
-                problem, links, *self._variables.unpack(x), self.executor, bends=bends
-            )
+            found = loss(*self._variables.unpack(x), bends=self._variables.learned)
             free = self._variables.pack(found.factor, found.center, found.curvature)
             return Point(found.loss, free, found.n_active)
 
         return evaluate
-
-    def _links(self, problem: Problem) -> Links:
-        n, frame = len(problem.X), self.frame
-        slack = SLACK if problem.squared else SLACK**2  # in terms of the square chord
-        reach = slack * radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
-        affordable = max(1, int(self.memory_budget / PAIR_BYTES / n))
-        wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
-        pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, wanted)
-        self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
-        return Links.of(problem.targets, pairs)
 
     def _report(self, state: Point) -> bool:
         if self.callback is None:
@@ -266,3 +245,9 @@ class Descent:
         raw = self.data.to_raw(frame)
         told = Progress(self.n_iter, state.loss, state.n_active, frame.curvature, raw)
         return bool(self.callback(told))
+
+
+def farthest_square(rows: TrainingRows, factor: Array, center: Array) -> float:
+    """Return the largest ‖L(x - μ)‖² of rows."""
+    z = (rows.X - center) @ factor.T
+    return float((z * z).sum(axis=1).max())

@@ -12,6 +12,7 @@ __all__ = [
     "farthest_reach",
     "find_forces",
     "gather_forces",
+    "merge_nearest",
     "near_columns",
     "transpose",
 ]
@@ -358,3 +359,42 @@ def gather_forces(
         subtract_rows(own, z, others, shares, count)
         for t in range(z.shape[1]):
             gradient[i, t] = 2 / sigma[i] * (own_along / sigma[i] * z[i, t] + own[t])
+
+
+@njit(nogil=True, cache=True, error_model="numpy")
+def merge_nearest(first_a, column_a, share_a, first_b, column_b, share_b, per_row):
+    """Return the union of two disjoint sets of columns per row, the nearest `per_row` of them.
+
+    Both are in compressed rows, columns ascending, and so is the result; of equally near columns
+    the first are kept. The last value returned is whether some row had more.
+    """
+    n = len(first_a) - 1
+    size = len(column_a) + len(column_b)
+    column, share = np.empty(size, dtype=np.int64), np.empty(size)
+    first = np.zeros(n + 1, dtype=np.int64)
+    crowded = False
+    for i in range(n):
+        begin = at = first[i]
+        p, q = first_a[i], first_b[i]
+        while p < first_a[i + 1] or q < first_b[i + 1]:
+            if q == first_b[i + 1] or (p < first_a[i + 1] and column_a[p] < column_b[q]):
+                column[at], share[at] = column_a[p], share_a[p]
+                p += 1
+            else:
+                column[at], share[at] = column_b[q], share_b[q]
+                q += 1
+            at += 1
+        if at - begin > per_row:
+            crowded = True
+            cut = np.partition(share[begin:at], per_row - 1)[per_row - 1]
+            room = per_row
+            for t in range(begin, at):
+                room -= share[t] < cut
+            end, at = at, begin
+            for t in range(begin, end):
+                if share[t] < cut or (share[t] == cut and room > 0):
+                    room -= share[t] == cut
+                    column[at], share[at] = column[t], share[t]
+                    at += 1
+        first[i + 1] = at
+    return first, column[: first[n]].copy(), share[: first[n]].copy(), crowded

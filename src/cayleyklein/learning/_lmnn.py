@@ -14,10 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._estimators import (
     as_jobs,
-    as_labels,
     as_random_state,
-    as_weights,
-    check_data,
     whole_or_not_at_all,
 )
 from cayleyklein._validation import about, as_callback, as_choice
@@ -25,16 +22,17 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._auto import AUTO_FROM, train_auto
 from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows
 from cayleyklein.learning._descent import Progress, Recipe
+from cayleyklein.learning._intake import Sampling, take_in
 from cayleyklein.learning._mixture import sum_of
 from cayleyklein.learning._parameters import (
     COUNT,
     NUMBER,
     POSITIVE,
-    check_factor_size,
     check_number,
     check_optional,
+    check_subsample,
 )
 from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_impostors, default_recipe
 from cayleyklein.learning._reports import warn_of_limits, warn_of_small_classes
@@ -106,8 +104,10 @@ class CurvedLMNN(MetricLearner):
         Share of the elliptic metric in "mixed"; None tunes it on held-out rows.
     memory_budget : float, default=1e9
         Bytes that impostor pairs may take; a warning says when that binds.
+    subsample : int, float or None, default=None
+        Rows to learn from, or their share, drawn from each class alike; None takes all.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows.
+        Draws the held-out rows and the subsample.
     n_jobs : int or None, default=None
         Threads. The result does not depend on it.
     warm_start : bool, default=False
@@ -171,6 +171,7 @@ class CurvedLMNN(MetricLearner):
         n_components: int | None = None,
         alpha: float | None = None,
         memory_budget: float = 1e9,
+        subsample: int | float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
         warm_start: bool = False,
@@ -194,6 +195,7 @@ class CurvedLMNN(MetricLearner):
         self.n_components = n_components
         self.alpha = alpha
         self.memory_budget = memory_budget
+        self.subsample = subsample
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.warm_start = warm_start
@@ -207,9 +209,10 @@ class CurvedLMNN(MetricLearner):
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
-        y : array-like of shape (n,)
-        sample_weight : array-like of shape (n,), optional
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Dask rows stay on the workers of the active ``distributed.Client``.
+        y : array-like, Dask array or Dask series of shape (n,)
+        sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
 
         Returns
@@ -222,25 +225,11 @@ class CurvedLMNN(MetricLearner):
         return self
 
     def _fit(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        as_labels(target)
-        weights = as_weights(sample_weight, rows)
-        classes, labels = np.unique(target, return_inverse=True)
-        present = classes[np.unique(labels[weights > 0])].tolist()
-        if len(present) < 2:
-            raise InvalidInputError(
-                f"y has 1 class of positive weight, {present}; learning a metric needs two classes "
-                f"or more."
-            )
-        if self.n_components is not None and self.n_components > rows.shape[1]:
-            raise InvalidInputError(
-                f"Got n_components={self.n_components}, but X has only {rows.shape[1]} columns."
-            )
-        check_factor_size(self.n_components or rows.shape[1], rows.shape[1])
-        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
+        random = as_random_state(self.random_state)
+        data, classes = take_in(self, X, y, sample_weight, self._sampling(random))
         jobs = as_jobs(self.n_jobs)
         with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
-            options = self._options(data, executor)
+            options = self._options(data, executor, random)
             if self.verbose and (options.tune or options.tune_passes):
                 sys.stderr.write("[CurvedLMNN] choosing between candidates on held-out rows\n")
             result = self._learn(data, options)
@@ -269,6 +258,7 @@ class CurvedLMNN(MetricLearner):
         check_optional("margin", self.margin, ("auto",), NUMBER, POSITIVE)
         check_optional("alpha", self.alpha, (None,), NUMBER, 0, 1)
         check_optional("learning_rate", self.learning_rate, (None,), NUMBER, POSITIVE)
+        check_subsample(self.subsample)
         check_number("tol", self.tol, NUMBER, 0)
         check_number("memory_budget", self.memory_budget, NUMBER, 1)
         check_number("push", self.push, NUMBER, 0, 1)
@@ -283,7 +273,7 @@ class CurvedLMNN(MetricLearner):
         as_random_state(self.random_state)
         as_callback(self.callback, "callback")
 
-    def _recipe(self, geometry: str, data: TrainingRows) -> Recipe:
+    def _recipe(self, geometry: str, data: Rows) -> Recipe:
         recipe = default_recipe(geometry, data, self.n_neighbors)
         changes: dict[str, Any] = {"push": float(self.push)}
         if self.solver == "gradient":  # as the paper has it
@@ -299,12 +289,13 @@ class CurvedLMNN(MetricLearner):
             }
         return replace(recipe, **changes)
 
-    def _options(self, data: TrainingRows, executor: ThreadPoolExecutor | None) -> Options:
+    def _options(
+        self, data: Rows, executor: ThreadPoolExecutor | None, random: np.random.RandomState
+    ) -> Options:
         free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
         single = self.geometry not in ("auto", "mixed")
-        enough = len(data.X) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
+        enough = len(data) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
         start = self._start(data)
-        seed = as_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return Options(
             n_neighbors=self.n_neighbors,
             n_components=self.n_components,
@@ -322,17 +313,23 @@ class CurvedLMNN(MetricLearner):
             callback=self._watch(),
             tune=enough and (free or not single) and start is None,
             tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and start is None,
-            rng=np.random.default_rng(seed),
+            rng=np.random.default_rng(random.randint(np.iinfo(np.int32).max)),
             start=start,
         )
+
+    def _sampling(self, random: np.random.RandomState) -> Sampling | None:
+        if self.subsample is None:
+            return None
+        rng = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
+        return Sampling(self.subsample, self._wanted_targets() + 1, rng)
 
     def _warm(self) -> bool:
         return bool(self.warm_start) and isinstance(getattr(self, "metric_", None), CurvedMetric)
 
-    def _start(self, data: TrainingRows) -> Frame | None:
+    def _start(self, data: Rows) -> Frame | None:
         """Return a start that was given, in standardised coordinates."""
         init = self.init
-        d = data.X.shape[1]
+        d = data.n_columns
         if self._warm():
             init = self.metric_
         if isinstance(init, str):
@@ -351,7 +348,7 @@ class CurvedLMNN(MetricLearner):
             )
         return data.from_raw_frame(frame)
 
-    def _learn(self, data: TrainingRows, options: Options) -> Result:
+    def _learn(self, data: Rows, options: Options) -> Result:
         if self.geometry in ("auto", "mixed"):
             recipes = {geometry: self._recipe(geometry, data) for geometry in ("flat", *PAIR)}
             if self.geometry == "auto":
@@ -384,7 +381,7 @@ class CurvedLMNN(MetricLearner):
 
         return watch
 
-    def _keep(self, data: TrainingRows, result: Result, classes: NDArray[Any]) -> None:
+    def _keep(self, data: Rows, result: Result, classes: NDArray[Any]) -> None:
         frames = [data.to_raw(frame) for frame in result.frames]
         self.metric_ = sum_of(frames, result.units, result.shares)
         self.geometry_ = self.metric_.geometry

@@ -44,6 +44,7 @@ class Problem:
     Parameters
     ----------
     X : ndarray of shape (n, d)
+        Rows beyond those of `targets` have no term of their own: they are neighbours of the others.
     targets : ndarray of shape (n, k)
         Row indices of target neighbours, -1 for none.
     weights : ndarray of shape (n,)
@@ -83,8 +84,8 @@ class Links(NamedTuple):
     row: Index
 
     @classmethod
-    def of(cls, targets: Index, pairs: Pairs) -> "Links":
-        """Join targets (n, k), -1 for none, and impostors."""
+    def of(cls, targets: Index, pairs: Pairs, n_columns: int | None = None) -> "Links":
+        """Join targets (n, k), -1 for none, and impostors, among n or more rows."""
         n, k = targets.shape
         first = pairs.first + k * np.arange(n + 1)
         column = np.empty(first[-1], dtype=np.int64)
@@ -93,7 +94,9 @@ class Links(NamedTuple):
         impostors = np.ones(len(column), dtype=bool)
         impostors[at] = False
         column[impostors] = pairs.column
-        return cls(first, column, *transpose(first, column, n))
+        all_rows = n_columns or n
+        first = np.append(first, np.full(all_rows - n, first[-1]))
+        return cls(first, column, *transpose(first, column, all_rows))
 
 
 class Gradient(NamedTuple):
@@ -141,14 +144,15 @@ def loss_and_gradient(
         )
     sigma = np.sqrt(s)
 
-    k = problem.targets.shape[1]
+    own, k = problem.targets.shape
     force, along = np.empty(len(links.column)), np.empty(len(links.column))
-    sums, gradient = np.empty((len(z), 3)), np.empty_like(z)
+    sums, gradient = np.empty((own, 3)), np.empty_like(z)
 
     def find(rows: tuple[int, int]) -> None:
         find_forces(
             z, a, sigma, curvature, bends, k, links.first, links.column, problem.weights,
-            problem.margin, problem.push, problem.squared, rows, force, along, sums,
+            problem.margin, problem.push, problem.squared, (rows[0], min(rows[1], own)),
+            force, along, sums,
         )  # fmt: skip
 
     def gather(rows: tuple[int, int]) -> None:

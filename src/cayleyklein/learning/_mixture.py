@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows, TrainingRows
 from cayleyklein.learning._kernels import near_columns
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._outside import pull_inside
@@ -21,19 +21,30 @@ UNIT_ROWS = 1000
 """Rows from which the unit is taken, evenly spread over the sorted rows."""
 
 
-def distance_unit(data: TrainingRows, frame: Frame) -> float:
+def distance_unit(data: Rows, frame: Frame) -> float:
     """Return the median distance to the nearest few rows, by which metrics are made comparable."""
-    metric = CurvedMetric.from_frame(frame)
-    some = np.unique(np.linspace(0, len(data.X) - 1, UNIT_ROWS).astype(int))
-    k = min(UNIT_NEIGHBORS, len(data.X) - 1)
-    nearest = []
-    for start in range(0, len(some), 100):
-        rows = some[start : start + 100]
-        D = metric.pairwise(data.X[rows], data.X)
-        D[np.arange(len(rows)), rows] = np.inf
-        nearest.append(np.partition(D, k - 1, axis=1)[:, :k])
-    unit = float(np.median(np.concatenate(nearest)))
+    numbers = np.unique(np.linspace(0, len(data) - 1, UNIT_ROWS).astype(int))
+    k = min(UNIT_NEIGHBORS, len(data) - 1)
+    found = data.each(_nearest_distances, data.take(numbers), numbers, frame, k)
+    nearest = np.partition(np.concatenate(found, axis=1), k - 1, axis=1)[:, :k]
+    unit = float(np.median(nearest))
     return unit if unit > 0 else 1.0
+
+
+def _nearest_distances(
+    rows: TrainingRows, some: TrainingRows, numbers: Index, frame: Frame, k: int
+) -> Array:
+    """Return the distances of some rows to their nearest others."""
+    metric, places = CurvedMetric.from_frame(frame), rows.places(numbers)
+    nearest = []
+    for start in range(0, len(numbers), 100):
+        part = slice(start, start + 100)
+        D = metric.pairwise(some.X[part], rows.X)
+        own = np.flatnonzero(places[part] >= 0)
+        D[own, places[part][own]] = np.inf
+        near = min(k, len(rows))
+        nearest.append(np.partition(D, near - 1, axis=1)[:, :near])
+    return np.concatenate(nearest)
 
 
 def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["check_factor_size", "check_number", "check_optional"]
+__all__ = ["check_factor_size", "check_number", "check_optional", "check_subsample"]
 
 SOLVER_COPIES, SQUARES = 24, 3
 """What L-BFGS keeps of the size of a factor, and arrays of the size of a covariance."""
@@ -29,6 +29,17 @@ def check_optional(
     """Check a parameter that may also be one of a few words, or None."""
     if not any(value is word or (isinstance(value, str) and value == word) for word in otherwise):
         check_number(name, value, kind, low, high)
+
+
+def check_subsample(value: Any) -> None:
+    """Check a number of rows, 2 or more, or a share of them, at most all."""
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if value is None or (whole and value >= 2) or (isinstance(value, float) and 0 < value <= 1):
+        return
+    raise InvalidInputError(
+        f"Got subsample={value!r}, but expected a number of rows, at least 2, a share of them such "
+        f"as 0.1, or None for all."
+    )
 
 
 POSITIVE = float(np.finfo(float).tiny)

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows
 from cayleyklein.learning._descent import Recipe
 
 __all__ = ["GEOMETRIES", "default_impostors", "default_recipe", "default_targets"]
@@ -39,18 +39,18 @@ IMPOSTOR_PAIRS = 100_000
 FEWEST_IMPOSTORS = 50
 
 
-def default_targets(data: TrainingRows, n_neighbors: int) -> int:
+def default_targets(data: Rows, n_neighbors: int) -> int:
     """Return how many target neighbours a row has: more where classes are large."""
-    n_classes = len(np.unique(data.labels))
-    count = round(len(data.X) / (ROWS_PER_TARGET * n_classes))
+    n_classes = np.count_nonzero(data.class_sizes)
+    count = round(len(data) / (ROWS_PER_TARGET * n_classes))
     return int(max(n_neighbors, min(count, MOST_TARGETS)))
 
 
-def default_impostors(data: TrainingRows) -> int:
+def default_impostors(data: Rows) -> int:
     """Return how many of its nearest impostors a row keeps."""
-    return max(FEWEST_IMPOSTORS, IMPOSTOR_PAIRS // len(data.X))
+    return max(FEWEST_IMPOSTORS, IMPOSTOR_PAIRS // len(data))
 
 
-def default_recipe(geometry: str, data: TrainingRows, n_neighbors: int) -> Recipe:
+def default_recipe(geometry: str, data: Rows, n_neighbors: int) -> Recipe:
     """Return the recipe of a geometry for the given rows."""
     return replace(GEOMETRIES[geometry], n_targets=default_targets(data, n_neighbors))

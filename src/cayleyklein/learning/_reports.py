@@ -3,11 +3,10 @@
 import warnings
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows
 from cayleyklein.learning._train import Result
 
 __all__ = ["warn_of_limits", "warn_of_small_classes"]
@@ -15,10 +14,10 @@ __all__ = ["warn_of_limits", "warn_of_small_classes"]
 TO_CALLER = 4  # frames between a warning here and the call of fit
 
 
-def warn_of_small_classes(data: TrainingRows, classes: NDArray[Any], wanted: int) -> None:
+def warn_of_small_classes(data: Rows, classes: NDArray[Any], wanted: int) -> None:
     """Name the classes with too few rows for the target neighbours that are wanted."""
-    counts = np.bincount(data.labels, minlength=len(classes))
-    small = [c for c, n in zip(classes.tolist(), counts, strict=True) if 0 < n <= wanted]
+    counts = data.class_sizes  # none where the last classes weigh nothing
+    small = [c for c, n in zip(classes.tolist(), counts, strict=False) if 0 < n <= wanted]
     if small:
         warnings.warn(
             f"Classes {small} have fewer than {wanted + 1} distinct rows: they use the target "

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows, TrainingRows
 
 __all__ = ["Selection", "Trial", "compare", "folds", "select"]
 
@@ -110,25 +110,27 @@ def stratified(labels: Index, parts: int, rng: np.random.Generator) -> Index:
     return part
 
 
-def sample(labels: Index, size: int, rng: np.random.Generator) -> Index:
+def sample(data: Rows, size: int, rng: np.random.Generator) -> Index:
     """Return `size` row numbers, of every class its share."""
-    order = np.empty(len(labels))
-    for label in np.unique(labels):
-        rows = rng.permutation(np.flatnonzero(labels == label))
-        order[rows] = (np.arange(len(rows)) + 0.5) / len(rows)
-    return np.sort(np.argsort(order, kind="stable")[:size])
+    orders = []
+    for count in data.class_sizes:
+        order = np.empty(count)
+        order[rng.permutation(int(count))] = (np.arange(count) + 0.5) / count
+        orders.append(order)
+    cut = np.partition(np.concatenate(orders), size - 1)[size - 1]
+    numbers = data.locate([np.flatnonzero(order <= cut) for order in orders])
+    order = np.concatenate([order[order <= cut] for order in orders])
+    # Rows that tie, of classes equally large, are taken in their order.
+    return np.sort(np.concatenate(numbers)[np.lexsort((np.concatenate(numbers), order))[:size]])
 
 
-def folds(
-    data: TrainingRows, rng: np.random.Generator
-) -> Iterator[tuple[TrainingRows, TrainingRows]]:
+def folds(data: Rows, rng: np.random.Generator) -> Iterator[tuple[TrainingRows, TrainingRows]]:
     """Yield (training, held-out) rows: three folds, or one for many rows."""
-    n = len(data.X)
-    if n > MOST_ROWS:
-        data = data.subset(sample(data.labels, MOST_ROWS, rng))
-    part = stratified(data.labels, N_FOLDS, rng)
+    n = len(data)
+    some = data.take(sample(data, MOST_ROWS, rng) if n > MOST_ROWS else np.arange(n))
+    part = stratified(some.labels, N_FOLDS, rng)
     for fold in range(n_folds(n)):
-        yield data.subset(np.flatnonzero(part != fold)), data.subset(np.flatnonzero(part == fold))
+        yield some.take(np.flatnonzero(part != fold)), some.take(np.flatnonzero(part == fold))
 
 
 def n_folds(n_rows: int) -> int:
@@ -147,7 +149,7 @@ def compare(name: str, correct: list[Correct], default: list[Correct]) -> Trial:
 def select(
     names: list[str],
     judge: Callable[[TrainingRows, TrainingRows, list[str]], Mapping[str, Correct]],
-    data: TrainingRows,
+    data: Rows,
     rng: np.random.Generator,
     likely: tuple[str, ...] = (),
 ) -> Selection:
@@ -159,7 +161,7 @@ def select(
     judge : callable
         (training rows, held-out rows, names still in the race) → which held-out rows each got
         right.
-    data : TrainingRows
+    data : Rows
     rng : numpy Generator
     likely : tuple of str
         Candidates for which less evidence is asked.
@@ -169,7 +171,7 @@ def select(
     for number, (train, held_out) in enumerate(folds(data, rng), start=1):
         logger.info(
             "Choosing on held-out rows, part %d of %d, between %d candidates",
-            number, n_folds(len(data.X)), len(alive),
+            number, n_folds(len(data)), len(alive),
         )  # fmt: skip
         for name, right in judge(train, held_out, alive).items():
             correct[name].append(right)

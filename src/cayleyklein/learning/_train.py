@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import TrainingRows
+from cayleyklein.learning._data import Rows, TrainingRows
 from cayleyklein.learning._descent import Descent, Progress, Recipe
 from cayleyklein.learning._mixture import count_votes, distance_unit, held_out_distances
 from cayleyklein.learning._paper import PaperDescent
@@ -63,11 +63,12 @@ class Result:
     selection: Selection | None
 
 
-def descent(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
+def descent(data: Rows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
     """Prepare one fit."""
-    rank = options.n_components or data.X.shape[1]
+    rank = options.n_components or data.n_columns
     start = flat_start(data, recipe, options) if recipe.init == "flat" else options.start
     if options.solver == "gradient":
+        assert isinstance(data, TrainingRows)  # it is refused where rows are on a cluster
         init = "precision" if recipe.init in ("diagonal", "shrunk", "flat") else recipe.init
         factor = start.factor if start is not None else starting_factor(data, init, rank, None)
         return PaperDescent(
@@ -93,13 +94,13 @@ def descent(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | P
     )  # fmt: skip
 
 
-def flat_start(data: TrainingRows, recipe: Recipe, options: Options) -> Frame:
+def flat_start(data: Rows, recipe: Recipe, options: Options) -> Frame:
     """Return the flat metric of the same rows, from which a curved fit may start."""
     flat = replace(GEOMETRIES["flat"], n_targets=recipe.n_targets, push=recipe.push)
     return fit(data, flat, replace(silent(options), solver="lbfgs", start=None)).frame
 
 
-def fit(data: TrainingRows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
+def fit(data: Rows, recipe: Recipe, options: Options) -> Descent | PaperDescent:
     """Run one fit."""
     return descent(data, recipe, options).run()
 
@@ -168,12 +169,12 @@ def contend(
     return held_out_distances(train, held_out.X, frame)
 
 
-def more_passes(data: TrainingRows, options: Options) -> tuple[int, ...]:
+def more_passes(data: Rows, options: Options) -> tuple[int, ...]:
     """Return the numbers of passes worth trying."""
-    return MORE_PASSES if options.tune_passes and len(data.X) >= PASSES_FROM else ()
+    return MORE_PASSES if options.tune_passes and len(data) >= PASSES_FROM else ()
 
 
-def train_one(data: TrainingRows, recipe: Recipe, options: Options) -> Result:
+def train_one(data: Rows, recipe: Recipe, options: Options) -> Result:
     """Learn one metric of a fixed geometry, tuned on held-out rows where that is asked for."""
     more = more_passes(data, options)
     candidates = variants(recipe) if options.tune else {"default": recipe}
@@ -206,7 +207,7 @@ def train_one(data: TrainingRows, recipe: Recipe, options: Options) -> Result:
 
 
 def fit_sum(
-    data: TrainingRows,
+    data: Rows,
     recipes: list[Recipe],
     options: Options,
     selection: Selection | None,
@@ -221,9 +222,7 @@ def fit_sum(
     return Result(frames, units, shares or [1 / len(fits)] * len(fits), fits, selection)
 
 
-def train_mixed(
-    data: TrainingRows, recipes: list[Recipe], alpha: float | None, options: Options
-) -> Result:
+def train_mixed(data: Rows, recipes: list[Recipe], alpha: float | None, options: Options) -> Result:
     """Learn the paper's α d_E + (1-α) d_H, each in its own unit; α on held-out rows when None."""
     selection = None
     if alpha is None:

@@ -1,6 +1,7 @@
 """From a table to a classifier and back from a file: what the command works with."""
 
 from cayleyklein.models._atomic import check_writable, writing
+from cayleyklein.models._checkpoint import Checkpoint
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
 from cayleyklein.models._files import FORMAT_VERSION, load_model, save_model
 from cayleyklein.models._table import LearnedMetric, TableClassifier
@@ -8,6 +9,7 @@ from cayleyklein.models._target import split_target
 
 __all__ = [
     "FORMAT_VERSION",
+    "Checkpoint",
     "ColumnUse",
     "LearnedMetric",
     "TableClassifier",

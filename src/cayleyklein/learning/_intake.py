@@ -1,0 +1,238 @@
+"""What fit is given: checked, counted, sampled if asked for, and made into training rows.
+
+Rows in memory are one block; those of a Dask collection are as many as its chunks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import assert_all_finite
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_n_features,
+    column_or_1d,
+)
+
+from cayleyklein._distributed import (
+    RowBlocks,
+    compute,
+    is_dask,
+    row_blocks,
+    stand_in,
+    target_blocks,
+)
+from cayleyklein._estimators import as_labels, as_weights, check_data
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning._data import Distinct, Rows, TrainingRows
+from cayleyklein.learning._parameters import check_factor_size
+from cayleyklein.learning._sharded import FITTING, ShardedRows, task
+
+__all__ = ["sample_sizes", "take_in"]
+
+Array = NDArray[np.float64]
+Index = NDArray[np.int64]
+
+
+class Sampling(NamedTuple):
+    """How many rows to learn from, at least `fewest` of a class where it has them."""
+
+    size: int | float
+    fewest: int
+    rng: np.random.Generator
+
+
+class Tally(NamedTuple):
+    """The classes of a block, and how many rows of positive weight each of them has."""
+
+    classes: NDArray[Any]
+    counts: Index
+
+    @classmethod
+    def of(cls, y: NDArray[Any], weights: Array | None) -> Tally:
+        """Check and count the entries of y."""
+        y = checked_target(y)
+        classes, labels = np.unique(y, return_inverse=True)
+        weighs = None if weights is None else checked_weights(weights) > 0
+        return cls(classes, np.bincount(labels, weights=weighs, minlength=len(classes)).astype(int))
+
+
+def take_in(
+    learner: Any, X: Any, y: Any, sample_weight: Any, sampling: Sampling | None
+) -> tuple[Rows, NDArray[Any]]:
+    """Return the training rows and the classes of what fit was given."""
+    if is_dask(X):
+        return take_in_blocks(learner, X, y, sample_weight, sampling)
+    rows, target = check_data(learner, X, y, dtype=np.float64, ensure_min_samples=2)
+    check_components(learner, rows.shape[1])
+    weights = as_weights(sample_weight, rows)
+    tally = Tally.of(as_labels(target), weights)
+    check_classes(tally.classes, tally.counts)
+    if sampling is not None:
+        (chosen,) = draw(tally.counts[None], sampling)
+        rows, target, weights = pick(rows, target, weights, tally.classes, chosen)
+    labels = np.searchsorted(tally.classes, target)
+    return TrainingRows.from_raw(rows, labels, weights), tally.classes
+
+
+def take_in_blocks(
+    learner: Any, X: Any, y: Any, sample_weight: Any, sampling: Sampling | None
+) -> tuple[Rows, NDArray[Any]]:
+    """Return those of a Dask collection."""
+    if y is None:
+        raise InvalidInputError("fit needs y, the classes of the rows; got None.")
+    like = stand_in(X, "X")
+    if like.shape[1] == 0:
+        raise InvalidInputError("X has no columns.")
+    _check_feature_names(learner, like, reset=True)
+    _check_n_features(learner, like, reset=True)
+    check_components(learner, like.shape[1])
+    blocks = row_blocks(X, y)
+    assert blocks.targets is not None
+    weights: Sequence[Any] = [None] * len(blocks.blocks)
+    if sample_weight is not None:
+        weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
+    tallies = compute(*map(lambda *of: task(Tally.of, *of), blocks.targets, weights), doing=FITTING)
+    classes = np.unique(np.concatenate([tally.classes for tally in tallies]))
+    as_labels(classes)
+    counts = np.zeros((len(tallies), len(classes)), dtype=np.int64)
+    for block, tally in zip(counts, tallies, strict=True):
+        block[np.searchsorted(classes, tally.classes)] = tally.counts
+    check_classes(classes, counts.sum(axis=0))
+    if sampling is not None:
+        return sampled(blocks, weights, classes, counts, sampling), classes
+    if learner.solver == "gradient":
+        raise InvalidInputError(
+            'solver="gradient" learns from rows in memory: give solver="lbfgs", or subsample=20000 '
+            "to learn from so many of the Dask rows."
+        )
+    distinct = [
+        task(_distinct, rows, target, weight, classes)
+        for rows, target, weight in zip(blocks.blocks, blocks.targets, weights, strict=True)
+    ]
+    n_rows = int(counts.sum())
+    return ShardedRows.from_blocks(distinct, n_rows, blocks.n_columns, len(classes)), classes
+
+
+def sampled(
+    blocks: RowBlocks,
+    weights: Sequence[Any],
+    classes: NDArray[Any],
+    counts: Index,
+    sampling: Sampling,
+) -> TrainingRows:
+    """Return a sample of the rows, in this process. Every row is checked all the same."""
+    assert blocks.targets is not None
+    parts = compute(
+        *[
+            task(pick, rows, target, weight, classes, chosen)
+            for rows, target, weight, chosen in zip(
+                blocks.blocks, blocks.targets, weights, draw(counts, sampling), strict=True
+            )
+        ],
+        doing=FITTING,
+    )
+    X, y, w = (np.concatenate(columns) for columns in zip(*parts, strict=True))
+    return TrainingRows.from_raw(X, np.searchsorted(classes, y), w)
+
+
+def check_components(learner: Any, n_columns: int) -> None:
+    """Refuse to learn more components than there are columns."""
+    if learner.n_components is not None and learner.n_components > n_columns:
+        raise InvalidInputError(
+            f"Got n_components={learner.n_components}, but X has only {n_columns} columns."
+        )
+    check_factor_size(learner.n_components or n_columns, n_columns)
+
+
+def check_classes(classes: NDArray[Any], counts: Index) -> None:
+    """Refuse to learn from a single class."""
+    present = classes[counts > 0].tolist()
+    if len(present) < 2:
+        raise InvalidInputError(
+            f"y has 1 class of positive weight, {present}; learning a metric needs two classes "
+            f"or more."
+        )
+
+
+def checked_target(y: ArrayLike) -> NDArray[Any]:
+    """Return a block of y as a vector without missing entries."""
+    target = np.asarray(column_or_1d(y))
+    assert_all_finite(target, input_name="y")
+    return target
+
+
+def checked_weights(weights: ArrayLike) -> Array:
+    """Return a block of weights, which are finite and not negative."""
+    checked = np.asarray(column_or_1d(weights, dtype=np.float64))
+    assert_all_finite(checked, input_name="sample_weight")
+    if (checked < 0).any():
+        raise InvalidInputError("sample_weight has negative entries.")
+    return checked
+
+
+def _distinct(X: Array, y: NDArray[Any], weights: Any, classes: NDArray[Any]) -> Distinct:
+    weights = np.ones(len(X)) if weights is None else checked_weights(weights)
+    return Distinct.of(X, np.searchsorted(classes, checked_target(y)), weights)
+
+
+# -- sampling -----------------------------------------------------------------------
+
+
+def sample_sizes(counts: Index, sampling: Sampling) -> Index:
+    """Return how many rows of each class are taken: its share, but a few of the small ones.
+
+    Examples
+    --------
+    >>> sample_sizes(np.array([5000, 900, 2]), Sampling(500, 4, None))
+    array([424,  76,   2])
+    """
+    n = int(counts.sum())
+    share = sampling.size if isinstance(sampling.size, float) else min(1.0, sampling.size / n)
+    wanted = np.maximum(np.rint(share * counts), sampling.fewest)
+    return np.asarray(np.minimum(counts, wanted), dtype=np.int64)
+
+
+def draw(counts: Index, sampling: Sampling) -> list[list[Index]]:
+    """Return, block by block and class by class, the ordinals in it of the rows that are taken.
+
+    What is drawn are ordinals in the whole class, so that the blocks do not matter.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_blocks, n_classes)
+        Rows of each class in a block.
+    sampling : Sampling
+    """
+    whole = counts.sum(axis=0)
+    before = np.cumsum(counts, axis=0)
+    drawn = [
+        np.split(some, np.searchsorted(some, before[:-1, label]))
+        for label, some in enumerate(
+            np.sort(sampling.rng.choice(count, size, replace=False, shuffle=False))
+            for count, size in zip(whole, sample_sizes(whole, sampling), strict=True)
+        )
+    ]
+    return [
+        [
+            drawn[label][block] - before[block, label] + counts[block, label]
+            for label in range(len(whole))
+        ]
+        for block in range(len(counts))
+    ]
+
+
+def pick(
+    X: Array, y: NDArray[Any], weights: Any, classes: NDArray[Any], chosen: list[Index]
+) -> tuple[Array, NDArray[Any], Array]:
+    """Return the rows of a block that are taken, in their order, and their classes and weights."""
+    y = checked_target(y)
+    weights = np.ones(len(X)) if weights is None else checked_weights(weights)
+    labels = np.where(weights > 0, np.searchsorted(classes, y), -1)
+    rows = np.sort(
+        np.concatenate([np.flatnonzero(labels == label)[some] for label, some in enumerate(chosen)])
+    )
+    return X[rows], y[rows], weights[rows]
