@@ -21,7 +21,7 @@ X, Y = load_wine(return_X_y=True)
 
 
 def table_model(geometry):
-    table = pd.DataFrame(X[:, :4], columns=list("abcd"))
+    table = pd.DataFrame(X[:, :4].copy(), columns=list("abcd"))  # old pandas writes through
     table["kind"] = np.where(X[:, 4] > 100, "high", "low")
     table.loc[3, "a"] = np.nan
     table.loc[4, "kind"] = None

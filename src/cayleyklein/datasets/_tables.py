@@ -303,7 +303,8 @@ def _csv_pieces(
             may_have_commas = set(wanted) - set(text) if header.delimiter == ";" else set()
             total = path.stat().st_size
             for piece in _parsed(pandas, rest, options, path):
-                settled = _settle(pandas, piece[wanted], may_have_commas)
+                chosen = piece if wanted == header.names else piece[wanted].copy()
+                settled = _settle(pandas, chosen, may_have_commas)
                 if progress is not None:
                     progress(raw.tell() if raw.seekable() else 0, total)
                 yield settled
