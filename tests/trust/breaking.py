@@ -122,15 +122,20 @@ def attack_file(folder, arguments, output, is_new, times, rng):
     return counts
 
 
+def forget(folder):
+    """Remove what a run has finished."""
+    for path in folder.rglob("*.*"):
+        if path.is_file() and ".part" not in path.name:
+            path.unlink()
+
+
 def attack_reproduction(folder, arguments, times, rng):
     """Kill runs over the paper's cells, which go on from what is finished."""
     seconds = run_whole(arguments)
     whole = {path: path.read_bytes() for path in folder.rglob("*.json")}
     counts = {"kills": 0, "old": 0, "new": 0, "left": 0}
     while counts["kills"] < times:
-        for path in folder.rglob("*.*"):
-            if path.is_file() and ".part" not in path.name:
-                path.unlink()
+        forget(folder)
         (folder / "results.json").write_text(OLD)
         counts["kills"] += kill_at_random(arguments, seconds, rng)
         for path in folder.rglob("*.json"):
@@ -145,6 +150,7 @@ def attack_reproduction(folder, arguments, times, rng):
             assert path in whole
     counts["left"] = len(left_over(folder))
     age(left_over(folder))
+    forget(folder)  # a finished cell is not written again
     run_whole(arguments)
     assert not left_over(folder), "the next run clears up"
     return counts

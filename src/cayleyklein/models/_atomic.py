@@ -11,8 +11,9 @@ from cayleyklein._validation import as_path
 
 __all__ = ["check_writable", "writing"]
 
-STALE = 60.0
-"""Seconds after which a temporary file that nobody has locked was left by a killed process."""
+STALE = 2.0
+"""Seconds after which a temporary file that nobody has locked was left by a killed process: one
+that has just been made may be about to be."""
 
 NAME_BYTES = 100
 """Bytes of a file's name that its temporary file carries: names must not get too long."""
