@@ -175,7 +175,7 @@ def table_of(state: State) -> TableClassifier:
     )
     model._neighbors = found
     model._labelled = LabelledRows(
-        found.metric_, found._references.X, found._labels, found.classes_
+        found.metric_, found._fitted.references.X, found._labels, found.classes_
     )
     if encoder.n_features_out_ != found.n_features_in_:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
