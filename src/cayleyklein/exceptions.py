@@ -45,7 +45,13 @@ class InvalidInputError(CayleyKleinError, ValueError):
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument holds things that are no numbers, such as a dict."""
+    """An argument holds things that are no numbers, such as a dict.
+
+    Examples
+    --------
+    >>> issubclass(InvalidTypeError, TypeError)
+    True
+    """
 
 
 class OutsideDomainError(CayleyKleinError, ValueError):
@@ -95,7 +101,13 @@ class NotCollinearError(CayleyKleinError, ValueError):
 
 
 class TooLargeError(CayleyKleinError, MemoryError):
-    """The answer asked for would not fit into memory; the message says how much it would take."""
+    """The answer asked for would not fit into memory; the message says how much it would take.
+
+    Examples
+    --------
+    >>> issubclass(TooLargeError, MemoryError)
+    True
+    """
 
 
 class MissingExtraError(CayleyKleinError, ImportError):

@@ -168,7 +168,7 @@ def test_points_on_or_outside_are_named():
         ([[1.0, 0], [-1, 0], [0, 1]], [1.0, 1, 1], "direction free"),
         ([[1.0, 0], [-1, 0]], [1.0, 1], "do not bound"),
         ([[1.0], [-1.0]], [1.0, -2.0], "no common inside"),
-        ([[1.0], [-1.0]], [1.0, -1.0], "empty or flat"),
+        ([[1.0], [-1.0]], [1.0, -1.0], "no common inside"),
         ([[1.0], [0.0]], [1.0, 1.0], "zero vector at index 1"),
         ([[1.0], [-1.0]], [1.0], "one entry for each of the 2"),
         ([[1.0], [np.nan]], [1.0, 1.0], "normals has NaN"),

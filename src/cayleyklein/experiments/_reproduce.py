@@ -104,6 +104,8 @@ class Reproduction:
     ['mixed.md', 'report.html', 'report.md', 'results.json']
     >>> Reproduction.from_dict(again.to_dict()).outcomes == found.outcomes
     True
+    >>> found.only(found.tables).tables == found.tables
+    True
     """
 
     protocol: Protocol

@@ -379,8 +379,9 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
         Parameters
         ----------
-        X, radius, sort_results : see :meth:`radius_neighbors`
+        X, radius : see :meth:`radius_neighbors`
         mode : {"connectivity", "distance"}, default="connectivity"
+        sort_results : see :meth:`radius_neighbors`
 
         Examples
         --------

@@ -139,7 +139,14 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
-        """Return R²; with X None, of leaving one fitted row out at a time."""
+        """Return R²; with X None, of leaving one fitted row out at a time.
+
+        Examples
+        --------
+        >>> model = CurvedKNeighborsRegressor(n_neighbors=1).fit([[0.0], [1.0]], [0.0, 1.0])
+        >>> model.score([[0.1], [0.9]], [0.0, 1.0])
+        1.0
+        """
         from sklearn.metrics import r2_score
 
         predicted = self.predict(X)
