@@ -167,7 +167,7 @@ def check_untouched(owner: Any, before: Any) -> None:
         return
     after = vars(owner)
     changed = {k for k in {*before[0], *after} if before[0].get(k, "-") is not after.get(k, "-")}
-    if changed:
+    if changed - {"_neighbors"}:  # an index that is built when it is first used
         raise Broken(f"an error left {type(owner).__name__} with another {sorted(changed)}")
     same(answers(owner), before[1], f"{type(owner).__name__} after an error")
 

@@ -262,12 +262,18 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
     @at_one_moment
     def predict(self, table: Any) -> NDArray[Any]:
         """Return the class of each row of a table."""
-        return self.neighbors_.predict(self.encoder_.transform(table))
+        rows = self._encoded(table)
+        return self.neighbors_.predict(rows)
 
     @at_one_moment
     def predict_proba(self, table: Any) -> NDArray[np.float64]:
         """Return the share of the votes for each class, in the order of ``classes_``."""
-        return self.neighbors_.predict_proba(self.encoder_.transform(table))
+        rows = self._encoded(table)
+        return self.neighbors_.predict_proba(rows)
+
+    def _encoded(self, table: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "_labelled")
+        return self.encoder_.transform(table)
 
     def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on a table."""
@@ -278,7 +284,8 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         self, table: Any, n_neighbors: int | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
         """Return the distances and the fitted rows of the nearest neighbours, nearest first."""
-        found = self.neighbors_.kneighbors(self.encoder_.transform(table), n_neighbors)
+        rows = self._encoded(table)
+        found = self.neighbors_.kneighbors(rows, n_neighbors)
         return found[0], found[1]
 
     def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
