@@ -34,18 +34,23 @@ from tests.trust.values import TABLE, Y, fitted
 
 from cayleyklein.experiments import FULL, QUICK, Reproduction, compare
 from cayleyklein.experiments._provenance import provenance
-from cayleyklein.models import save_model, writing
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._descent import Progress
+from cayleyklein.models import Checkpoint, save_model, writing
 
 FOLDER = Path(tempfile.mkdtemp(prefix="cayleyklein-trust-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 CSV = FOLDER / "table.csv"
 MODEL = FOLDER / "model.ckm"
+CHECKPOINT = FOLDER / "last.npz"
+PROGRESS = Progress(1, 1.0, 1, 0.0, Frame(np.eye(2)))
 
 
 def prepare_files() -> None:
     """Write the files that entrances read."""
     TABLE.assign(kind=Y).to_csv(CSV, index=False)
     save_model(fitted("classifier"), MODEL)
+    Checkpoint(CHECKPOINT)(PROGRESS)
 
 
 prepare_files()
@@ -80,8 +85,9 @@ DATASETS = [
         "random_state": seed(), "return_metric": flag(),
     }),
     Entrance("datasets.make_mixed", {
-        "n_samples": count(12), "centers": count(2),
+        "n_samples": count(12),
         "n_features": text((2, 2), {**no_pair, "zero": (0, 2), "half": (2.5, 2)}),
+        "centers": count(2),
         "cluster_std": text((0.1, 0.3), {**no_pair, "NaN": (np.nan, 0.1), "negative": (-1.0, 0.1)}),
         "reach": real(1.0, 0.0, -1.0, 2.0), "radius": real(4.0, 0.0, -1.0, 100.0),
         "curvatures": text((1.0, -1.0), {
@@ -115,6 +121,13 @@ FILES = [
         "model": thing(fitted("classifier")), "path": path(FOLDER / "new.ckm", to_read=False),
     }),
     Entrance("models.load_model", {"path": path(MODEL, to_read=True)}),
+    Entrance("models.Checkpoint", {
+        "path": path(FOLDER / "new.npz", to_read=False), "every": count(1),
+    }),
+    Entrance("models.Checkpoint.__call__", {
+        "progress": thing(PROGRESS),
+    }, lambda: Checkpoint(CHECKPOINT)),
+    Entrance("models.Checkpoint.load", {"path": path(CHECKPOINT, to_read=True)}),
     Entrance("models.split_target", {
         "table": table(
             TABLE, a_column_less=WORKS, columns_in_another_order=WORKS, missing_values="skip"
@@ -219,5 +232,8 @@ EXPERIMENTS = [
     Entrance("experiments.Reproduction.read", {"path": path(CSV, to_read=True)}, quick=False),
     Entrance("experiments.Reproduction.write", {
         "folder": text(FOLDER / "out", {"a number": 3, "None": None, "a file": CSV}),
+    }, reproduction),
+    Entrance("experiments.Reproduction.only", {
+        "tables": text(("exp",), {"a number": 3, "a text": "exp", "no such": ["x"], "None": None}),
     }, reproduction),
 ]  # fmt: skip

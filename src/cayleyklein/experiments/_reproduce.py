@@ -192,11 +192,12 @@ class Reproduction:
 
     def only(self, tables: Sequence[str]) -> Reproduction:
         """Return the part of it that some of the paper's tables need."""
-        kept = tuple(table for table in self.tables if table in tables)
+        wanted_tables = as_texts(tables, "tables")
+        kept = tuple(table for table in self.tables if table in wanted_tables)
         if not kept:
             raise InvalidInputError(
                 f"There are results of the tables {', '.join(self.tables)} alone; expected "
-                f"{' or '.join(tables)}."
+                f"{' or '.join(wanted_tables)}."
             )
         wanted = {(cell.dataset, cell.k) for cell in PAPER_CELLS if cell.table in kept}
         cells = {c: o for c, o in self.outcomes.items() if (c.dataset, c.k) in wanted}

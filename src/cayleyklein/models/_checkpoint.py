@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cayleyklein._validation import as_count
+from cayleyklein._validation import as_count, as_path
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.metrics import CurvedMetric
@@ -51,11 +51,15 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | Path, every: int = 1) -> None:
-        self.path, self.every = Path(path), as_count(every, "every")
+        self.path, self.every = as_path(path), as_count(every, "every")
         check_writable(self.path)
 
     def __call__(self, progress: Progress) -> None:
         """Write the metric of an iteration; the fit goes on."""
+        if not hasattr(progress, "frame"):
+            raise InvalidInputError(
+                f"progress must be what a fit tells its callback; got {type(progress).__name__}."
+            )
         if progress.iteration % self.every:
             return
         frame = progress.frame
@@ -78,7 +82,7 @@ class Checkpoint:
         path : str or Path
         """
         try:
-            with np.load(Path(path), allow_pickle=False) as file:
+            with np.load(as_path(path), allow_pickle=False) as file:
                 frame = Frame(
                     file["factor"], center=file["center"], curvature=float(file["curvature"])
                 )

@@ -273,7 +273,7 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
 
     def _encoded(self, table: Any) -> NDArray[np.float64]:
         check_is_fitted(self, "_labelled")
-        return self.encoder_.transform(table)
+        return np.asarray(self.encoder_.transform(table))
 
     def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on a table."""
