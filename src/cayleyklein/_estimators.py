@@ -55,7 +55,15 @@ def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
     """
     worker = object.__new__(type(estimator))
     worker.__dict__ = dict(estimator.__dict__)
-    yield worker
+    try:
+        yield worker
+    except (SystemError, TypeError) as error:  # what compiled code makes of an interruption
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, KeyboardInterrupt):
+            reason = reason.__cause__ or reason.__context__
+        if reason is not None:
+            raise KeyboardInterrupt from error
+        raise
     estimator.__dict__ = worker.__dict__
 
 

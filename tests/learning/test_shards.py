@@ -12,8 +12,8 @@ from cayleyklein.learning._data import Distinct, TrainingRows
 from cayleyklein.learning._intake import Sampling, draw, pick, sample_sizes
 from cayleyklein.learning._kernels import merge_nearest
 from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
-from cayleyklein.learning._posed import SLACK
-from cayleyklein.learning._search import find_impostors, find_targets, radii
+from cayleyklein.learning._posed import wide_radii
+from cayleyklein.learning._search import find_impostors, find_targets
 from cayleyklein.learning._shards import (
     evaluate,
     link,
@@ -49,7 +49,7 @@ def test_shards_together_have_the_loss_of_the_whole(curvature, per_row):
     frame = Frame(np.eye(3), curvature=curvature)
     targets = find_targets(DATA.X, DATA.labels, 3, frame)
     problem = Problem(DATA.X, targets, DATA.weights, 0.1, 0.5, squared=False)
-    reach = SLACK * radii(targets, DATA.X, frame, 0.1, squared=False)
+    reach = wide_radii(targets, DATA.X, frame, 0.1, squared=False)
     pairs, crowded = find_impostors(DATA.X, DATA.labels, reach, frame, per_row)
     where = 1.1 * np.eye(3), np.full(3, 0.01), curvature
     expected = loss_and_gradient(problem, Links.of(targets, pairs), *where)

@@ -16,7 +16,7 @@ from tests.trust.values import DISC, TABLE, Y
 from threadpoolctl import threadpool_limits
 
 import cayleyklein.learning._mmc as mmc
-import cayleyklein.neighbors._nearest as nearest
+import cayleyklein.neighbors._index as nearest
 import cayleyklein.neighbors._rows as neighbor_rows
 from cayleyklein import (
     MMC,

@@ -55,6 +55,10 @@ def says(estimator):
     raise AssertionError(estimator)
 
 
+INTERRUPTIONS = (KeyboardInterrupt, SystemError, TypeError)
+"""An interruption, and what compiled code of others may make of one on its way."""
+
+
 @contextmanager
 def interrupted_after(seconds):
     """Send the signal of Ctrl-C to this process, as the terminal does."""
@@ -95,7 +99,7 @@ def test_ctrl_c_at_any_moment_leaves_the_old_model_or_the_new_one(name):
             with interrupted_after(moment):
                 getattr(estimator, method)(*second)
                 finished = True
-        except KeyboardInterrupt:
+        except INTERRUPTIONS:
             interrupted += 1
         untouched = all(vars(estimator).get(key) is value for key, value in state.items())
         assert untouched != finished or not untouched
@@ -117,7 +121,7 @@ def test_ctrl_c_in_a_first_fit_leaves_an_unfitted_estimator(name):
         try:
             with interrupted_after(moment):
                 estimator.fit(*data)
-        except KeyboardInterrupt:
+        except INTERRUPTIONS:
             if vars(estimator) != before:  # it came after the end
                 says(estimator)
         else:

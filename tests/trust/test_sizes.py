@@ -16,7 +16,7 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError, TooLargeError
 from cayleyklein.experiments._parallel import at_most_one_a_core
 from cayleyklein.learning import MMC
-from cayleyklein.neighbors import _nearest
+from cayleyklein.neighbors import _index
 from cayleyklein.plotting import DecisionBoundaryDisplay
 
 MANY = np.broadcast_to(np.zeros(1), (300_000, 1))
@@ -81,14 +81,14 @@ def test_neighbours(little_memory, monkeypatch):
     search = CurvedNeighbors(CurvedMetric.euclidean(2)).fit(X)
     with pytest.raises(TooLargeError, match="300 neighbours of each of 400 rows"):
         search.kneighbors(X, 300)
-    monkeypatch.setattr(_nearest, "PROBED_FROM", 1e6)
+    monkeypatch.setattr(_index, "PROBED_FROM", 1e6)
     with pytest.raises(TooLargeError, match=r"within inf, about 400 of each of 400 rows,"):
         search.radius_neighbors(X, math.inf)
     with pytest.raises(TooLargeError, match=r"within inf, about 399 of each of 400 rows,"):
         search.radius_neighbors(radius=math.inf)
-    monkeypatch.setattr(_nearest, "PROBED_FROM", 1e12)
+    monkeypatch.setattr(_index, "PROBED_FROM", 1e12)
     expected = search.radius_neighbors(X, 0.5)
-    monkeypatch.setattr(_nearest, "PROBED_FROM", 1e6)
+    monkeypatch.setattr(_index, "PROBED_FROM", 1e6)
     found = search.radius_neighbors(X, 0.5)
     for a, b in zip(found, expected, strict=True):
         for row, other in zip(a, b, strict=True):

@@ -193,6 +193,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     @property
     def _fitted(self) -> SearchIndex:
         """What is fitted in memory."""
+        check_is_fitted(self, "metric_")
         if isinstance(self._searcher, Shards):
             raise InvalidInputError(
                 "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
