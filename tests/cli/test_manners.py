@@ -192,9 +192,11 @@ def test_interruption_of_a_process(tmp_path):
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
     command = [sys.executable, "-m", "cayleyklein.cli", "fit", str(pipe), "-t", "y", "-o", "m.ckm"]
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     running = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    signal.signal(signal.SIGINT, before)
     with pipe.open("w") as feeding:  # returns once the command has opened its end
         feeding.write("a,y\n1,u\n")
         feeding.flush()
