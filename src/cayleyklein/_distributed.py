@@ -8,7 +8,7 @@ scheduler: the threads of this process.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ __all__ = [
     "compute",
     "effective_threads",
     "futures_in",
+    "held",
     "is_dask",
     "known_lengths",
     "large_graphs",
@@ -38,6 +39,7 @@ __all__ = [
     "row_blocks",
     "stand_in",
     "target_blocks",
+    "task",
 ]
 
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
@@ -127,6 +129,16 @@ def large_graphs() -> Any:
     return require("dask", "scale").config.set({LARGE_GRAPH: "1 TB"})
 
 
+def task(function: Callable[..., Any], *args: Any) -> Any:
+    """Return a call as a task of its own: two calls are two tasks, and nothing is hashed."""
+    return require("dask", "scale").delayed(function, pure=False, traverse=False)(*args)
+
+
+def held(value: Any) -> Any:
+    """Return a value as a task's result, which workers hand on to each other."""
+    return require("dask", "scale").delayed(value, pure=False, traverse=False)
+
+
 def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
     """Return the results of tasks."""
     dask = require("dask", "scale")
@@ -177,18 +189,17 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
         How error messages call X.
     least_rows : int
     """
-    delayed = require("dask", "scale").delayed
     n_columns = stand_in(X, name).shape[1]
     raw = raw_blocks(X, name)
     lengths = known_lengths(X) or measured_lengths(raw, name)
     if not sum(lengths):
         raise InvalidInputError(f"{name} is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
-    check = delayed(checked_rows, pure=False)
     starts = [0, *accumulate(wanted)][:-1]
     pieces = aligned_pieces(raw, lengths, wanted)
     blocks = [
-        check(some, name, n_columns, start) for some, start in zip(pieces, starts, strict=True)
+        task(checked_rows, some, name, n_columns, start)
+        for some, start in zip(pieces, starts, strict=True)
     ]
     if y is None:
         return RowBlocks(blocks, wanted, n_columns)
@@ -207,8 +218,7 @@ def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X"
             f"{rows_name} has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs "
             f"one."
         )
-    join = require("dask", "scale").delayed(joined, pure=False)
-    return [join(some) for some in aligned_pieces(raw, lengths, wanted)]
+    return [task(joined, some) for some in aligned_pieces(raw, lengths, wanted)]
 
 
 def stand_in(X: Any, name: str) -> Any:
@@ -245,9 +255,9 @@ def known_lengths(X: Any) -> list[int] | None:
 
 def measured_lengths(blocks: list[Any], name: str) -> list[int]:
     """Compute the rows of each block."""
-    delayed = require("dask", "scale").delayed
-    count = delayed(len, pure=False)
-    return list(compute(*map(count, blocks), doing=f"counting the rows of {name}"))
+    return list(
+        compute(*[task(len, block) for block in blocks], doing=f"counting the rows of {name}")
+    )
 
 
 def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
@@ -276,7 +286,6 @@ def aligned_pieces(
     blocks: list[Any], lengths: Sequence[int], wanted: Sequence[int]
 ) -> list[list[Any]]:
     """Return for each wanted length the blocks, or slices of them, that it is made of."""
-    take = require("dask", "scale").delayed(rows_between, pure=False)
     pieces = []
     current, used = 0, 0
     for length in wanted:
@@ -286,7 +295,7 @@ def aligned_pieces(
             whole = rest == lengths[current]
             if rest:
                 block = blocks[current]
-                some.append(block if whole else take(block, used, used + rest))
+                some.append(block if whole else task(rows_between, block, used, used + rest))
             length, used = length - rest, used + rest
             if used == lengths[current]:
                 current, used = current + 1, 0

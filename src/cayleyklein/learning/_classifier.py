@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import compute, is_dask, row_blocks
+from cayleyklein._distributed import compute, is_dask, row_blocks, task
 from cayleyklein._estimators import (
     as_labels,
     at_one_moment,
@@ -27,7 +27,7 @@ from cayleyklein.neighbors import CurvedNeighbors
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import as_metric
-from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._weights import Weights, check_weights, vote_shares
 
 __all__ = ["CurvedKNeighborsClassifier"]
@@ -148,13 +148,11 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self._check_columns(X, y, reset=True)
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
-        check = task(classes_of)
-        seen = [check(*some) for some in zip(targets, rows.starts, strict=True)]
+        seen = [task(classes_of, *some) for some in zip(targets, rows.starts, strict=True)]
         known = as_labels(np.unique(np.concatenate(compute(*seen, doing="reading y"))))
         learner = self._fitted_learner(X, y) if self.metric is None else None
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
-        label = task(labels_of)
-        self._spread(rows, metric, [label(target, known) for target in targets])
+        self._spread(rows, metric, [task(labels_of, target, known) for target in targets])
         self.classes_, self.learner_ = known, learner
 
     def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:

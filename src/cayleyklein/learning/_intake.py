@@ -24,12 +24,13 @@ from cayleyklein._distributed import (
     row_blocks,
     stand_in,
     target_blocks,
+    task,
 )
 from cayleyklein._estimators import as_labels, as_weights, check_data
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._data import Distinct, Rows, TrainingRows
 from cayleyklein.learning._parameters import check_factor_size
-from cayleyklein.learning._sharded import FITTING, ShardedRows, task
+from cayleyklein.learning._sharded import FITTING, ShardedRows
 
 __all__ = ["sample_sizes", "take_in"]
 

@@ -21,8 +21,10 @@ from cayleyklein._distributed import (
     clear_cluster_errors,
     compute,
     futures_in,
+    held,
     large_graphs,
     persist,
+    task,
 )
 from cayleyklein._validation import require
 from cayleyklein.geometry import Frame
@@ -49,16 +51,6 @@ SENT_WITH_EACH = 2**16
 """Bytes of arguments up to which every call brings its own."""
 
 FITTING = "the fit"
-
-
-def task(function: Callable[..., Any], *args: Any) -> Any:
-    """Return a call as a task that is run once, wherever its arguments are."""
-    return require("dask", "scale").delayed(function, pure=False, traverse=False)(*args)
-
-
-def held(value: Any) -> Any:
-    """Return a value as a task's result, which workers hand on to each other."""
-    return require("dask", "scale").delayed(value, pure=False, traverse=False)
 
 
 def call(function: Callable[..., Any], block: Any, args: Sequence[Any]) -> Any:
@@ -105,7 +97,7 @@ def sort(blocks: list[Any], n_rows: int, n_shards: int) -> list[Any]:
     for number, where in enumerate(spread(n_shards)):
         parts = [task(_shards.part_between, block, cuts, number) for block in blocks]
         with require("dask", "scale").annotate(**where):
-            shards.append(require("dask", "scale").delayed(_shards.merge, pure=False)(parts))
+            shards.append(task(_shards.merge, parts))
     return shards
 
 

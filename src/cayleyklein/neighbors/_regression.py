@@ -10,14 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import is_dask, row_blocks
+from cayleyklein._distributed import is_dask, row_blocks, task
 from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
 from cayleyklein._validation import as_finite_array
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import CurvedNeighbors, as_metric
 from cayleyklein.neighbors._rows import Metric
-from cayleyklein.neighbors._shards import LEAST_ROWS, task
+from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._weights import Weights, check_weights, weighted_mean
 
 __all__ = ["CurvedKNeighborsRegressor"]
@@ -92,10 +92,9 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
             self._check_columns(X, y, reset=True)
             rows = row_blocks(X, y, least_rows=LEAST_ROWS)
             metric = as_metric(self.metric, rows.n_columns)
-            check = task(checked_targets)
             outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
             blocks = zip(rows.targets or (), rows.starts, strict=True)
-            self._spread(rows, metric, [check(*block, outputs) for block in blocks])
+            self._spread(rows, metric, [task(checked_targets, *block, outputs) for block in blocks])
             return
         targets = self._targets_of(X, y, reset=True)
         checked = self._rows(X, reset=True)

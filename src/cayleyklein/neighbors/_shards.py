@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from itertools import accumulate
 from typing import Any, NamedTuple
-from uuid import uuid4
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +19,11 @@ from cayleyklein._distributed import (
     active_client,
     checked_rows,
     compute,
+    held,
     known_lengths,
     persist,
     raw_blocks,
+    task,
 )
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
@@ -56,9 +56,9 @@ class QueryBlocks(NamedTuple):
         """Take the chunks as they are; with a metric to `refuse` by, those outside are an error."""
         raw, known = raw_blocks(X, "X"), known_lengths(X)
         starts = [None] * len(raw) if known is None else [0, *accumulate(known)][:-1]
-        check = task(checked_queries)
         tasks = [
-            check(block, n_columns, start, refuse) for block, start in zip(raw, starts, strict=True)
+            task(checked_queries, block, n_columns, start, refuse)
+            for block, start in zip(raw, starts, strict=True)
         ]
         return cls(tasks, [math.nan] * len(raw) if known is None else known)
 
@@ -66,7 +66,7 @@ class QueryBlocks(NamedTuple):
     def of_array(cls, Q: Floats) -> QueryBlocks:
         """Cut checked rows into blocks."""
         blocks = [Q[start : start + CHUNK] for start in range(0, len(Q), CHUNK)]
-        return cls([constant(block) for block in blocks], [len(block) for block in blocks])
+        return cls([held(block) for block in blocks], [len(block) for block in blocks])
 
 
 class Answers(NamedTuple):
@@ -132,15 +132,18 @@ class Shards:
         payloads: Sequence[Any] | None = None,
     ) -> Shards:
         """Index blocks of rows where they are."""
-        index = task(SearchIndex.build)
         known = payloads or [None] * len(rows.blocks)
         parts = zip(rows.blocks, rows.starts, known, strict=True)
         doing = "indexing the rows of X"
         indexes = persist(
-            *(index(block, metric, algorithm, n_jobs, *rest) for block, *rest in parts), doing=doing
+            *(
+                task(SearchIndex.build, block, metric, algorithm, n_jobs, *rest)
+                for block, *rest in parts
+            ),
+            doing=doing,
         )
         names, recalls, shapes = zip(
-            *compute(*map(task(built_as), indexes), doing=doing), strict=True
+            *compute(*[task(built_as, index) for index in indexes], doing=doing), strict=True
         )
         recall = float(np.average(recalls, weights=rows.lengths))
         name = ", ".join(sorted(set(names)))
@@ -149,7 +152,7 @@ class Shards:
     @classmethod
     def of_index(cls, index: SearchIndex, n_jobs: int | None) -> Shards:
         """Send one index in memory to the workers."""
-        (sent,) = persist(constant(index), doing="sending the fitted rows to the workers")
+        (sent,) = persist(held(index), doing="sending the fitted rows to the workers")
         return cls([sent], [len(index)], n_jobs, index.name, index.recall, index.payload_shape)
 
     def __len__(self) -> int:
@@ -157,7 +160,7 @@ class Shards:
 
     def own_queries(self) -> QueryBlocks:
         """Return the indexed rows themselves."""
-        return QueryBlocks([task(rows_of)(index) for index in self.indexes], self.lengths)
+        return QueryBlocks([task(rows_of, index) for index in self.indexes], self.lengths)
 
     def nearest(
         self, queries: QueryBlocks, k: int, finish: Finish, *, own: bool = False
@@ -177,35 +180,17 @@ class Shards:
                 "The fitted rows were on a Dask cluster whose client is closed; make a "
                 "distributed.Client and fit again."
             )
-        search, combine, end = task(searched), task(merge), task(finish)
         answers = []
         for at, Q in enumerate(queries.tasks):
             found = [
-                search(index, Q, k, self.n_jobs, own and at == shard)
+                task(searched, index, Q, k, self.n_jobs, own and at == shard)
                 for shard, index in enumerate(self.indexes)
             ]
             while len(found) > 1:
                 groups = [found[i : i + FAN_IN] for i in range(0, len(found), FAN_IN)]
-                found = [combine(group, k) for group in groups]
-            answers.append(end(found[0]))
+                found = [task(merge, group, k) for group in groups]
+            answers.append(task(finish, found[0]))
         return Answers(answers, queries.lengths)
-
-
-def task(function: Callable[..., Any]) -> Any:
-    """Return a function that makes tasks; two calls are two tasks, and nothing is hashed."""
-    name = getattr(function, "__name__", None) or function.func.__name__  # type: ignore[attr-defined]
-    delayed = require("dask", "scale").delayed
-    return partial(_named, delayed(function, pure=False, traverse=False), name)
-
-
-def _named(function: Any, name: str, *args: Any) -> Any:
-    return function(*args, dask_key_name=f"{name}-{uuid4().hex}")
-
-
-def constant(value: Any) -> Any:
-    """Return a task that yields a value."""
-    name = f"{type(value).__name__}-{uuid4().hex}"
-    return require("dask", "scale").delayed(value, name=name, pure=False, traverse=False)
 
 
 def searched(index: SearchIndex, Q: Floats, k: int, n_jobs: int | None, own: bool) -> Ranked:
