@@ -62,14 +62,20 @@ print(json.dumps(seconds))
 """
 
 
-def peer(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Fit a peer in its own environment; return its CPU seconds and its factor."""
+def peer_python(name: str) -> Path:
+    """Return the interpreter of a peer's own environment, which is made the first time."""
     home = ROOT / ".venv-peers" / name
     python = home / "bin" / "python"
     if not (home / ".ready").exists():
         subprocess.run([sys.executable, "-m", "venv", home], check=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name]], check=True)
         (home / ".ready").touch()
+    return python
+
+
+def peer(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Fit a peer in its own environment; return its CPU seconds and its factor."""
+    python = peer_python(name)
     with tempfile.TemporaryDirectory() as folder:
         data, result = Path(folder) / "data.npz", Path(folder) / "factor.npy"
         np.savez(data, X=X, y=y)

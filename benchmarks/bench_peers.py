@@ -1,10 +1,10 @@
 """Compare accuracy and time with other methods over many data sets.
 
 3-NN after standardising: plain, with scikit-learn's NCA, with our metrics, and with the LMNN of
-pylmnn and metric-learn where their environments exist (``bench_learning.py`` makes them). Every
-method sees the same splits, of at most 500 training rows. Writes a fragment of Markdown for the
-documentation: accuracies, mean ranks with Nemenyi's critical difference, Wilcoxon's test of
-``auto`` against each of the others with Holm's adjustment, and ratios of CPU time.
+pylmnn and metric-learn, each in an environment of its own. Every method sees the same splits, of
+at most 500 training rows. Writes a fragment of Markdown for the documentation: accuracies, mean
+ranks with Nemenyi's critical difference, Wilcoxon's test of ``auto`` against each of the others
+with Holm's adjustment, and ratios of CPU time.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from bench_learning import ROOT, peer  # first, since it asks for one thread before NumPy is loaded
+from bench_learning import ROOT, peer, peer_python  # first, since it asks for one thread before NumPy is loaded
 from cayleyklein import datasets
 from cayleyklein.experiments import Ranking, holm, rank_methods
 from cayleyklein.experiments._methods import METHODS
@@ -181,7 +181,6 @@ def fragment(
     """Return the page's text."""
     ranking = rank_methods(accuracy)
     about = provenance()
-    missing = [title(name) for name in ELSEWHERE if name not in methods]
     parts = [
         f"{K}-NN on {len(problems)} data sets, {n_splits} splits each, at most "
         f"{MOST_TRAINING_ROWS} training rows; every method sees the same splits.",
@@ -193,8 +192,7 @@ def fragment(
         accuracy_table(problems, methods, accuracy).to_markdown(),
         f"Measured on {about['date'][:10]} with cayleyklein {about['cayleyklein']}, commit "
         f"{about['commit']}, {about['machine']['processor']}, by "
-        f"`python benchmarks/bench_peers.py`."
-        + (f" Not installed: {', '.join(missing)}." if missing else ""),
+        f"`python benchmarks/bench_peers.py`.",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -207,8 +205,9 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=PROBLEMS, default=list(PROBLEMS))
     parser.add_argument("--output", type=Path, default=ROOT / "docs" / "_generated" / "peers.md")
     options = parser.parse_args()
-    ready = [name for name in ELSEWHERE if (ROOT / ".venv-peers" / name / ".ready").exists()]
-    methods = [*IN_PROCESS, *ready]
+    for name in ELSEWHERE:
+        peer_python(name)  # made here, since two workers would make it twice
+    methods = [*IN_PROCESS, *ELSEWHERE]
     pairs = [(problem, method) for problem in options.only for method in methods]
     found = Parallel(options.jobs, verbose=1)(
         delayed(measure)(problem, method, options.splits) for problem, method in pairs
