@@ -21,7 +21,7 @@ from sklearn.model_selection import StratifiedShuffleSplit
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.preprocessing import StandardScaler
 
-from bench_learning import ROOT, peer, peer_python  # first, since it asks for one thread before NumPy is loaded
+from bench_learning import ROOT, peer, peer_python  # asks for one thread in each worker
 from cayleyklein import datasets
 from cayleyklein.experiments import Ranking, holm, rank_methods
 from cayleyklein.experiments._methods import METHODS
