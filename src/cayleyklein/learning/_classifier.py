@@ -26,7 +26,7 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import CurvedNeighbors
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import as_metric
+from cayleyklein.neighbors._parameters import as_metric
 from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._weights import Weights, check_weights, vote_shares
 

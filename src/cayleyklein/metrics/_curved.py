@@ -11,20 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein import geometry
 from cayleyklein._validation import about, as_count, as_points, float_dtype
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
 from cayleyklein.geometry._angles import frame_angle
 from cayleyklein.geometry._distances import Outside
 from cayleyklein.geometry._frames import Geometry, as_frame
 from cayleyklein.geometry._frozen import Frozen
+from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["CurvedMetric"]
 
 Floats = NDArray[np.floating[Any]]
-
-LARGEST_SPREAD = 1e150
-"""Of columns whose covariance is inverted: squares and their inverses are floats still."""
 
 
 class CurvedMetric(Frozen):
@@ -111,25 +108,7 @@ class CurvedMetric(Frozen):
         >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).shape
         array([[1.]])
         """
-        X = as_points(X, "X", ndim=2)
-        largest = float(np.abs(X).max())
-        if largest > LARGEST_SPREAD:
-            raise InvalidInputError(
-                f"X has entries of {largest:g}, whose squares overflow; rescale its columns."
-            )
-        mean = X.mean(axis=0)
-        rows = X - mean
-        spread = np.sqrt((rows * rows).mean(axis=0))
-        constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
-        rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
-        correlation = rows.T @ rows / len(X)  # the rank must not depend on the units of columns
-        rank = np.linalg.matrix_rank(correlation, hermitian=True)
-        if rank < X.shape[1]:
-            raise NotRepresentableError(
-                f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
-                f"and so no inverse; drop constant or dependent columns, or take more rows."
-            )
-        precision = np.linalg.inv(correlation) / spread / spread[:, None]
+        mean, precision = mean_and_precision(as_points(X, "X", ndim=2))
         return cls(shape=precision, center=mean, curvature=curvature)
 
     @classmethod

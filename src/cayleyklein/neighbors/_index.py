@@ -13,7 +13,7 @@ from cayleyklein.neighbors._engines import Algorithm, build
 from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
 from cayleyklein.neighbors._rows import Metric, Queries, References, thread_pool
 
-__all__ = ["Ranked", "SearchIndex", "merge"]
+__all__ = ["Ranked", "SearchIndex", "as_ragged", "merge"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -221,3 +221,10 @@ def merge(found: list[Ranked], k: int) -> Ranked:
         payload = known[np.arange(len(known))[:, None], order]
     values, rows = (np.take_along_axis(array, order, axis=1) for array in (values, rows))
     return Ranked(values, rows, found[0].inside, payload)
+
+
+def as_ragged(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return an array of arrays, also where all have one length."""
+    ragged = np.empty(len(arrays), dtype=object)
+    ragged[:] = arrays
+    return ragged

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, Literal, cast
 
@@ -14,12 +13,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks, stand_in
 from cayleyklein._estimators import as_jobs, at_one_moment, check_data, whole_or_not_at_all
-from cayleyklein._validation import as_choice, as_count, as_real
+from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
-from cayleyklein.neighbors._index import Ranked, SearchIndex
+from cayleyklein.neighbors._index import Ranked, SearchIndex, as_ragged
+from cayleyklein.neighbors._parameters import as_metric, as_radius
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._shards import LEAST_ROWS, Kind, QueryBlocks, Shards, refuse_queries
 
@@ -399,34 +398,3 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         values = distances if mode == "distance" else np.ones(len(rows))
         shape = (len(starts) - 1, self.n_samples_fit_)
         return sparse.csr_matrix((values, rows, starts), shape=shape)
-
-
-def as_metric(metric: object, n_features: int) -> Metric:
-    """Check the metric of a search against the number of columns."""
-    if metric is None:
-        return CurvedMetric.euclidean(n_features)
-    if not isinstance(metric, CurvedMetric | MixedMetric):
-        raise InvalidInputError(
-            f"metric must be a CurvedMetric, a MixedMetric or None; got {type(metric).__name__}."
-        )
-    if metric.dimension != n_features:
-        raise InvalidInputError(
-            f"X has {n_features} columns, but the metric is for {metric.dimension}."
-        )
-    return metric
-
-
-def as_radius(value: object) -> float:
-    """Check a radius."""
-    infinite = isinstance(value, float) and value == math.inf
-    radius = math.inf if infinite else as_real(value, "radius")
-    if radius < 0:
-        raise InvalidInputError(f"Got radius={radius:g}, but expected a number ≥ 0.")
-    return radius
-
-
-def as_ragged(arrays: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return an array of arrays, also where all have one length."""
-    ragged = np.empty(len(arrays), dtype=object)
-    ragged[:] = arrays
-    return ragged

@@ -15,7 +15,8 @@ from cayleyklein._estimators import at_one_moment, check_data, check_truth, whol
 from cayleyklein._validation import as_finite_array
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import CurvedNeighbors, as_metric
+from cayleyklein.neighbors._nearest import CurvedNeighbors
+from cayleyklein.neighbors._parameters import as_metric
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._weights import Weights, check_weights, weighted_mean

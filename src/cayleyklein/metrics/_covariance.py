@@ -1,0 +1,37 @@
+"""The precision matrix of rows, with clear errors where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+
+__all__ = ["mean_and_precision"]
+
+Floats = NDArray[np.float64]
+
+LARGEST_SPREAD = 1e150
+"""Of columns whose covariance is inverted: squares and their inverses are floats still."""
+
+
+def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of rows and the inverse of their covariance, which is divided by n."""
+    largest = float(np.abs(X).max())
+    if largest > LARGEST_SPREAD:
+        raise InvalidInputError(
+            f"X has entries of {largest:g}, whose squares overflow; rescale its columns."
+        )
+    mean = X.mean(axis=0)
+    rows = X - mean
+    spread = np.sqrt((rows * rows).mean(axis=0))
+    constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
+    correlation = rows.T @ rows / len(X)  # the rank must not depend on the units of columns
+    rank = np.linalg.matrix_rank(correlation, hermitian=True)
+    if rank < X.shape[1]:
+        raise NotRepresentableError(
+            f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
+            f"and so no inverse; drop constant or dependent columns, or take more rows."
+        )
+    return mean, np.linalg.inv(correlation) / spread / spread[:, None]
