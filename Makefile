@@ -11,7 +11,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench docs clean release-check fuzz soak lowest package audit
+.PHONY: help run test check format bench docs clean release-check fuzz soak lowest audit
 
 help: ## Say what the targets are
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -55,19 +55,8 @@ clean: ## Remove caches and built files, but not the virtual environment
 	rm -rf build dist docs/_build docs/auto_examples docs/sg_execution_times.rst .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find src tests benchmarks docs -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What would be published, in environments that have nothing else: the wheel is built from the sdist.
-TRIAL := build/release
-release-check: ## Build the packages, check them, and try them in a clean environment
-	rm -rf $(TRIAL) dist
-	$(PYTHON) -m venv $(TRIAL)/tools
-	$(TRIAL)/tools/bin/python -m pip install --quiet --disable-pip-version-check build twine
-	$(TRIAL)/tools/bin/python -m build --outdir dist .
-	$(TRIAL)/tools/bin/python -m twine check --strict dist/*
-	$(PYTHON) -m venv $(TRIAL)/clean
-	$(TRIAL)/clean/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
-	$(TRIAL)/clean/bin/python tests/smoke.py core
-	$(TRIAL)/clean/bin/python -m pip install --quiet --disable-pip-version-check "$$(echo dist/*.whl)[cli]"
-	$(TRIAL)/clean/bin/python tests/smoke.py cli
+release-check: $(READY) ## Build the packages, check them, and try them where there is nothing else
+	$(BIN)/python tests/release.py
 
 # -- trust: what takes too long for every change -------------------------------------------
 
@@ -89,9 +78,6 @@ lowest: ## Run the tests with the oldest releases of what we depend on
 	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
 	  --ignore tests/app/test_in_browser.py --ignore tests/trust/test_oracles.py $(ARGS)
-
-package: $(READY) ## Build wheel and sdist, and install them where there is no compiler
-	$(BIN)/python tests/trust/packages.py
 
 audit: $(READY) ## Look for known weaknesses in what is installed, where the registry tells
 	$(BIN)/python -m pip_audit --local --skip-editable
