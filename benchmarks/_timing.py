@@ -2,9 +2,11 @@
 
 import os
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from threadpoolctl import threadpool_info
 
@@ -39,6 +41,18 @@ def interleave(
             if turn >= warmups:
                 seconds[name].append(sample)
     return seconds
+
+
+def peak_memory() -> float:
+    """Return the most memory this process has had, in MB.
+
+    Asked of Linux itself: getrusage counts what the parent had when it started this process.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+        return int(fields["VmHWM"].split()[0]) / 1000
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
 
 
 def describe_threads() -> str:

@@ -7,7 +7,6 @@ as in ``bench_dask.py search-large --rows 8000000 --memory "2 GB"``.
 
 import argparse
 import os
-import resource
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ import dask.array as da
 import numpy as np
 from distributed import Client, LocalCluster
 
-from _timing import interleave, print_ratios, timed
+from _timing import interleave, peak_memory, print_ratios, timed
 from cayleyklein import CurvedMetric, CurvedNeighbors
 
 COLUMNS, PARTITION_ROWS, QUERIES, NEIGHBORS = 32, 62_500, 10_000, 5
@@ -99,17 +98,12 @@ def nearest_by_plain_scan(paths: list[Path], Q: np.ndarray) -> tuple[np.ndarray,
     return distances, rows
 
 
-def peak_memory() -> tuple[int, float]:
-    """Return the process and the most memory it ever had, in MB."""
-    return os.getpid(), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
-
-
 def print_peaks(client: Client) -> None:
     """Print the peak memory of every process."""
-    for address, (pid, peak) in client.run(peak_memory).items():
+    for address, (pid, peak) in client.run(lambda: (os.getpid(), peak_memory())).items():
         limit = client.scheduler_info()["workers"][address]["memory_limit"] / 1e6
         print(f"  worker {pid}: peak {peak:.0f} MB of {limit:.0f} MB")
-    print(f"  client {os.getpid()}: peak {peak_memory()[1]:.0f} MB")
+    print(f"  client {os.getpid()}: peak {peak_memory():.0f} MB")
 
 
 def search_large(options: argparse.Namespace) -> None:

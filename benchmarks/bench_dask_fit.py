@@ -7,7 +7,6 @@ python benchmarks/bench_dask_fit.py disk --limit 450MB   2,000,000 rows on disk
 """
 
 import argparse
-import resource
 import statistics
 import tempfile
 import time
@@ -25,7 +24,7 @@ from distributed import Client, LocalCluster
 from sklearn.datasets import make_classification
 from sklearn.exceptions import ConvergenceWarning
 
-from _timing import Sampler, describe_threads, interleave, print_ratios, timed
+from _timing import Sampler, describe_threads, interleave, peak_memory, print_ratios, timed
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.geometry import Frame
 from cayleyklein.learning import _sharded, _shards
@@ -53,11 +52,6 @@ def learner(**parameters: object) -> CurvedLMNN:
     return CurvedLMNN(
         **{"geometry": "elliptic", "n_init": 1, "n_passes": 1, "random_state": 0, **parameters}
     )
-
-
-def peak_memory() -> float:
-    """Return the most memory this process has had, in MB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
 def overhead(n: int, iterations: int, repeats: int) -> None:

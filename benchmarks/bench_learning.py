@@ -8,7 +8,6 @@ by one function: classic LMNN with three Euclidean target neighbours, unit margi
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 from threadpoolctl import threadpool_limits  # noqa: E402
 
+from _timing import peak_memory  # noqa: E402
 from cayleyklein import CurvedLMNN  # noqa: E402
 from cayleyklein.geometry import Frame  # noqa: E402
 from cayleyklein.learning import _posed  # noqa: E402
@@ -211,11 +211,11 @@ def large(n: int = 100_000, iterations: int = 50) -> None:
             a @ b
             times.append(time.perf_counter() - start)
         floor = np.median(times) / (2 * 4096**2 * D) * 2 * n**2 * (D + 1)
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = peak_memory()
         start = time.perf_counter()
         learner.fit(X, y)
         seconds = time.perf_counter() - start
-        memory = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 2**20
+        memory = (peak_memory() - before) / 1000
     between = (seconds - sum(searches)) / learner.n_iter_
     print(
         f"n = {n}, d = {D}, {learner.n_iter_} elliptic iterations, 2 cores: {seconds:.0f} s, "

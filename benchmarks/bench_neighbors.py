@@ -9,7 +9,6 @@ lifted copy and 256 MB. ``--quick`` takes a tenth of the rows; a name takes one 
 """
 
 import argparse
-import resource
 import statistics
 import subprocess
 import sys
@@ -17,7 +16,7 @@ import sys
 import numpy as np
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from _timing import interleave, print_ratios, timed
+from _timing import interleave, peak_memory, print_ratios, timed
 from cayleyklein import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import CurvedNeighbors
 
@@ -200,9 +199,9 @@ def print_peak(case: str, n: int, d: int = 64) -> None:
     X, Q = (clustered if how == "vptree" else gaussian)(n, 1000, d)
     for rows in (X[:300], X[:3000]):  # loads and compiles all there is
         CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(rows).kneighbors(Q[:50])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = peak_memory()
     CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(X).kneighbors(Q)
-    grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    grown = peak_memory() - before
     copies = {"elliptic": 1, "hyperbolic": 1, "mixed": 2 if how == "vptree" else 0}[kind]
     lifted = copies * X.nbytes / 2**20
     print(f"memory, {case}, {n} rows, d = {d}: {grown:.0f} MB beside the data "

@@ -43,10 +43,9 @@ def distance(p, q, curvature, center, factor=None, shape=None) -> mpmath.mpf:
     return mpmath.acosh(max(ratio, mpmath.mpf(1))) / mpmath.sqrt(-K)
 
 
-def one_ulp_effect(p, q, curvature, center, **form) -> mpmath.mpf:
-    """Largest change of the distance when one coordinate of p or q moves by one ulp."""
+def explained_by_ulps(error, ulps, p, q, curvature, center, **form) -> bool:
+    """Whether a coordinate of p or q that moves by one ulp changes the distance by error/ulps."""
     base = distance(p, q, curvature, center, **form)
-    largest = mpmath.mpf(0)
     for which, index in itertools.product((0, 1), range(len(p))):
         moved = [np.array(p, dtype=float), np.array(q, dtype=float)]
         moved[which][index] = np.nextafter(moved[which][index], np.inf)
@@ -54,6 +53,6 @@ def one_ulp_effect(p, q, curvature, center, **form) -> mpmath.mpf:
             change = abs(distance(*moved, curvature, center, **form) - base)
         except (ValueError, TypeError, ZeroDivisionError):
             continue
-        if mpmath.im(change) == 0:
-            largest = max(largest, mpmath.re(change))
-    return largest
+        if mpmath.im(change) == 0 and error <= ulps * mpmath.re(change):
+            return True
+    return False
