@@ -47,6 +47,20 @@ NO_TARGET = object()
 
 
 @contextmanager
+def numpy_errors_kept() -> Iterator[None]:
+    """Leave NumPy's handling of errors as it was.
+
+    An interruption that strikes while ``np.errstate`` begins or ends would leave it changed.
+    """
+    before = np.geterr()
+    try:
+        yield
+    except BaseException:
+        np.seterr(**before)
+        raise
+
+
+@contextmanager
 def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
     """Give a copy to fit, whose state the estimator takes over at the end, all at once.
 
@@ -56,7 +70,8 @@ def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
     worker = object.__new__(type(estimator))
     worker.__dict__ = dict(estimator.__dict__)
     try:
-        yield worker
+        with numpy_errors_kept():
+            yield worker
     except (SystemError, TypeError) as error:  # what compiled code makes of an interruption
         reason: BaseException | None = error
         while reason is not None and not isinstance(reason, KeyboardInterrupt):
@@ -79,7 +94,8 @@ def at_one_moment(
     def call(estimator: Estimator, /, *args: Parameters.args, **given: Parameters.kwargs) -> Result:
         view = object.__new__(type(estimator))
         view.__dict__ = estimator.__dict__
-        return method(view, *args, **given)
+        with numpy_errors_kept():
+            return method(view, *args, **given)
 
     return call
 

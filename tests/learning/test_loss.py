@@ -1,10 +1,9 @@
 """The loss and its gradient against plain loops and finite differences."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame, distance
 from cayleyklein.learning import _loss
 from cayleyklein.learning._loss import Links, Pairs, Problem, loss_and_gradient
@@ -125,7 +124,7 @@ def test_sum_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_loss, "CHUNK_PAIRS", 100)
     problem, links, factor, center, _ = make(0.6, False)
     alone = loss_and_gradient(problem, links, factor, center, 0.6)
-    with ThreadPoolExecutor(3) as executor:
+    with Threads(3) as executor:
         together = loss_and_gradient(problem, links, factor, center, 0.6, executor)
     assert alone.loss == together.loss
     np.testing.assert_array_equal(alone.factor, together.factor)

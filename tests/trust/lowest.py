@@ -10,8 +10,8 @@ import tomllib
 from pathlib import Path
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-EXTRAS = ("plot", "cli", "faiss", "app")
-BOUND = re.compile(r"([\w-]+)>=([\d.]+)")
+EXTRAS = ("plot", "cli", "faiss", "app", "scale")
+BOUND = re.compile(r"([\w-]+(?:\[[\w,]+\])?)>=([\d.]+)")
 
 
 def lowest(extras: list[str]) -> list[str]:

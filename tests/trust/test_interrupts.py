@@ -1,6 +1,5 @@
 """Ctrl-C at any moment: an estimator keeps its old model, or has the new one."""
 
-import os
 import signal
 import threading
 import time
@@ -56,13 +55,6 @@ def says(estimator):
     raise AssertionError(estimator)
 
 
-at_random = pytest.mark.skipif(
-    "RANDOM_INTERRUPTS" not in os.environ,
-    reason="now and then the compiled code of others hangs when struck: set RANDOM_INTERRUPTS=1",
-)
-"""Where a signal strikes at random. What a callback raises is tried always."""
-
-
 INTERRUPTIONS = (KeyboardInterrupt, SystemError, TypeError)
 """An interruption, and what compiled code of others may make of one on its way."""
 
@@ -87,7 +79,6 @@ def interrupted_after(seconds):
         signal.signal(signal.SIGALRM, before)
 
 
-@at_random
 @pytest.mark.parametrize("name", FITS)
 def test_ctrl_c_at_any_moment_leaves_the_old_model_or_the_new_one(name):
     prototype, method = FITS[name]
@@ -117,7 +108,6 @@ def test_ctrl_c_at_any_moment_leaves_the_old_model_or_the_new_one(name):
     assert snapshot(thorough=True).changes_since(before) == []
 
 
-@at_random
 @pytest.mark.parametrize("name", ["lmnn", "mmc", "classifier", "brute"])
 def test_ctrl_c_in_a_first_fit_leaves_an_unfitted_estimator(name):
     prototype, _ = FITS[name]

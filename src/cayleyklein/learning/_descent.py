@@ -1,13 +1,13 @@
 """One metric from one start: L-BFGS over (L, μ, K), impostors found anew every few iterations."""
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import Rows, TrainingRows, weighted_mean
 from cayleyklein.learning._lbfgs import LBFGS
@@ -149,7 +149,7 @@ class Descent:
     impostor_interval: int = 10
     max_impostors: int | None = 50
     memory_budget: float = 1e9
-    executor: Executor | None = None
+    executor: Threads | None = None
     callback: Callable[[Progress], bool | None] | None = None
 
     loss_history: list[float] = field(default_factory=list, init=False)

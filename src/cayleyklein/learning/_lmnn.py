@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
@@ -17,6 +16,7 @@ from cayleyklein._estimators import (
     as_random_state,
     whole_or_not_at_all,
 )
+from cayleyklein._threads import Threads
 from cayleyklein._validation import about, as_callback, as_choice
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
@@ -228,7 +228,7 @@ class CurvedLMNN(MetricLearner):
         random = as_random_state(self.random_state)
         data, classes = take_in(self, X, y, sample_weight, self._sampling(random))
         jobs = as_jobs(self.n_jobs)
-        with ThreadPoolExecutor(jobs) if jobs > 1 else nullcontext() as executor:
+        with Threads(jobs) if jobs > 1 else nullcontext() as executor:
             options = self._options(data, executor, random)
             if self.verbose and (options.tune or options.tune_passes):
                 sys.stderr.write("[CurvedLMNN] choosing between candidates on held-out rows\n")
@@ -290,7 +290,7 @@ class CurvedLMNN(MetricLearner):
         return replace(recipe, **changes)
 
     def _options(
-        self, data: Rows, executor: ThreadPoolExecutor | None, random: np.random.RandomState
+        self, data: Rows, executor: Threads | None, random: np.random.RandomState
     ) -> Options:
         free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
         single = self.geometry not in ("auto", "mixed")

@@ -15,7 +15,6 @@ d, and has the gradient
 """
 
 from collections import deque
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -23,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.learning._kernels import find_forces, gather_forces, transpose
 
 __all__ = ["Gradient", "Links", "Pairs", "Problem", "loss_and_gradient"]
@@ -125,7 +125,7 @@ def loss_and_gradient(
     factor: Array,
     center: Array,
     curvature: float,
-    executor: Executor | None = None,
+    executor: Threads | None = None,
     *,
     bends: bool = True,
 ) -> Gradient:

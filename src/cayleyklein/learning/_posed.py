@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
@@ -11,6 +10,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._loss import Gradient, Links, Problem, loss_and_gradient
 from cayleyklein.learning._search import find_impostors, radii
@@ -30,7 +30,7 @@ SLACK = 1.12
 class Posed(Protocol):
     """Rows with their target neighbours."""
 
-    def link(self, frame: Frame, per_row: int, executor: Executor | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many.
 
         A row keeps its nearest `per_row`.
@@ -50,7 +50,7 @@ class PosedRows:
     problem: Problem
     labels: Index
 
-    def link(self, frame: Frame, per_row: int, executor: Executor | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many."""
         problem = self.problem
         reach = wide_radii(problem.targets, problem.X, frame, problem.margin, problem.squared)

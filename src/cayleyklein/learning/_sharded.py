@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -26,6 +25,7 @@ from cayleyklein._distributed import (
     persist,
     task,
 )
+from cayleyklein._threads import Threads
 from cayleyklein._validation import require
 from cayleyklein.geometry import Frame
 from cayleyklein.learning import _shards
@@ -255,7 +255,7 @@ class ShardedPosed:
     push: float
     squared: bool
 
-    def link(self, frame: Frame, per_row: int, executor: Executor | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many."""
         under = held(frame)
         linked = []

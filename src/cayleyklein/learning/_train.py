@@ -2,12 +2,12 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import Rows, TrainingRows
 from cayleyklein.learning._descent import Descent, Progress, Recipe
@@ -44,7 +44,7 @@ class Options:
     impostor_interval: int
     max_impostors: int | None
     memory_budget: float
-    executor: Executor | None
+    executor: Threads | None
     callback: Callable[[Progress], bool | None] | None
     tune: bool
     tune_passes: bool

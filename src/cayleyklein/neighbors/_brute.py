@@ -1,12 +1,12 @@
 """Brute force on the lifted rows, by scikit-learn's fused search for the smallest surrogates."""
 
-from concurrent.futures import Executor
 from functools import cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.neighbors._lift import Lift, LiftedQueries
 from cayleyklein.neighbors._rows import Queries, References
 
@@ -80,7 +80,7 @@ class LiftedBrute:
         return brute
 
     def candidates(
-        self, queries: Queries, k: int, pool: Executor | None = None
+        self, queries: Queries, k: int, pool: Threads | None = None
     ) -> tuple[Index, Array]:
         """Return k rows for each query, and what no other row ranks below."""
         lifted = self.lift.queries(queries)
@@ -93,7 +93,7 @@ class LiftedBrute:
         """Return the engine for queries in doubt."""
         return self
 
-    def within(self, queries: Queries, radius: float, pool: Executor | None) -> None:
+    def within(self, queries: Queries, radius: float, pool: Threads | None) -> None:
         """Leave it to a scan, which as many rows as there are within a radius may well need."""
 
     def appended(self, references: References) -> "LiftedBrute":

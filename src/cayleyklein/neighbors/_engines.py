@@ -7,11 +7,11 @@ far, and for a mixed distance, which has none, it still is by half.
 """
 
 from collections.abc import Callable
-from concurrent.futures import Executor
 from typing import NamedTuple
 
 import numpy as np
 
+from cayleyklein._threads import Threads
 from cayleyklein.neighbors._brute import LiftedBrute
 from cayleyklein.neighbors._faiss import ApproximateFaiss, ExactFaiss, float32_is_enough
 from cayleyklein.neighbors._refine import Engine
@@ -47,7 +47,7 @@ class Built(NamedTuple):
     recall: float = 1.0
 
 
-def build(algorithm: Algorithm, references: References, pool: Executor | None) -> Built:
+def build(algorithm: Algorithm, references: References, pool: Threads | None) -> Built:
     """Build the engine of an algorithm, or of the one that `auto` picks."""
     if not isinstance(algorithm, str):
         name = getattr(algorithm, "__name__", type(algorithm).__name__)
@@ -69,7 +69,7 @@ def build(algorithm: Algorithm, references: References, pool: Executor | None) -
     return Built(engine, "faiss-approximate", engine.recall)
 
 
-def choose(references: References, pool: Executor | None) -> str:
+def choose(references: References, pool: Threads | None) -> str:
     """Return the algorithm that a sample of the rows promises to be the fastest.
 
     faiss is not among them: its exact search took as long as scikit-learn's or longer, and an
@@ -84,7 +84,7 @@ def choose(references: References, pool: Executor | None) -> str:
     return tree if probe(references, pool) < TREE_PAYS_BELOW[kind] else "brute"
 
 
-def probe(references: References, pool: Executor | None) -> float:
+def probe(references: References, pool: Threads | None) -> float:
     """Return the share of a sample's distances that a tree of vantage points measures."""
     n = len(references)
     sample = np.unique(np.linspace(0, n - 1, PROBE_ROWS).astype(int))

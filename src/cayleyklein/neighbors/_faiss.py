@@ -5,12 +5,12 @@ b - 2⟨(q, 1), (y, -a/2)⟩; one more coordinate √(M² - ‖(y, -a/2)‖²), 
 that inner product Euclidean too, as the approximate index needs it.
 """
 
-from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._brute import LiftedBrute
@@ -75,7 +75,7 @@ class _Faiss:
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(q, dtype=np.float32)
 
-    def within(self, queries: Queries, radius: float, pool: Executor | None) -> None:
+    def within(self, queries: Queries, radius: float, pool: Threads | None) -> None:
         """Leave it to a scan."""
 
     def precise(self) -> LiftedBrute:
@@ -108,7 +108,7 @@ class ExactFaiss(_Faiss):
             self.index.add(self.rows(slice(start, start + STRIP)))
 
     def candidates(
-        self, queries: Queries, k: int, pool: Executor | None = None
+        self, queries: Queries, k: int, pool: Threads | None = None
     ) -> tuple[Index, Array]:
         """Return k rows for each query, and what no other row ranks below."""
         lifted = self.lift.queries(queries)
@@ -136,7 +136,7 @@ class ApproximateFaiss(_Faiss):
     a sample of rows are found.
     """
 
-    def __init__(self, references: References, pool: Executor | None) -> None:
+    def __init__(self, references: References, pool: Threads | None) -> None:
         super().__init__(references)
         n = len(references)
         y = self.lift.y
@@ -153,7 +153,7 @@ class ApproximateFaiss(_Faiss):
         for start in range(first, len(self.lift.y), STRIP):
             self.index.add(self._euclidean(slice(start, start + STRIP)))
 
-    def _tune(self, references: References, pool: Executor | None) -> float:
+    def _tune(self, references: References, pool: Threads | None) -> float:
         """Look into more lists until enough neighbours are found; return the share found."""
         n = len(references)
         k = min(SAMPLE_NEIGHBORS, n - 1)
@@ -172,7 +172,7 @@ class ApproximateFaiss(_Faiss):
             self.index.nprobe = min(2 * self.index.nprobe, self.index.nlist)
 
     def candidates(
-        self, queries: Queries, k: int, pool: Executor | None = None
+        self, queries: Queries, k: int, pool: Threads | None = None
     ) -> tuple[Index, Array]:
         """Return k rows for each query; that others may be nearer is accepted."""
         vectors = self.vectors(self.lift.queries(queries))

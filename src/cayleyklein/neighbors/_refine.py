@@ -5,12 +5,12 @@ rows, measured by the exact kernel, are below the floor, they are the k nearest,
 engine rounded; otherwise it is asked for more, and in the end every row is measured.
 """
 
-from concurrent.futures import Executor
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.neighbors._rows import Queries, References
 from cayleyklein.neighbors._scan import scan_nearest, scan_within
 
@@ -29,14 +29,14 @@ GROWTH = 4
 class Engine(Protocol):
     """What finds candidates."""
 
-    def candidates(self, queries: Queries, k: int, pool: Executor | None) -> tuple[Index, Array]:
+    def candidates(self, queries: Queries, k: int, pool: Threads | None) -> tuple[Index, Array]:
         """Return k rows (-1 for none) of each query, and a value that no other row ranks below."""
 
     def precise(self) -> "Engine":
         """Return the engine that is asked for more when candidates were not enough."""
 
     def within(
-        self, queries: Queries, radius: float, pool: Executor | None
+        self, queries: Queries, radius: float, pool: Threads | None
     ) -> tuple[Index, Index] | None:
         """Return the pairs within a radius and perhaps more, or None to have every row measured."""
 
@@ -45,7 +45,7 @@ class Engine(Protocol):
 
 
 def find_nearest(
-    engine: Engine | None, references: References, queries: Queries, k: int, pool: Executor | None
+    engine: Engine | None, references: References, queries: Queries, k: int, pool: Threads | None
 ) -> tuple[Array, Index]:
     """Return rank values and rows of the k nearest; without an engine, by measuring every row."""
     if engine is None:
@@ -69,7 +69,7 @@ def find_nearest(
 
 
 def measured(
-    references: References, queries: Queries, candidates: Index, k: int, pool: Executor | None
+    references: References, queries: Queries, candidates: Index, k: int, pool: Threads | None
 ) -> tuple[Array, Index]:
     """Return the k best of each query's candidates."""
     m, width = candidates.shape
@@ -86,7 +86,7 @@ def find_within(
     references: References,
     queries: Queries,
     radius: float,
-    pool: Executor | None,
+    pool: Threads | None,
 ) -> tuple[Index, Index, Array]:
     """Return the pairs (query, row) within a radius, in their order, and the distances."""
     pairs = None if engine is None else engine.within(queries, radius, pool)

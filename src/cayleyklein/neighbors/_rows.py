@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
@@ -173,9 +173,7 @@ class References:
             total += 2 * weight * size
         return total
 
-    def measure(
-        self, queries: Queries, rows: Index, columns: Index, pool: Executor | None
-    ) -> Array:
+    def measure(self, queries: Queries, rows: Index, columns: Index, pool: Threads | None) -> Array:
         """Return what ranks pairs of a query and a fitted row: their distance, or -f outside.
 
         A pair with column -1 ranks last.
@@ -227,7 +225,7 @@ def first_k(rows: Index, columns: Index, values: Array, m: int, k: int) -> tuple
 
 
 @contextmanager
-def thread_pool(n_jobs: int | None) -> Iterator[Executor | None]:
+def thread_pool(n_jobs: int | None) -> Iterator[Threads | None]:
     """Give a pool of n_jobs threads, or none for a single one.
 
     scikit-learn and faiss have threads of their own, by OpenMP, which a forked process waits for
@@ -237,19 +235,19 @@ def thread_pool(n_jobs: int | None) -> Iterator[Executor | None]:
     forked = os.getpid() != IMPORTED_BY
     with (
         threadpool_limits(1, user_api="openmp") if forked else nullcontext(),
-        ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool,
+        Threads(threads) if threads > 1 else nullcontext() as pool,
     ):
         yield pool
 
 
-def threads_of(pool: Executor | None) -> int:
+def threads_of(pool: Threads | None) -> int:
     """Return the number of threads of a pool, for libraries that start their own."""
-    return pool._max_workers if isinstance(pool, ThreadPoolExecutor) else 1
+    return 1 if pool is None else pool.n_threads
 
 
-def in_tasks(run: Callable[[int, int], Any], n: int, size: int, pool: Executor | None) -> None:
+def in_tasks(run: Callable[[int, int], Any], n: int, size: int, pool: Threads | None) -> None:
     """Call run(begin, end) over pieces of 0…n, in a pool if there is one."""
     if pool is None or n <= size:
         run(0, n)
         return
-    list(pool.map(run, range(0, n, size), [min(b + size, n) for b in range(0, n, size)]))
+    pool.map(run, range(0, n, size), [min(b + size, n) for b in range(0, n, size)])

@@ -4,11 +4,10 @@ The blocks of `metrics._pairwise` are right to a few parts in 10¹²; what they 
 measured again pair by pair.
 """
 
-from concurrent.futures import Executor
-
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.geometry import proximity_planes
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors._rows import Queries, References, first_k
@@ -50,7 +49,7 @@ def column_blocks(references: References) -> list[slice]:
 
 
 def scan_nearest(
-    references: References, queries: Queries, k: int, pool: Executor | None
+    references: References, queries: Queries, k: int, pool: Threads | None
 ) -> tuple[Array, Index]:
     """Return the rank values and the indices of the k nearest rows of each query."""
     m = len(queries)

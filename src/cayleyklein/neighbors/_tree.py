@@ -1,12 +1,12 @@
 """A k-d tree on the lifted rows, for K ≥ 0, where the lift's distance is a Euclidean one."""
 
 import math
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from cayleyklein._threads import Threads
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._lift import Lift
 from cayleyklein.neighbors._rows import TINY, Queries, References, threads_of, units
@@ -30,7 +30,7 @@ class LiftedTree:
         self.tree = cKDTree(self.lift.y)
 
     def candidates(
-        self, queries: Queries, k: int, pool: Executor | None = None
+        self, queries: Queries, k: int, pool: Threads | None = None
     ) -> tuple[Index, Array]:
         """Return k rows for each query, and what no other row ranks below."""
         lifted = self.lift.queries(queries)
@@ -43,7 +43,7 @@ class LiftedTree:
         return self
 
     def within(
-        self, queries: Queries, radius: float, pool: Executor | None
+        self, queries: Queries, radius: float, pool: Threads | None
     ) -> tuple[Index, Index] | None:
         """Return the pairs within a radius, and perhaps a few more."""
         lifted = self.lift.queries(queries)

@@ -1,12 +1,12 @@
 """A tree of vantage points: exact by the triangle inequality alone, and so for every metric."""
 
 import math
-from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._threads import Threads
 from cayleyklein.neighbors._kernels import build_tree, search_nearest, search_within
 from cayleyklein.neighbors._lift import KERNEL_SLACK
 from cayleyklein.neighbors._origin import Origin
@@ -134,7 +134,7 @@ class VantagePointTree:
         return q, self.space.slack(scale, blur, length) + self.own_slack
 
     def search(
-        self, queries: Queries, k: int, pool: Executor | None
+        self, queries: Queries, k: int, pool: Threads | None
     ) -> tuple[Array, Index, Array, Index]:
         """Return distances to rounding, rows, slack, and the number of distances measured."""
         m = len(queries)
@@ -150,7 +150,7 @@ class VantagePointTree:
         return values, np.where(rows < 0, -1, self.order[rows]), slack, evaluated
 
     def candidates(
-        self, queries: Queries, k: int, pool: Executor | None = None
+        self, queries: Queries, k: int, pool: Threads | None = None
     ) -> tuple[Index, Array]:
         """Return k rows for each query, and what no other row ranks below."""
         index = np.full((len(queries), k), -1, dtype=np.intp)
@@ -166,7 +166,7 @@ class VantagePointTree:
         return self
 
     def within(
-        self, queries: Queries, radius: float, pool: Executor | None
+        self, queries: Queries, radius: float, pool: Threads | None
     ) -> tuple[Index, Index] | None:
         """Return the pairs within a radius, and perhaps a few more; None where squares overflow."""
         inside = np.flatnonzero(queries.inside)
