@@ -311,7 +311,9 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     ax.set_proj_type("ortho")
     ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    ax.set_axis_off()  # in space no layout of matplotlib's keeps the labels in the picture
+    ax.set(xlabel="$X_1$", ylabel="$X_2$", zlabel="$X_3$")
+    ax.locator_params(nbins=3)
+    ax.set_axis_off()  # matplotlib's layouts cut off their labels; set_axis_on() shows them
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
