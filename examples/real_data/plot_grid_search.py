@@ -42,7 +42,7 @@ print(search.best_params_)
 print("folds", round(search.best_score_, 3), " test rows", round(search.score(X_test, y_test), 3))
 
 # %%
-# Of 18 combinations the best is partly lucky, so its score over the folds is no fair estimate: quote
+# Of 18 combinations the best is partly lucky, and its score over the folds no fair estimate: quote
 # that on the test rows, which the search has not seen (63 here, on which luck was kinder still).
 # The map shows how flat the top is.
 
