@@ -43,7 +43,7 @@ bar = {"arrowstyle": "|-|, widthA=0.25, widthB=0.25", "shrinkA": 0, "shrinkB": 0
 for name, start, end, y in [("p, r", p, r, 0.2), ("r, q", r, q, -0.2), ("p, q", p, q, -0.6)]:
     right.annotate("", (start[0], y), (end[0], y), arrowprops=bar)
     text = f"$({name}; P, Q) = {cross_ratio(start, end, P, Q):.3f}$"
-    right.text((start[0] + end[0]) / 2, y - 0.05, text, ha="center", va="top", fontsize=9)
+    right.text((start[0] + end[0]) / 2, y - 0.09, text, ha="center", va="top", fontsize=9)
 right.set_title("(b) $(p, q; P, Q) = (p, r; P, Q) \\times (r, q; P, Q)$")
 
 save(figure)

@@ -3,8 +3,8 @@ A Voronoi diagram of order 3
 ============================
 
 Each cell of the diagram of order 3 belongs to three points: everywhere in it, they are the three
-nearest. One cell is shown in yellow with its three generators in red. It is affine like the
-diagram of order 1.
+nearest. One cell is shown in yellow, and its three generators are large. The walls are straight, as
+in the diagram of order 1.
 """
 
 import matplotlib.pyplot as plt

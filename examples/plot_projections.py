@@ -32,10 +32,10 @@ for ax, (title, model, K, ends, everywhere) in zip(panels, cases, strict=True):
         ax.plot(*np.transpose([(0, 0), farther]), color="0.6", linewidth=0.8, zorder=0)
         ax.plot(x, 1, "o", color="white", markeredgecolor="black", markersize=5)
         ax.plot(*lifted, "o", color=color, markersize=6)
-        above, beside = (0, 9), (12 * np.sign(x), 0)
+        side = np.sign(x)
         for text, place, shift in [
-            (f"${name}$", (x, 1), above if K > 0 else (0, -10)),
-            (f"${name}'$", lifted, beside),
+            (f"${name}$", (x, 1), (0, 9) if K > 0 else (-5, 10 * side)),
+            (f"${name}'$", lifted, (12 * side, 0 if K > 0 else -5)),
         ]:
             ax.annotate(text, place, shift, textcoords="offset points", ha="center", va="center")
     if K < 0:

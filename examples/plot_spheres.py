@@ -2,7 +2,7 @@
 Spheres are ellipses
 ====================
 
-Spheres of one radius at several centres: elliptic (red), hyperbolic (green) and Mahalanobis
+Spheres of one radius at several centres: elliptic (orange), hyperbolic (green) and Mahalanobis
 (blue). All are ellipses, that is, Mahalanobis spheres, but the curved ones have displaced
 centres: the dots are the points at equal distance from the whole sphere. Away from the centre of
 the geometry hyperbolic spheres shrink, elliptic ones grow, and flat ones are all alike.
@@ -18,7 +18,7 @@ from cayleyklein.plotting import BallDisplay
 shape = [[1.0, 0.3], [0.3, 0.8]]
 centers = np.array([[0.0, 0.0], [0.62, 0.0], [-0.5, 0.55], [-0.2, -0.75]])
 
-figure, ax = plt.subplots(figsize=(5.6, 5.2), layout="constrained")
+figure, ax = plt.subplots(figsize=(6.6, 4.6), layout="constrained")
 for name, K in [("elliptic", 1.0), ("hyperbolic", -1.0), ("Mahalanobis", 0.0)]:
     metric = CurvedMetric(shape=shape, curvature=K)
     BallDisplay.from_metric(metric, centers, 0.25).plot(

@@ -18,16 +18,18 @@ from sklearn.model_selection import train_test_split
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make_mixed
 
-figure, panels = plt.subplots(1, 4, figsize=(18, 4.4), layout="constrained")
+figure, panels = plt.subplots(2, 2, figsize=(10, 9.2), layout="constrained")
+panels = panels.ravel()
 seeds = range(2 if arguments().quick else 10)
 
 X, y = make_elliptic_blobs(1200, 2, centers=12, cluster_std=0.08, reach=1.3, random_state=0)
 panels[0].scatter(*X.T, c=y, s=4, cmap="tab20")
-panels[0].set(title="(a) clusters of a hemisphere", aspect="equal")
+panels[0].set(title="(a) clusters on a hemisphere", aspect="equal")
 X, y = make_hyperbolic_tree(1380, depth=3, cluster_std=0.15, random_state=1)
 panels[1].scatter(*X.T, c=y % 20, s=4, cmap="tab20")
 panels[1].add_patch(plt.Circle((0, 0), 1, fill=False, linewidth=2.5))
 panels[1].set(title="(b) a tree in the hyperbolic plane", aspect="equal")
+panels[1].locator_params(nbins=5)
 
 
 def accuracies(make, seed, geometries):
@@ -48,7 +50,8 @@ def bars(ax, make, geometries, color, place, width):
     at = np.arange(len(error)) + place
     mean = np.mean(scores, axis=0)
     drawn = ax.bar(at, mean, width, yerr=error, color=color)
-    print(make.__name__, dict(zip(("known", *geometries, "Euclidean"), mean, strict=True)))
+    names = ("known", *geometries, "Euclidean")
+    print(make.__name__, dict(zip(names, mean.round(3).tolist(), strict=True)))
     return drawn, np.mean(curvatures, axis=0)
 
 
@@ -64,7 +67,7 @@ panels[2].legend(frameon=False, fontsize=8)
 
 bars(panels[3], make_mixed, ("mixed", "elliptic", "hyperbolic", "flat"), "#0072B2", 0.0, 0.6)
 names = ["known", "mixed", "elliptic", "hyperbolic", "flat", "Euclidean"]
-panels[3].set_xticks(range(6), names, fontsize=8)
+panels[3].set_xticks(range(6), names, fontsize=9)
 panels[3].set(title="(d) two curvatures at once (make_mixed)", ylim=(0.5, 1))
 
 save(figure)

@@ -60,6 +60,7 @@ for geometry in ("flat", "learned", "elliptic", "hyperbolic"):
 figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
 ax.plot(bends, scan, "ko-")
 ax.set_xscale("symlog", linthresh=1)
+ax.set_xticks([-1, 0, 1, 10, 100], ["−1", "0", "1", "10", "100"])
 ax.axvline(0, color="0.7", zorder=0)
 ax.set(xlabel="$K R^2$", ylabel="accuracy", title="balance: precision matrix, curvature scanned")
 ax.text(-0.95, max(scan), "hyperbolic", va="top")

@@ -3,8 +3,8 @@ Dask: rows that are on a cluster
 ================================
 
 Rows that do not fit in memory are given as Dask arrays or dataframes, to the same objects with the
-same parameters. Here are the handwritten digits in chunks; nothing but the size would change for
-a billion rows. It needs the extra ``scale``.
+same parameters. Here are the handwritten digits in chunks; the code would be the same for rows
+that no one machine holds. It needs the extra ``scale``.
 """
 
 # %%

@@ -42,8 +42,9 @@ print(search.best_params_)
 print("folds", round(search.best_score_, 3), " test rows", round(search.score(X_test, y_test), 3))
 
 # %%
-# The best of 18 combinations looks better in the search than it is: the score on test rows,
-# which the search has not seen, is the one to quote. The map shows how flat the top is.
+# Of 18 combinations the best is partly lucky, and its score over the folds no fair estimate: quote
+# that on the test rows, which the search has not seen (63 here, on which luck was kinder still).
+# The map shows how flat the top is.
 
 results = search.cv_results_
 table = np.full((2, 3, 3), np.nan)

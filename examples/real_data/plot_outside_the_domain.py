@@ -10,7 +10,7 @@ neighbours: the straight lines between the regions go on beyond the boundary.
 # %%
 # How often does it happen? Four random halves of two data sets. With the defaults, which keep the
 # rows near the centre, not at all here; with the paper's unit margin, which drives them to the
-# boundary, for a few of a hundred rows. Those get a label too.
+# boundary, for a few rows in a hundred. Those get a label too.
 
 import matplotlib.pyplot as plt
 import numpy as np

@@ -41,8 +41,8 @@ for name in list(models)[1:]:
     print(f"{name:10} {np.mean(scores[name]):.3f}, over k-NN {interval}, p = {gain.p_value:.2f}")
 
 # %%
-# Lines join the scores of one split. They move up and down together: most of the spread is the
-# split's, not the method's, which is why pairs are compared.
+# Lines join the scores of one split. They cross: on some split each of the methods is the best, so
+# that a single split could have shown anything.
 
 figure, ax = plt.subplots(figsize=(6.5, 3.4), layout="constrained")
 ax.plot(list(scores), np.array(list(scores.values())), "o-", color="0.75", markersize=3)

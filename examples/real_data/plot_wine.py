@@ -34,10 +34,10 @@ print("accuracy on the other half:", round(model.score(X[1::2], y[1::2]), 3))
 print(model.metric_)
 
 # %%
-# With ``geometry="auto"`` held-out parts of the training rows were asked what works. On so few
-# rows only a clear difference counts, so the default, a sum of an elliptic and a hyperbolic
-# metric, often stays. ``selection_`` tells what was tried; with fewer than 100 rows there is no
-# choice to make.
+# The half has fewer than 100 rows, too few to choose by, so the metric is elliptic. With more,
+# ``geometry="auto"`` tries the geometries on held-out parts of the training rows. Only a clear
+# difference counts, so the default, a sum of an elliptic and a hyperbolic metric, often stays.
+# ``selection_`` says what was tried.
 
 print(CurvedKNeighborsClassifier(random_state=0).fit(X, y).learner_.selection_)
 
@@ -63,7 +63,7 @@ ax.barh(
     list(scores), means, xerr=errors, color=["0.7", "0.5", "#0072B2", "#D55E00", "#009E73", "k"]
 )
 ax.invert_yaxis()
-ax.set(xlim=(0.6, 1), xlabel="accuracy over five folds")
+ax.set(xlim=(0.6, 1.005), xlabel="accuracy over five folds")
 for name, mean, error in zip(scores, means, errors, strict=True):
     print(f"{name:20} {mean:.3f} ± {error:.3f}")
 plt.show()

@@ -51,7 +51,7 @@ def read_table(
 ) -> Any:
     r"""Return a table with named columns: numbers as floats, anything else as categories.
 
-    The file is read in pieces, so that beside the result only a few MB are needed.
+    The file is read in pieces, so that besides the result only a few MB are needed.
 
     Parameters
     ----------

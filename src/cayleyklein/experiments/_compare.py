@@ -47,7 +47,7 @@ class MethodResult(Scores):
     over_baseline, over_flat : PairedDifference
         To Euclidean k-NN and to flat LMNN.
     is_better : bool
-        Whether the gain over Euclidean k-NN stands a corrected test at 5 %, adjusted for all the
+        Whether the gain over Euclidean k-NN passes a corrected test at 5 %, adjusted for all the
         methods that were tried (Holm).
 
     Examples

@@ -68,7 +68,7 @@ class CurvedLMNN(MetricLearner):
         "flat" is classic LMNN on squared Mahalanobis distances. "learned" makes the curvature a
         parameter, which may cross zero. "mixed" is the paper's α d_E + (1-α) d_H. "auto" adds an
         elliptic and a hyperbolic metric, unless held-out rows clearly support one of them alone,
-        more passes, or plain k-NN; below 100 distinct rows it is elliptic.
+        flat, all three, more passes, or plain k-NN; below 100 distinct rows it is elliptic.
     push : float, default=0.5
         Share of the push term in the loss, from 0 (only pull) to 1.
     margin : float or "auto", default="auto"

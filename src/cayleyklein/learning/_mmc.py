@@ -44,7 +44,7 @@ class MMC(MetricLearner):
 
     Xing's problem (maximise the second sum while the first is at most 1) up to scale. It is convex
     in Σ = LᵀL and solved without projections, by L-BFGS in L. It draws each class into one clump,
-    which suits classes that are one.
+    which suits classes that are one clump.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class MMC(MetricLearner):
     metric_ : CurvedMetric
         Flat.
     geometry_ : str
-        "flat", as for every learner.
+        Always "flat".
     components_ : ndarray of shape (r, d)
         The factor L.
     n_iter_ : int

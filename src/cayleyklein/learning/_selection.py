@@ -91,8 +91,9 @@ class Selection:
 
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen} ({self.reason})"]
+        width = max((len(trial.name) for trial in self.trials), default=0)
         lines += [
-            f"  {t.name:28} {t.accuracy:.4f} on {t.n_rows} rows, "
+            f"  {t.name:{width}} {t.accuracy:.4f} on {t.n_rows} rows, "
             f"{t.advantage:+.4f} ± {t.standard_error:.4f} to the default"
             for t in self.trials
         ]

@@ -202,7 +202,7 @@ class CurvedMetric(Frozen):
     ) -> Floats:
         """Return all distances between the rows of X and of Y, or of X with itself.
 
-        Close pairs are as exact as by :meth:`distance`; beside the result and copies of X and
+        Close pairs are as exact as by :meth:`distance`; besides the result and copies of X and
         Y only a few MB are used. ``pairwise(X)`` is exactly symmetric with a zero diagonal.
 
         Parameters

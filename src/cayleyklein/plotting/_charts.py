@@ -67,6 +67,9 @@ ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
 BEHIND = 0.2
 """Opacity of what is on the far side of a sphere."""
 
+SURFACE_ZOOM = 1.25
+"""The room that the axes would take."""
+
 LEAST_CAP = 1.1
 """Height up to which the hyperboloid is drawn at least: points at its bottom are a picture too."""
 
@@ -197,7 +200,7 @@ class ChartDisplay:
         pyplot = require("matplotlib.pyplot", "plot")
         n = len(self.panels)
         if axes is None:
-            figure = pyplot.figure(figsize=(3.2 * n, 3.4), layout="constrained")
+            figure = pyplot.figure(figsize=(3.2 * n, 3.7), layout="constrained")
             axes = [
                 figure.add_subplot(1, n, i + 1, projection=_projection(panel))
                 for i, panel in enumerate(self.panels)
@@ -306,10 +309,11 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
         dots = panel.points[_in_front(panel.points, panel.chart) == front]
         ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
     ax.set_proj_type("ortho")
-    ax.set_box_aspect(high - low)
+    ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
     ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
     ax.set(xlabel="$X_1$", ylabel="$X_2$", zlabel="$X_3$")
     ax.locator_params(nbins=3)
+    ax.set_axis_off()  # matplotlib's layouts cut off their labels; set_axis_on() shows them
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
