@@ -68,25 +68,20 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     _, s_p = frame._inside(p, "p")
     _, s_q = frame._inside(q, "q")
-    many = t.ndim > 0
     d = _distance(p, q, frame, "raise")
-    if many:
-        p, q, d, s_p, s_q = (
-            p[..., None, :],
-            q[..., None, :],
-            d[..., None],
-            s_p[..., None],
-            s_q[..., None],
-        )
-    whole = np.where(d > 0, d, 1.0)  # equal points: any positive length gives the same point
+    if t.ndim:
+        p, q = p[..., None, :], q[..., None, :]
+        d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
     with np.errstate(over="ignore"):
-        there, back = t * whole, (1 - t) * whole
+        there, back = t * d, (1 - t) * d
         refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The way", "t")
     from_p, from_q = _sine_ratio(back, there, frame.curvature)
     from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
-    _refuse_beyond_chart(~(weight > 0), "t")
-    return np.asarray(p + (q - p) * (from_q / weight)[..., None]).astype(dtype, copy=False)
+    apart = weight > 0
+    _refuse_beyond_chart((d > 0) & ~apart, "t")
+    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # which tends to t as d to 0
+    return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
 def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
