@@ -21,6 +21,7 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._distances import _distance, wedge
 from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._measures import binary_scale
 from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
@@ -120,9 +121,9 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
     """
     frame = as_frame(frame)
     z, s = frame._inside(as_points(x, "x", frame.dimension), "x")
-    a = z @ frame.factor
-    s = s[..., None, None]
-    return np.asarray(frame.shape / s - frame.curvature * a[..., :, None] * a[..., None, :] / s**2)
+    a = z @ frame.factor / s[..., None]  # S² may overflow
+    outer = frame.curvature * a[..., :, None] * a[..., None, :]
+    return np.asarray(frame.shape / s[..., None, None] - outer)
 
 
 def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
@@ -210,6 +211,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     def unit_vector(y: Array, name: str) -> Array:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = (y - x) @ frame.factor.T
+        u = u / binary_scale(u)  # lest squares under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
         if not norm.all():
