@@ -67,6 +67,10 @@ def _sphere_by_rays(metric: Metric, center: Array, radius: float, n: int) -> tup
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
     u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
+    if not exits:  # so that t = 1 is about as far as the sphere, whatever its size
+        u *= radius
+        step = float(np.min(metric.distance(center, center + u)))
+        u *= radius / step if step > 0 else 1.0
     # Without a domain, t = tan φ reaches infinity at φ = π/2.
     last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
     low, high = np.zeros(n), last

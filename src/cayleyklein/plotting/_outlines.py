@@ -24,7 +24,7 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
     domain = metric.domain
     if domain is None:
         angle = np.linspace(-1, 1, n) * (math.pi / 2 - HORIZON)
-        scale = 1 / np.linalg.norm(metric.factor @ along)
+        scale = 1 / (metric._unit * np.linalg.norm(metric.factor @ along))
         return np.asarray(foot + scale * np.tan(angle)[:, None] * along)
     ends = [e / e[-1] for e in line_intersections(metric.absolute.matrix, foot, foot + along)]
     if np.iscomplex(ends).any():
