@@ -24,6 +24,12 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
         )
     mean = X.mean(axis=0)
     rows = X - mean
+    extent = np.abs(rows).max(axis=0)
+    if ((extent > 0) & (extent < 1 / LARGEST_SPREAD)).any():
+        raise InvalidInputError(
+            f"X has columns that vary by {extent[extent > 0].min():g}, whose square vanishes; "
+            f"rescale its columns."
+        )
     spread = np.sqrt((rows * rows).mean(axis=0))
     constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
     rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
