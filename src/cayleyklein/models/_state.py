@@ -69,6 +69,22 @@ def model_of(state: State) -> Any:
     return build[kind](state)
 
 
+def parameters_of(model: Any, names: tuple[str, ...]) -> State:
+    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
+    given = {name: getattr(model, name) for name in names}
+    plain = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
+    for name, value in plain.items():
+        if not isinstance(value, int | float | str | None):
+            raise InvalidInputError(
+                f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
+                f"number, a text or None before saving."
+            )
+    return plain
+
+
 def metric_state(metric: Metric) -> list[State]:
     """Return the parts of a metric."""
     return [
@@ -106,7 +122,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         model.metric_, model._fitted.references.X, model._labels, model.classes_
     )
     return {
-        "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
+        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS),
         "feature_names": None if names is None else names.tolist(),
         **labelled_state(labelled),
     }
@@ -154,7 +170,7 @@ def table_state(model: TableClassifier) -> State:
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     encoder = model.encoder_
     return {
-        "parameters": {name: getattr(model, name) for name in TABLE_PARAMETERS},
+        "parameters": parameters_of(model, TABLE_PARAMETERS),
         "neighbors": labelled_state(model._labelled),
         "columns": [asdict(column) for column in encoder.columns_],
         "uses": [asdict(use) for use in encoder.uses_],
