@@ -324,6 +324,13 @@ def test_regression_outside_counts_neighbours_alike():
     np.testing.assert_allclose(model.predict([[3.0, 0.0, 0.0]]), y[rows].mean(), rtol=1e-12)
 
 
+@pytest.mark.parametrize("k", [0, "three", 2.5])
+def test_neighbours_set_after_the_fit_are_checked(k):
+    model = CurvedKNeighborsRegressor().fit(X, X[:, 0]).set_params(n_neighbors=k)
+    with pytest.raises(InvalidInputError, match="Got n_neighbors="):
+        model.predict(Q)
+
+
 def test_regression_refuses_bad_weights():
     with pytest.raises(InvalidInputError, match="Got weights='near'"):
         CurvedKNeighborsRegressor(weights="near").fit(X, X[:, 0])
