@@ -315,6 +315,8 @@ def test_regression_is_scikit_learns(weights):
     grown = CurvedKNeighborsRegressor(metric, 4, weights=weights)
     grown.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     np.testing.assert_array_equal(grown.predict(queries), ours.predict(queries))
+    with pytest.raises(InvalidInputError, match=r"y has shape \(9,\), but expected \(9, 2\)"):
+        grown.partial_fit(X[:9], y[:9, 0])
 
 
 def test_regression_outside_counts_neighbours_alike():
