@@ -144,7 +144,7 @@ class MMC(MetricLearner):
                 f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
                 f"or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         frame = data.to_raw(Frame(solver.x.reshape(shape)))
         self.metric_ = CurvedMetric.from_frame(frame)
