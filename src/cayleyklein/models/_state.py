@@ -14,19 +14,13 @@ import numpy as np
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._mixed import Metric, terms_of
 from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
-from cayleyklein.models._table import (
-    LabelledRows,
-    LearnedMetric,
-    TableClassifier,
-    parts_of,
-    weights_of,
-)
+from cayleyklein.models._table import LabelledRows, LearnedMetric, TableClassifier
 
 __all__ = ["model_of", "state_of"]
 
-Metric = CurvedMetric | MixedMetric
 State = dict[str, Any]
 
 BLOCK = 50_000
@@ -89,13 +83,13 @@ def metric_state(metric: Metric) -> list[State]:
     """Return the parts of a metric."""
     return [
         {
-            "weight": float(weight),
+            "weight": weight,
             "factor": np.array(part.factor),
             "shape": None if part.frame.given_shape is None else np.array(part.frame.given_shape),
             "center": np.array(part.center),
             "curvature": float(part.curvature),
         }
-        for part, weight in zip(parts_of(metric), weights_of(metric), strict=True)
+        for part, weight in terms_of(metric)
     ]
 
 

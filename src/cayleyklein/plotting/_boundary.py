@@ -14,8 +14,9 @@ from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._mixed import Metric
 from cayleyklein.metrics._sections import Section, choose_section
-from cayleyklein.metrics._spheres import Metric, domains_of
+from cayleyklein.metrics._spheres import domains_of
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._style import (
     PADDING,
