@@ -11,9 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein import datasets
-from cayleyklein._validation import as_path, as_text
+from cayleyklein._validation import as_path, as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import nearest_name
 from cayleyklein.models import ColumnUse, TableEncoder, split_target
 
 __all__ = ["BUNDLED", "GENERATED", "Problem", "load_bundled", "load_problem"]

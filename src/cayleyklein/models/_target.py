@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein._validation import as_text
+from cayleyklein._validation import as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.models._encoder import as_table
 
@@ -28,12 +27,9 @@ def did_you_mean(name: str, names: Sequence[str], what: str = "columns") -> str:
     >>> did_you_mean("clas", ["colour", "class"])
     " Did you mean 'class'?"
     """
-    by_case = {known.casefold(): known for known in names}
-    near = difflib.get_close_matches(name.casefold().strip(), list(by_case), n=1)
-    if near:
-        return f" Did you mean {by_case[near[0]]!r}?"
     shown = ", ".join(repr(known) for known in names[:12])
-    return f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
+    all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
+    return nearest_name(name, names) or all_of_them
 
 
 def split_target(
