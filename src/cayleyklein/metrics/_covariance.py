@@ -1,4 +1,4 @@
-"""The precision matrix of rows, with clear errors where there is none."""
+"""What the spread of rows says of a metric: their precision matrix, or their deviations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
-__all__ = ["mean_and_precision"]
+__all__ = ["mean_and_precision", "standard_factor"]
 
 Floats = NDArray[np.float64]
 
@@ -41,3 +41,9 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
             f"and so no inverse; drop constant or dependent columns, or take more rows."
         )
     return mean, np.linalg.inv(correlation) / spread / spread[:, None]
+
+
+def standard_factor(X: Floats) -> Floats:
+    """Return the factor in which columns are standardised; a constant one stays as it is."""
+    deviation = X.std(axis=0)
+    return np.diag(1 / np.where(deviation > 0, deviation, 1.0))

@@ -14,6 +14,7 @@ from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics._covariance import standard_factor
 from cayleyklein.metrics._mixed import Metric
 from cayleyklein.metrics._sections import Section, choose_section
 from cayleyklein.metrics._spheres import domains_of
@@ -229,8 +230,7 @@ class DecisionBoundaryDisplay:
             )
         rows = as_rows(X)
         as_labels(y, len(rows))
-        scale = rows.std(axis=0)
-        ruler = CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
+        ruler = CurvedMetric(factor=standard_factor(rows))
         section = choose_section(ruler, rows, features, names)
         shown = section.project(rows)
         bounds = box_around(shown)
