@@ -50,6 +50,11 @@ class ColumnUse:
     n_missing: int
     text: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is done to it but standardising its numbers."""
+        return self.kind == "number" and not self.n_missing
+
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
 
