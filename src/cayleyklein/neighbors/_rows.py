@@ -175,7 +175,6 @@ class References:
         A pair with column -1 ranks last.
         """
         values = np.zeros(len(rows))
-
         X, form = compiled_view(self.X), [compiled_view(s) for s in self.s]
 
         def run(begin: int, end: int) -> None:

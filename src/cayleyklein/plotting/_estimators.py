@@ -15,7 +15,6 @@ from cayleyklein.metrics._mixed import Metric
 
 __all__ = ["as_labels", "as_rows", "find_metric"]
 
-
 LARGEST = 1e150
 """Of the entries of rows, whose squares are floats still."""
 
