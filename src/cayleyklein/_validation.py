@@ -26,6 +26,7 @@ from cayleyklein.exceptions import (
 )
 
 __all__ = [
+    "LARGEST_SQUARED",
     "about",
     "as_callback",
     "as_choice",
@@ -44,12 +45,16 @@ __all__ = [
     "list_indices",
     "nearest_name",
     "refuse_containers",
+    "refuse_huge",
     "refuse_overflow",
     "require",
 ]
 
 SYMMETRY_TOLERANCE = 1e-10
 """Largest |A - Aᵀ| / |A| still taken for rounding; the matrix is then symmetrised."""
+
+LARGEST_SQUARED = 1e150
+"""Of entries whose squares, and sums of many of them, are floats still."""
 
 LARGEST_ENTRY = 1e300
 """Of a symmetric matrix, and its inverse the smallest that the largest may be."""
@@ -128,6 +133,15 @@ def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) ->
     if not np.all(fits):
         raise InvalidInputError(
             f"{what} overflows for {name}{at_index(~fits)}; rescale the coordinates."
+        )
+
+
+def refuse_huge(values: NDArray[Any], name: str) -> None:
+    """Raise for an argument whose squares are to be summed, and would overflow."""
+    largest = float(np.abs(values).max())
+    if largest > LARGEST_SQUARED:
+        raise InvalidInputError(
+            f"{name} has entries of {largest:g}, whose squares overflow; rescale them."
         )
 
 

@@ -163,7 +163,7 @@ def test_mahalanobis_does_not_depend_on_units():
 
 @pytest.mark.parametrize("scale", [1e-160, 1e160])
 def test_mahalanobis_of_extreme_rows_is_refused(scale):
-    with pytest.raises(InvalidInputError, match="rescale its columns"):
+    with pytest.raises(InvalidInputError, match="rescale them"):
         CurvedMetric.mahalanobis(scale * np.random.default_rng(0).normal(size=(9, 2)))
 
 
