@@ -191,6 +191,14 @@ def test_dtype(tmp_path):
         read(tmp_path, PLAIN, dtype="int64")
 
 
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_rows_are_counted_through_the_pieces(tmp_path, small_pieces, name):
+    given = pd.DataFrame({"length": [1.5, 2.5, 3.5], "colour": ["blue", "red", "blue"]})
+    path = tmp_path / name
+    given.to_parquet(path) if name.endswith("parquet") else given.to_csv(path, index=False)
+    assert [list(piece.index) for piece in iter_table(path)] == [[0], [1], [2]]
+
+
 def test_progress_and_pieces(tmp_path, small_pieces):
     told = []
     path = tmp_path / "table.csv"

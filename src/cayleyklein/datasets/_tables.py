@@ -140,7 +140,8 @@ def iter_table(
     Yields
     ------
     pandas.DataFrame
-        Each with the types that the piece itself suggests: numbers, booleans, or categories.
+        Each with the types that the piece itself suggests: numbers, booleans, or categories. Its
+        index counts the rows of the whole table, from 0.
 
     Examples
     --------
@@ -370,6 +371,7 @@ def _parquet_pieces(
                 piece = batch.to_pandas(ignore_metadata=True)[wanted]
                 for name in piece.columns.intersection(list(text)):
                     piece[name] = piece[name].astype("str").where(piece[name].notna())
+                piece.index = pandas.RangeIndex(done, done + len(piece))  # as pandas counts in CSV
                 done += len(piece)
                 if progress is not None:
                     progress(size * done // max(total, 1), size)
