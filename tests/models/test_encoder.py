@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -189,6 +191,16 @@ def test_quantities_are_refused(values):
 
 def test_many_whole_numbers_with_many_rows_are_classes():
     assert len(set(classes_of(np.arange(300) % 30))) == 30
+
+
+def test_one_long_name_does_not_lengthen_all():
+    table = pd.DataFrame({"x": range(1000), "y": ["short"] * 998 + ["long" * 50_000] * 2})
+    tracemalloc.start()
+    _, classes, _ = split_target(table, "y")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10e6  # texts of one width would take 800 MB
+    assert sorted(map(len, set(classes))) == [5, 200_000]
 
 
 def test_rows_without_a_class_are_left_out():

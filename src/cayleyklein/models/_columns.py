@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["CategoryColumn", "NumberColumn", "is_number", "missing_in", "numbers_of"]
+__all__ = [
+    "CategoryColumn",
+    "NumberColumn",
+    "as_codes",
+    "is_number",
+    "missing_in",
+    "numbers_of",
+]
 
 
 @dataclass(frozen=True)

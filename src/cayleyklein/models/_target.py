@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cayleyklein._validation import as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models._columns import as_codes
 from cayleyklein.models._encoder import as_table
 
 __all__ = ["did_you_mean", "split_target"]
@@ -82,10 +83,11 @@ def split_target(
 
 def as_classes(values: Any) -> tuple[NDArray[np.object_], NDArray[np.intp]]:
     """Return the distinct classes as text, and which of them each value is."""
-    texts = np.asarray(values, dtype=str).astype(object)
-    distinct, codes = np.unique(texts, return_inverse=True)
+    codes, texts = as_codes(values)
+    used, places = np.unique(codes, return_inverse=True)
+    distinct = [texts[code] for code in used.tolist()]
     names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
-    return np.array(names, dtype=object), codes
+    return np.array(names, dtype=object), places
 
 
 def refuse_quantities(classes: NDArray[np.object_], n_rows: int, target: str) -> None:
