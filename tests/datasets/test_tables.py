@@ -168,6 +168,8 @@ def test_columns_can_be_chosen(tmp_path):
     assert list(read(tmp_path, PLAIN, columns=["colour"]).columns) == ["colour"]
     with pytest.raises(InvalidInputError, match="has no column 'size'; its columns are 'length'"):
         read(tmp_path, PLAIN, columns=["size"])
+    with pytest.raises(InvalidInputError, match="columns names 'length' more than once"):
+        read(tmp_path, PLAIN, columns=["length", "length"])
 
 
 def test_parquet(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -346,6 +347,9 @@ def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list
         raise InvalidInputError(
             f"{path} has no column {listed(missing)}; its columns are {listed(names)}."
         )
+    twice = [name for name, count in Counter(columns or ()).items() if count > 1]
+    if twice:
+        raise InvalidInputError(f"columns names {listed(twice)} more than once.")
     return names if columns is None else list(columns)
 
 
