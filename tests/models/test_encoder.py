@@ -96,6 +96,20 @@ def test_numbers_of_any_size_are_standardised(unit):
     assert encoded.std() == pytest.approx(1)
 
 
+def test_numbers_far_from_the_mean_do_not_overflow():
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.7e308, 1.2e308]}))
+    encoded = encoder.transform(pd.DataFrame({"a": [-1.7e308]}))
+    assert encoded[0, 0] == pytest.approx(-3.15 / 0.25)
+
+
+def test_columns_of_several_levels_have_names():
+    levels = pd.MultiIndex.from_tuples([("size", "x"), ("size", "y")])
+    table = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]], columns=levels)
+    encoder = TableEncoder().fit(table)
+    assert encoder.used_ == ["('size', 'x')", "('size', 'y')"]
+    np.testing.assert_array_equal(encoder.transform(table), [[-1.0, -1.0], [1.0, 1.0]])
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -147,6 +161,8 @@ def test_text_among_numbers_is_named(table):
         (pd.DataFrame(index=range(3)), "no column to learn from"),
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame({"a": [1, 1], "b": [None, None]}), "No column of the table can be used"),
+        (pd.DataFrame({"a": [1j, 2, 3]}), "'a' holds complex numbers"),
+        (pd.DataFrame({"a": [[1], [2], [1]]}), "'a' holds a list in a cell"),
     ],
 )
 def test_refuses(given, message):
