@@ -145,16 +145,6 @@ class MixedMetric(Frozen):
         inside = [metric.contains(X) for metric, _ in self._terms()]
         return np.asarray(np.all(inside, axis=0))[()]
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, MixedMetric)
-            and self.metrics == other.metrics
-            and self.weights.tobytes() == other.weights.tobytes()
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.metrics, self.weights.tobytes()))
-
     def __reduce__(self) -> tuple[object, ...]:
         return MixedMetric, (self.metrics, self.weights)
 
