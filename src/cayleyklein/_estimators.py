@@ -125,8 +125,8 @@ def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any)
     if y is NO_TARGET:
         return rows
     refuse_containers(y, "y")
-    if of_y and y is not None:
-        refuse_no_numbers(y, "y")
+    if y is not None:
+        (refuse_no_numbers if of_y else refuse_missing)(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, X, y, **options, **of_y)
 
@@ -151,14 +151,32 @@ def refuse_no_numbers(values: Any, name: str) -> None:
         )
 
 
+def refuse_missing(labels: Any, name: str) -> None:
+    """Refuse rows without a class; NumPy would make the text "nan" of one in a list of texts."""
+    if not isinstance(labels, list | tuple):
+        labels = np.asarray(labels)
+        if labels.dtype.kind != "O" or labels.ndim != 1:
+            return
+    missing = np.array([_is_missing(label) for label in labels], dtype=bool)
+    if missing.any():
+        raise InvalidInputError(
+            f"{name} has no class at rows {list_indices(np.flatnonzero(missing))}; drop them."
+        )
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA, of which nothing is known, not even that
+        return True
+    except ValueError:  # an array, which is something else than a class
+        return False
+
+
 def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
     """Check that a column holds classes: no missing ones, and of one type."""
+    refuse_missing(target, name)
     if target.dtype.kind == "O":
-        missing = np.array([label is None or label != label for label in target], dtype=bool)
-        if missing.any():
-            raise InvalidInputError(
-                f"{name} has no class at rows {list_indices(np.flatnonzero(missing))}; drop them."
-            )
         kinds = sorted({type(label).__name__ for label in target})
         try:
             np.unique(target)
@@ -179,6 +197,7 @@ def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
 def as_target(y: Any) -> NDArray[Any]:
     """Return a column of classes."""
     refuse_containers(y, "y")
+    refuse_missing(y, "y")
     with naming("y"):
         return as_labels(column_or_1d(y, warn=True))
 

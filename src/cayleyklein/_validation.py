@@ -4,6 +4,7 @@ Arrays are computed with in float64; float32 input is remembered so that the
 answer can be returned in float32.
 """
 
+import difflib
 import importlib
 import math
 import operator
@@ -25,6 +26,7 @@ from cayleyklein.exceptions import (
 )
 
 __all__ = [
+    "LARGEST_SQUARED",
     "about",
     "as_callback",
     "as_choice",
@@ -41,15 +43,18 @@ __all__ = [
     "check_memory",
     "float_dtype",
     "list_indices",
+    "nearest_name",
     "refuse_containers",
+    "refuse_huge",
     "refuse_overflow",
     "require",
 ]
 
-FloatArray = NDArray[np.floating[Any]]
-
 SYMMETRY_TOLERANCE = 1e-10
 """Largest |A - Aᵀ| / |A| still taken for rounding; the matrix is then symmetrised."""
+
+LARGEST_SQUARED = 1e150
+"""Of entries whose squares, and sums of many of them, are floats still."""
 
 LARGEST_ENTRY = 1e300
 """Of a symmetric matrix, and its inverse the smallest that the largest may be."""
@@ -80,6 +85,17 @@ def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
 def at_index(bad: NDArray[np.bool_] | np.bool_) -> str:
     """Write " at index …" for the True entries of a mask, or nothing for a single item."""
     return f" at index {list_indices(np.argwhere(bad))}" if np.ndim(bad) else ""
+
+
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """Write " Did you mean …?" for a name that is close to one of those there are, or nothing.
+
+    >>> nearest_name("Clas", ["colour", "class"])
+    " Did you mean 'class'?"
+    """
+    by_case = {known.casefold(): known for known in names}
+    near = difflib.get_close_matches(name.casefold().strip(), list(by_case), n=1)
+    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
 
 
 @contextmanager
@@ -117,6 +133,15 @@ def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) ->
     if not np.all(fits):
         raise InvalidInputError(
             f"{what} overflows for {name}{at_index(~fits)}; rescale the coordinates."
+        )
+
+
+def refuse_huge(values: NDArray[Any], name: str) -> None:
+    """Raise for an argument whose squares are to be summed, and would overflow."""
+    largest = float(np.abs(values).max())
+    if largest > LARGEST_SQUARED:
+        raise InvalidInputError(
+            f"{name} has entries of {largest:g}, whose squares overflow; rescale them."
         )
 
 

@@ -95,12 +95,12 @@ def test_errors_from_below(command, monkeypatch, error, code, message):
 
 def test_warnings_are_notes(command, monkeypatch):
     def warn(*_, **__):
-        warnings.warn("mind\nthe gap", UserWarning, stacklevel=1)
+        warnings.warn("mind\nthe gap\x1b[2J", UserWarning, stacklevel=1)
         raise ValueError("stop")
 
     monkeypatch.setattr(_fit, "read_table", warn)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
-    assert answer.err == "note: mind the gap\ncayleyklein: stop\n"
+    assert answer.err == "note: mind the gap\\x1b[2J\ncayleyklein: stop\n"
     assert "note" not in command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "-q").err
 
 

@@ -168,6 +168,8 @@ def test_columns_can_be_chosen(tmp_path):
     assert list(read(tmp_path, PLAIN, columns=["colour"]).columns) == ["colour"]
     with pytest.raises(InvalidInputError, match="has no column 'size'; its columns are 'length'"):
         read(tmp_path, PLAIN, columns=["size"])
+    with pytest.raises(InvalidInputError, match="columns names 'length' more than once"):
+        read(tmp_path, PLAIN, columns=["length", "length"])
 
 
 def test_parquet(tmp_path):
@@ -189,6 +191,14 @@ def test_dtype(tmp_path):
     assert read(tmp_path, PLAIN, dtype="float32")["length"].dtype == np.float32
     with pytest.raises(InvalidInputError, match="dtype='int64'"):
         read(tmp_path, PLAIN, dtype="int64")
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_rows_are_counted_through_the_pieces(tmp_path, small_pieces, name):
+    given = pd.DataFrame({"length": [1.5, 2.5, 3.5], "colour": ["blue", "red", "blue"]})
+    path = tmp_path / name
+    given.to_parquet(path) if name.endswith("parquet") else given.to_csv(path, index=False)
+    assert [list(piece.index) for piece in iter_table(path)] == [[0], [1], [2]]
 
 
 def test_progress_and_pieces(tmp_path, small_pieces):

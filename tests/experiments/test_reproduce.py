@@ -1,6 +1,7 @@
 """The run over cells: it goes on where it stopped, and its files say the same."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +9,15 @@ import pytest
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import Cell, Outcome, Protocol, Reproduction, _reproduce, reproduce
+from cayleyklein.experiments import (
+    Cell,
+    Outcome,
+    Protocol,
+    Reproduction,
+    _provenance,
+    _reproduce,
+    reproduce,
+)
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._paper import PAPER_CELLS
 from cayleyklein.experiments._reproduction_report import (
@@ -77,6 +86,16 @@ def test_other_code_is_another_run(tmp_path, monkeypatch):
     steps = []
     reproduce(tmp_path, **OPTIONS, progress=steps.append)
     assert len(steps) == 5
+
+
+@pytest.mark.parametrize("name", ["_validation.py", "_estimators.py", "learning/_loss.py"])
+def test_what_decides_a_number_is_in_the_fingerprint(tmp_path, monkeypatch, name):
+    home, compute = tmp_path / "cayleyklein", _provenance.fingerprint.__wrapped__
+    shutil.copytree(_provenance.HOME, home, ignore=shutil.ignore_patterns("__pycache__", "app"))
+    monkeypatch.setattr(_provenance, "HOME", home)
+    before = compute()
+    (home / name).write_text("")
+    assert compute() != before
 
 
 def test_unknown_names_are_refused(tmp_path):

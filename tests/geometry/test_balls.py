@@ -213,3 +213,12 @@ def test_frozen_and_picklable():
                 thing.center[0] = 1.0
     with pytest.raises(ValueError, match="read-only"):
         ball.ellipsoid().factor[0, 0] = 1.0
+
+
+@pytest.mark.parametrize("radius", [1e-200, 1.0, 1e200])
+def test_ellipsoids_of_any_size(radius):
+    ellipse = Ellipsoid([0.0, 0.0], np.diag([1.0, 4.0]), radius)
+    points = radius * np.array([[0.0, 0.0], [0.99, 0.0], [1.0, 0.0], [0.0, 0.51]])
+    np.testing.assert_array_equal(ellipse.contains(points), [True, True, False, False])
+    ball = ball_from_ellipsoid([0.0, 0.0], np.eye(2), radius, Frame(np.eye(2)))
+    assert ball.radius == pytest.approx(radius)

@@ -111,3 +111,13 @@ def test_float32_is_kept():
     planes = proximity_planes(np.zeros((3, 2), dtype=np.float32), Frame(np.eye(2)))
     assert planes.normal.dtype == planes.offset.dtype == np.float32
     assert planes.evaluate(np.ones(2, dtype=np.float32)).dtype == np.float32
+
+
+def test_overflow_is_refused():
+    line = Frame([[1.0]])
+    with pytest.raises(InvalidInputError, match="overflows for p and q at index 1; rescale"):
+        bisector([[1.0], [1e200]], [2.0], line)
+    with pytest.raises(InvalidInputError, match="overflows for p; rescale"):
+        proximity_planes([1e200], line)
+    with pytest.raises(InvalidInputError, match="overflows for p; rescale"):
+        proximity_planes(np.array([1e30], dtype=np.float32), line)

@@ -65,6 +65,11 @@ def test_refusals():
         from_chart([0.0, 2.0], "hyperboloid", -1)
     with pytest.raises(OutsideDomainError, match="‖y‖ < 1"):
         from_chart([1.0, 0.0], "conformal", -1)
+    for chart in ("sphere", "conformal"):  # where 1e200 was sent to the origin
+        with pytest.raises(InvalidInputError, match="‖w‖² overflows for w"):
+            to_chart([1e200, 0.0], chart, 1)
+    with pytest.raises(InvalidInputError, match="‖y‖² overflows for y at index 1"):
+        from_chart([[0.0, 1.0], [0.0, 1e200]], "half_space", -1)
 
 
 @pytest.mark.parametrize("sign", [5, 0.5, "1"])

@@ -128,6 +128,31 @@ def test_degenerate():
     assert geodesic(np.float32([0.1, 0.0]), np.float32([0.2, 0.0]), DISC, 0.5).dtype == np.float32
 
 
+@pytest.mark.parametrize("K", [-100.0, 0.0, 1.0, 100.0])
+def test_a_point_is_half_way_to_itself(K):
+    frame, x = Frame(np.eye(2), curvature=K), [0.03, 0.04]
+    np.testing.assert_array_equal(geodesic(x, x, frame, [-7.0, 0.5, 5.0]), [x] * 3)
+
+
+def test_points_that_the_metric_does_not_tell_apart():
+    flattened = Frame([[1.0, 0.0]], curvature=1.0)
+    path = geodesic([0.5, 0.0], [0.5, 2.0], flattened, [0.0, 0.25, 1.0])
+    np.testing.assert_array_equal(path, [[0.5, 0.0], [0.5, 0.5], [0.5, 2.0]])
+
+
+@pytest.mark.parametrize("size", [1e-170, 1e170])
+def test_angles_of_any_size(size):
+    flat = Frame(np.eye(2))
+    right = vertex_angle([0.0, 0.0], [size, 0.0], [0.0, 2 * size], flat)
+    assert right == pytest.approx(np.pi / 2)
+
+
+def test_metric_tensor_far_from_the_pole():
+    # Along the radius it is 1/S², which is 0 to float64 here, and across it 1/S.
+    g = metric_tensor([1e100, 0.0], SPHERE)
+    np.testing.assert_allclose(g, [[0.0, 0.0], [0.0, 1e-200]], rtol=1e-12)
+
+
 def test_far_beyond_the_ends():
     """sinh of the length overflows, but the point is on the boundary to rounding."""
     points = geodesic([0.0, 0.0], [0.5, 0.0], DISC, [-1e5, 0.5, 1000.0, 1e5])

@@ -58,3 +58,7 @@ def test_refusals():
         transvection([0.1, 0.1], [1.1, 0.1], disc)
     with pytest.raises(NotRepresentableError, match="no inverse"):
         transvection([0.1, 0.1], [0.2, 0.1], Frame([[1.0, 0.0]], curvature=-1.0))
+    with pytest.raises(InvalidInputError, match="overflows for p and q"):
+        reflection([1e200], [-1e200], Frame([[1.0]]))
+    with pytest.raises(NotRepresentableError, match="opposite points"):
+        transvection([1e100], [-1e100], Frame([[1.0]], curvature=1.0))

@@ -181,6 +181,15 @@ def test_what_it_refuses():
         CurvedKNeighborsClassifier(151, metric=METRICS["flat"]).fit(X, Y).predict(X)
 
 
+@pytest.mark.parametrize("missing", [None, np.nan, pd.NA, pd.NaT])
+@pytest.mark.parametrize("kind", [list, pd.Series, lambda y: np.array(y, dtype=object)])
+def test_a_missing_class_is_no_class(missing, kind):
+    """A list of texts with a NaN in it would be an array of texts, one of them "nan"."""
+    y = ["a", "b", missing, "a"]
+    with pytest.raises(InvalidInputError, match="y has no class at rows 2; drop them"):
+        CurvedKNeighborsClassifier(1, metric=METRICS["flat"]).fit(X[:4], kind(y))
+
+
 def test_a_failed_fit_keeps_the_model():
     model = CurvedKNeighborsClassifier(metric=METRICS["flat"]).fit(X, Y)
     before = model.predict(X)

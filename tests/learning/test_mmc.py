@@ -77,8 +77,9 @@ def test_one_class():
 
 
 def test_says_when_it_has_not_converged():
-    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=2") as said:
         learner = MMC(max_iter=2).fit(X, Y)
+    assert said[0].filename == __file__  # it is the caller who can change that
     assert learner.n_iter_ == len(learner.loss_history_) == 2
 
 

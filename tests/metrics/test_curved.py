@@ -161,6 +161,12 @@ def test_mahalanobis_does_not_depend_on_units():
         CurvedMetric.mahalanobis(np.column_stack([X[:, :2], np.full(50, 0.1)]))
 
 
+@pytest.mark.parametrize("scale", [1e-160, 1e160])
+def test_mahalanobis_of_extreme_rows_is_refused(scale):
+    with pytest.raises(InvalidInputError, match="rescale them"):
+        CurvedMetric.mahalanobis(scale * np.random.default_rng(0).normal(size=(9, 2)))
+
+
 @pytest.mark.parametrize("d", ["2", 2.5, True, 0, None])
 def test_a_dimension_is_a_whole_number(d):
     with pytest.raises(InvalidInputError, match="whole number"):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -94,6 +96,20 @@ def test_numbers_of_any_size_are_standardised(unit):
     assert encoded.std() == pytest.approx(1)
 
 
+def test_numbers_far_from_the_mean_do_not_overflow():
+    encoder = TableEncoder().fit(pd.DataFrame({"a": [1.7e308, 1.2e308]}))
+    encoded = encoder.transform(pd.DataFrame({"a": [-1.7e308]}))
+    assert encoded[0, 0] == pytest.approx(-3.15 / 0.25)
+
+
+def test_columns_of_several_levels_have_names():
+    levels = pd.MultiIndex.from_tuples([("size", "x"), ("size", "y")])
+    table = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]], columns=levels)
+    encoder = TableEncoder().fit(table)
+    assert encoder.used_ == ["('size', 'x')", "('size', 'y')"]
+    np.testing.assert_array_equal(encoder.transform(table), [[-1.0, -1.0], [1.0, 1.0]])
+
+
 @pytest.mark.parametrize(
     ("values", "message"),
     [
@@ -145,6 +161,8 @@ def test_text_among_numbers_is_named(table):
         (pd.DataFrame(index=range(3)), "no column to learn from"),
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame({"a": [1, 1], "b": [None, None]}), "No column of the table can be used"),
+        (pd.DataFrame({"a": [1j, 2, 3]}), "'a' holds complex numbers"),
+        (pd.DataFrame({"a": [[1], [2], [1]]}), "'a' holds a list in a cell"),
     ],
 )
 def test_refuses(given, message):
@@ -189,6 +207,16 @@ def test_quantities_are_refused(values):
 
 def test_many_whole_numbers_with_many_rows_are_classes():
     assert len(set(classes_of(np.arange(300) % 30))) == 30
+
+
+def test_one_long_name_does_not_lengthen_all():
+    table = pd.DataFrame({"x": range(1000), "y": ["short"] * 998 + ["long" * 50_000] * 2})
+    tracemalloc.start()
+    _, classes, _ = split_target(table, "y")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 10e6  # texts of one width would take 800 MB
+    assert sorted(map(len, set(classes))) == [5, 200_000]
 
 
 def test_rows_without_a_class_are_left_out():

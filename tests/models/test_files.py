@@ -121,6 +121,19 @@ def test_unfitted_and_unknown_models_are_not_saved(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_parameters_come_back_as_numbers_or_are_refused(small, tmp_path):
+    """A grid search sets numbers of NumPy's; a file with a generator could not be loaded again."""
+    path = tmp_path / "model.ckm"
+    model = load_model(small[0]).set_params(n_neighbors=np.int64(5), random_state=np.uint32(7))
+    save_model(model, path)
+    assert load_model(path).get_params() == model.get_params()
+    path.unlink()
+    model.set_params(random_state=np.random.RandomState(0))
+    with pytest.raises(InvalidInputError, match="random_state is a RandomState, which no file"):
+        save_model(model, path)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
     path = tmp_path / "model.ckm"
     path.write_text("before")

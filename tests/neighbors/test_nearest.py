@@ -315,6 +315,8 @@ def test_regression_is_scikit_learns(weights):
     grown = CurvedKNeighborsRegressor(metric, 4, weights=weights)
     grown.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     np.testing.assert_array_equal(grown.predict(queries), ours.predict(queries))
+    with pytest.raises(InvalidInputError, match=r"y has shape \(9,\), but expected \(9, 2\)"):
+        grown.partial_fit(X[:9], y[:9, 0])
 
 
 def test_regression_outside_counts_neighbours_alike():
@@ -322,6 +324,13 @@ def test_regression_outside_counts_neighbours_alike():
     model = CurvedKNeighborsRegressor(METRICS["hyperbolic"], 3, weights="distance").fit(X, y)
     rows = model.kneighbors([[3.0, 0.0, 0.0]])[1]
     np.testing.assert_allclose(model.predict([[3.0, 0.0, 0.0]]), y[rows].mean(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("k", [0, "three", 2.5])
+def test_neighbours_set_after_the_fit_are_checked(k):
+    model = CurvedKNeighborsRegressor().fit(X, X[:, 0]).set_params(n_neighbors=k)
+    with pytest.raises(InvalidInputError, match="Got n_neighbors="):
+        model.predict(Q)
 
 
 def test_regression_refuses_bad_weights():

@@ -49,6 +49,19 @@ def test_ball_across_the_equator_is_an_open_branch(radius):
     assert gaps[len(gaps) // 2] < gaps[[0, -1]].min()  # one piece that leaves at both ends
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_balls_of_any_size_have_their_outline(size):
+    """Rays without a domain to end in are followed as far as the ball reaches."""
+    flat = MixedMetric([CurvedMetric(shape=SHAPE), CurvedMetric.euclidean(2)])
+    display = BallDisplay.from_metric(flat, CENTERS, size, resolution=16)
+    assert all(display.closed)
+    for center, outline in zip(CENTERS, display.outlines, strict=True):
+        np.testing.assert_allclose(flat.distance(center, outline), size, rtol=1e-9)
+    sphere = CurvedMetric.euclidean(2, curvature=size**-2)
+    display = BallDisplay.from_metric(sphere, [[size, 0.0]], 1.2 * size, resolution=64)
+    assert len(display.outlines[0]) == 43  # as for K = 1
+
+
 def test_ball_that_holds_the_plane_has_no_outline():
     metric = CurvedMetric.euclidean(2, curvature=1.0)
     display = BallDisplay.from_metric(metric, [[0.0, 0.0]], 1.6)

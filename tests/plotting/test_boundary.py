@@ -151,6 +151,16 @@ def test_outside_the_domain_stays_blank():
     np.testing.assert_allclose(domain.semi_axes, 0.62)
 
 
+@pytest.mark.parametrize("K", [0.0, -0.01])
+def test_regions_of_a_metric_of_lower_rank(K):
+    """Its domain is a strip, which is drawn blank outside, but without a conic."""
+    metric = CurvedMetric(factor=[[1.0, 0.5]], curvature=K)
+    model = Neighbors(1, metric).fit(POINTS, LABELS)
+    display = DecisionBoundaryDisplay.from_estimator(model, POINTS, LABELS, resolution=9)
+    assert display.domains == ()
+    assert set(display.regions.codes.ravel()) >= {0, 1}
+
+
 def test_hyperbolic_learner_in_a_pipeline():
     learner = CurvedLMNN(geometry="hyperbolic", n_init=1, random_state=0)
     model = make_pipeline(StandardScaler(), learner, KNeighborsClassifier(3)).fit(X, Y)

@@ -39,6 +39,15 @@ def test_bisector_is_equidistant_and_reaches_the_conic(K):
         assert np.abs(path[[0, -1]]).max(axis=1).min() > 100
 
 
+@pytest.mark.parametrize("K", [1e-10, 1.0, 1e10])
+def test_lines_of_a_sphere_end_close_to_its_equator(K):
+    metric = CurvedMetric.euclidean(2, curvature=K)
+    p, q = np.array([[0.0, 0.1], [0.2, 0.0]]) / np.sqrt(K)
+    path = GeodesicDisplay.from_hyperplane(metric, metric.bisector(p, q)).paths[0]
+    quarter = np.pi / 2 / np.sqrt(K)
+    np.testing.assert_allclose(metric.distance([0.0, 0.0], path), quarter, rtol=1e-3)
+
+
 def test_line_that_misses_the_domain_is_empty():
     metric = CurvedMetric.euclidean(2, curvature=-1.0)
     line = metric.bisector([0.0, 0.0], [0.5, 0.0])._replace(offset=-5.0)

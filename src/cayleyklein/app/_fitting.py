@@ -16,6 +16,7 @@ from sklearn.model_selection import train_test_split
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._covariance import standard_factor
 from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
 
 __all__ = ["Choosing", "Finished", "Panel", "Step", "Task", "carry_out"]
@@ -97,7 +98,8 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
     bench = _Bench(task, tell, stopped)
     with warnings.catch_warnings(record=True) as caught, _choices_told(tell):
         warnings.simplefilter("always")
-        bench.show("before", _standardised(bench.X_train), "plain k-NN, standardised columns")
+        plain = CurvedMetric(factor=standard_factor(bench.X_train))
+        bench.show("before", plain, "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
         if not stopped():
             bench.learn("curved", task.geometry)
@@ -152,8 +154,7 @@ class _Bench:
 
     def learn(self, place: str, geometry: str) -> None:
         def report(progress: Progress) -> bool:
-            kind = "learned" if geometry == "learned" else _kind(progress.curvature)
-            series = "flat" if place == "flat" else kind
+            series = "learned" if geometry == "learned" else progress.frame.geometry
             accuracy = self._accuracy(CurvedMetric.from_frame(progress.frame))
             told = Step(series, progress.iteration, progress.loss, progress.curvature, accuracy)
             self.tell(told)
@@ -207,15 +208,6 @@ class _Bench:
                 confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),
             )
         )
-
-
-def _standardised(X: Array) -> CurvedMetric:
-    scale = X.std(axis=0)
-    return CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
-
-
-def _kind(curvature: float) -> str:
-    return "flat" if curvature == 0 else ("elliptic" if curvature > 0 else "hyperbolic")
 
 
 def _describe(metric: Any) -> str:

@@ -21,7 +21,7 @@ from cayleyklein.app._learn_state import (
 )
 from cayleyklein.app._pages import connect, read_commands, render, said_source, wire_source
 from cayleyklein.app._tables import BUNDLED, MOST_BYTES, Table, bundled_table, read_table
-from cayleyklein.app._theme import MARKERS, THEMES
+from cayleyklein.app._theme import MARKERS, THEMES, channels
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
@@ -375,6 +375,6 @@ def _figure(name: str, look: dict[str, Any]) -> Any:
 
 def _paint_codes(codes: Any, colors: list[str]) -> Any:
     """Return a picture (rows, columns) of 32-bit colours; -1, no class, is clear."""
-    channels = [[int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in colors]
-    palette = np.array([[*c, REGION_ALPHA] for c in channels] + [[0, 0, 0, 0]], dtype=np.uint8)
+    painted = [[*channels(color), REGION_ALPHA] for color in colors]
+    palette = np.array([*painted, [0, 0, 0, 0]], dtype=np.uint8)
     return np.ascontiguousarray(palette[codes]).view(np.uint32)[..., 0]

@@ -16,7 +16,7 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import metric_tensor
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import RIM, line_path
+from cayleyklein.plotting._outlines import inset, line_path
 
 __all__ = ["HANDLES", "N_SHADES", "Scene", "handle_places", "make_scene"]
 
@@ -154,7 +154,7 @@ class _Drafter:
     def _placed(self) -> Array:
         """Return the generators; in charts that end at the conic, those outside it on it."""
         x = self.state.coordinates
-        return x if self.state.chart == "klein" or not len(x) else self.view.pull_inside(x, RIM)
+        return x if self.state.chart == "klein" or not len(x) else inset(self.view.domain, x)
 
     def _note_what_is_missing(self) -> None:
         count = int((~self.inside).sum())

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 from numpy.typing import NDArray
@@ -167,8 +167,6 @@ class PlaneState:
             Saying which part is out of range or is not understood.
         """
         if isinstance(parts, str):
-            from urllib.parse import parse_qsl
-
             parts = dict(parse_qsl(parts, keep_blank_values=True))
         state = cls(points=DEFAULT_POINTS)
         for name in RANGES:

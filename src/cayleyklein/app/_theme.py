@@ -13,6 +13,7 @@ __all__ = [
     "THEMES",
     "Line",
     "Theme",
+    "channels",
     "class_color",
     "geometry_color",
     "line_color",
@@ -72,11 +73,18 @@ def geometry_color(curvature: float) -> str:
     """
     end = GEOMETRY_COLORS["hyperbolic" if curvature < 0 else "elliptic"]
     part = abs(curvature) ** 0.5
-    flat, other = (
-        [int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in (GEOMETRY_COLORS["flat"], end)
-    )
+    flat, other = map(channels, (GEOMETRY_COLORS["flat"], end))
     mixed = (round(a + part * (b - a)) for a, b in zip(flat, other, strict=True))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+def channels(color: str) -> list[int]:
+    """Return the red, green and blue of a colour.
+
+    >>> channels("#e69f00")
+    [230, 159, 0]
+    """
+    return [int(color[i : i + 2], 16) for i in (1, 3, 5)]
 
 
 def shade_strength(shade: int, n_shades: int) -> float:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import RIM
+from cayleyklein.plotting._outlines import inset
 
 __all__ = ["View"]
 
@@ -100,7 +100,7 @@ class View:
         return np.asarray(seen / np.maximum(reach, 1.0))
 
     def _chart_difference(self, points: Array) -> Array:
-        y = np.asarray(self.metric.to_chart(self.pull_inside(points, RIM), self._name), dtype=float)
+        y = np.asarray(self.metric.to_chart(inset(self.domain, points), self._name), dtype=float)
         return np.asarray((y - self._origin) * self._scale)
 
     def _project(self, y: Array) -> Array:
@@ -115,7 +115,7 @@ class View:
         points = np.asarray(x, dtype=float)
         if self.chart != "hemisphere" or not self.sign or not points.size:
             return np.zeros(points.shape[:-1], dtype=bool)
-        y = self.metric.to_chart(self.pull_inside(points, RIM), self._name)
+        y = self.metric.to_chart(inset(self.domain, points), self._name)
         return np.asarray(y @ EYE < 0)
 
     def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Array:
@@ -129,7 +129,7 @@ class View:
         """
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
-            return self.pull_inside(spot, EDGE)
+            return inset(self.domain, spot, EDGE)
         if self.chart == "hemisphere" and not self.sign:
             z = spot / np.array([1.0, UP[1]])
             return np.asarray(self.metric.from_chart(z, self._name))
@@ -141,7 +141,8 @@ class View:
                 y[1] = max(y[1], EDGE)
             elif self.sign:
                 y /= max(1.0, float(np.linalg.norm(y)) / (1 - EDGE))
-        return self.pull_inside(np.asarray(self.metric.from_chart(y, self._name)), EDGE)
+        x: Array = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
+        return inset(self.domain, x, EDGE)
 
     def _on_sphere(self, spot: Array, far_side: bool) -> Array:
         u, v = spot / self._scale + np.array([self._origin @ RIGHT, self._origin @ UP])
@@ -154,17 +155,6 @@ class View:
             return self._on_sphere(spot, False)
         y[2] = max(y[2], EDGE)
         return np.asarray(y / np.linalg.norm(y))
-
-    def pull_inside(self, x: Array, margin: float) -> Array:
-        """Return points (…, 2), those outside the absolute moved to a little inside it."""
-        if self.domain is None:
-            return x
-        y = self.domain.to_euclidean(x)
-        size = np.linalg.norm(y, axis=-1, keepdims=True) / (1 - margin)
-        out = size > 1
-        if not out.any():
-            return x
-        return np.where(out, self.domain.from_euclidean(y / np.where(out, size, 1.0)), x)
 
     def holds(self, seen: ArrayLike) -> bool:
         """Say whether a point of the geometry is seen at (2,)."""

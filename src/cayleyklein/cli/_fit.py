@@ -106,12 +106,12 @@ def without(rows: Any, drop: list[str]) -> Any:
 def report(console: Console, model: TableClassifier, output: Path) -> None:
     """Say what was done to the columns and what was learned."""
     for use in model.encoder_.uses_:
-        if use.kind != "number" or use.n_missing or console.verbose:
+        if console.verbose or not use.is_plain:
             console.say(f"  {use}")
-    n_numbers = sum(use.kind == "number" and not use.n_missing for use in model.encoder_.uses_)
-    if n_numbers and not console.verbose:
-        columns = "columns of numbers are" if n_numbers > 1 else "column of numbers is"
-        console.say(f"  {n_numbers} {columns} standardised")
+    n_plain = sum(use.is_plain for use in model.encoder_.uses_)
+    if n_plain and not console.verbose:
+        columns = "columns of numbers are" if n_plain > 1 else "column of numbers is"
+        console.say(f"  {n_plain} {columns} standardised")
     learned = model.learned_
     if learned.n_rows < len(model.row_numbers_) + learned.n_outside:
         console.note(

@@ -89,7 +89,7 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
 
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if not quiet:
-            print(f"note: {' '.join(str(message).split())}", file=sys.stderr)
+            print(printable(f"note: {' '.join(str(message).split())}"), file=sys.stderr)
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)

@@ -25,8 +25,9 @@ __all__ = ["HELP", "command"]
 
 HELP = """Draw the Voronoi diagram of two columns of a table.
 
-The curvature K counts in units of the spread of the points: they are centred and divided by their
-mean square distance from the middle. With K < 0 they must lie in the disc of radius 1/√-K.
+The curvature K counts in units of the spread of the points: they are centred and divided by the
+root of their mean square distance from the middle. With K < 0 they must lie in the disc of radius
+1/√-K.
 
 Examples:
 

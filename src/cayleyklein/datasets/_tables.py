@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -140,7 +141,8 @@ def iter_table(
     Yields
     ------
     pandas.DataFrame
-        Each with the types that the piece itself suggests: numbers, booleans, or categories.
+        Each with the types that the piece itself suggests: numbers, booleans, or categories. Its
+        index counts the rows of the whole table, from 0.
 
     Examples
     --------
@@ -345,6 +347,9 @@ def _wanted(names: list[str], columns: Sequence[str] | None, path: Path) -> list
         raise InvalidInputError(
             f"{path} has no column {listed(missing)}; its columns are {listed(names)}."
         )
+    twice = [name for name, count in Counter(columns or ()).items() if count > 1]
+    if twice:
+        raise InvalidInputError(f"columns names {listed(twice)} more than once.")
     return names if columns is None else list(columns)
 
 
@@ -370,6 +375,7 @@ def _parquet_pieces(
                 piece = batch.to_pandas(ignore_metadata=True)[wanted]
                 for name in piece.columns.intersection(list(text)):
                     piece[name] = piece[name].astype("str").where(piece[name].notna())
+                piece.index = pandas.RangeIndex(done, done + len(piece))  # as pandas counts in CSV
                 done += len(piece)
                 if progress is not None:
                     progress(size * done // max(total, 1), size)

@@ -46,16 +46,8 @@ def _picture(diagram: CayleyKleinVoronoi) -> str:
     edges = [domain.boundary() for domain in domains_of(diagram.metric)]
     bounds = bounds_of(*edges) if diagram.window is None else diagram.window
     drawing = Drawing(np.asarray(bounds), SIZE)
-    colors = None
     if diagram.labels is not None:
-        palette = np.array(class_colors(len(diagram.classes)))
-        colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
-    outlines = diagram._drawing.pieces.subdivide(ARC_STEP)
-    cell, corners = outlines[0], diagram._drawing.to_points(outlines[1])
-    for number in np.unique(cell).tolist():
-        outline = corners[cell == number]
-        if colors is not None:
-            drawing.path(outline, closed=True, color=str(colors[number]), width=0.5, fill=0.25)
+        _fill_cells(drawing, diagram)
     for segment in diagram.ridge_segments()[1]:
         drawing.path(segment)
     shown = diagram.points
@@ -65,5 +57,16 @@ def _picture(diagram: CayleyKleinVoronoi) -> str:
     drawing.dots(shown, radius=2.0 if len(shown) < 200 else 1.0)
     for edge in edges:
         drawing.path(edge, closed=True, width=2)
-    kind = "decision regions" if colors is not None else "cells"
+    kind = "cells" if diagram.labels is None else "decision regions"
     return drawing.svg(f"{kind} of {len(diagram.points)} points, {diagram.metric.geometry}")
+
+
+def _fill_cells(drawing: Drawing, diagram: CayleyKleinVoronoi) -> None:
+    """Draw the cells of a labelled diagram in the colours of their classes."""
+    palette = np.array(class_colors(len(diagram.classes)))
+    colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
+    cell, corners = diagram._drawing.pieces.subdivide(ARC_STEP)
+    x = diagram._drawing.to_points(corners)
+    for number in np.unique(cell).tolist():
+        color = str(colors[number])
+        drawing.path(x[cell == number], closed=True, color=color, width=0.5, fill=0.25)

@@ -76,6 +76,8 @@ class CayleyKleinVoronoi(Diagram):
         Points that coincide with an earlier one, and that one.
     hidden : ndarray
         Points that belong to no cell: so close to another that rounding took theirs.
+    classes : ndarray
+        The labels that occur, sorted; only with `labels`.
 
     Examples
     --------
@@ -104,9 +106,10 @@ class CayleyKleinVoronoi(Diagram):
     ) -> None:
         super().__init__(points, metric, order)
         self.window = as_window(window, self.points, self.metric.curvature)
-        self.labels = None if labels is None else np.asarray(labels)
+        self.labels = None
         if labels is not None:
             self.classes, self._codes = as_labels(labels, len(self.points))
+            self.labels = np.asarray(labels)
 
     def __repr__(self) -> str:
         what = repr(self.metric).partition("(")[2][:-1]

@@ -287,7 +287,8 @@ def compare(
     check_methods(methods)
     chosen = tuple(dict.fromkeys((BASELINE, "flat", *methods, *peers)))
     k = as_count(n_neighbors, "n_neighbors")
-    if as_count(n_splits, "n_splits") < 2:
+    n_splits = as_count(n_splits, "n_splits")
+    if n_splits < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
     problems = [
         d

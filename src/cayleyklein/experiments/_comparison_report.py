@@ -24,6 +24,7 @@ from cayleyklein.experiments._parallel import at_most_one_a_core
 from cayleyklein.experiments._pictures import learned_pictures
 from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._tables import Entry, Table, signed
+from cayleyklein.metrics._html import number
 
 if TYPE_CHECKING:
     from cayleyklein.experiments._compare import Comparison, DataSetComparison, MethodResult
@@ -164,7 +165,7 @@ def curvature_text(result: MethodResult) -> str:
     learned = learned_geometry(result.outcomes)
     if learned is None:
         return ""
-    K = ", ".join(f"{value:.3g}" for value in learned.curvatures).replace("-", "\N{MINUS SIGN}")
+    K = ", ".join(number(value, 3) for value in learned.curvatures)
     n = len(result.outcomes)
     return K if learned.n_splits == n else f"{K} ({learned.n_splits} of {n})"
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
@@ -10,7 +9,7 @@ from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalys
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein._validation import as_texts
+from cayleyklein._validation import as_texts, nearest_name
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 
@@ -21,7 +20,6 @@ __all__ = [
     "Method",
     "check_methods",
     "choose_peers",
-    "nearest_name",
 ]
 
 SEED = 0
@@ -116,12 +114,6 @@ PEERS = {
     "pylmnn": ("pylmnn",),
 }
 """What may be asked for, and the methods that it stands for."""
-
-
-def nearest_name(name: str, names: Iterable[str]) -> str:
-    """Write " Did you mean …?" for a name that is close to one of those there are, or nothing."""
-    close = get_close_matches(name.lower(), list(names), n=1)
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def check_methods(names: Iterable[str]) -> None:

@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein import datasets
-from cayleyklein._validation import as_path, as_text
+from cayleyklein._validation import as_path, as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import nearest_name
-from cayleyklein.models import ColumnUse, TableEncoder, split_target
+from cayleyklein.models import TableEncoder, split_target
 
 __all__ = ["BUNDLED", "GENERATED", "Problem", "load_bundled", "load_problem"]
 
@@ -185,10 +184,5 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
         classes=classes.astype(str),
         code=code,
         prepare=TableEncoder(),
-        notes=(*notes, *(f"{use}." for use in encoder.uses_ if is_news(use))),
+        notes=(*notes, *(f"{use}." for use in encoder.uses_ if not use.is_plain)),
     )
-
-
-def is_news(use: ColumnUse) -> bool:
-    """Whether more is done to a column than standardising it."""
-    return use.kind != "number" or use.n_missing > 0

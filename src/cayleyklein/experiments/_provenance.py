@@ -19,6 +19,7 @@ HOME = Path(__file__).parents[1]
 DECIDING = (
     *(f"{folder}/**/*.py" for folder in ("geometry", "metrics", "neighbors", "learning")),
     *(f"experiments/_{name}.py" for name in ("methods", "outcomes", "problems", "protocols")),
+    "_estimators.py",
     "_validation.py",
     "datasets/_loaders.py",
     "datasets/data/*",

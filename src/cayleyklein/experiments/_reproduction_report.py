@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from html import escape
 from typing import TYPE_CHECKING
 
 from cayleyklein.exceptions import InvalidInputError
@@ -202,7 +203,7 @@ def whole_page(found: Reproduction) -> str:
 def table_section(found: Reproduction, table: str) -> str:
     """Return a table, the counts, and the names of what is below the paper."""
     below = below_the_paper(found, table)
-    names = "".join(f"<li>{line}</li>" for line in below)
+    names = "".join(f"<li>{escape(line)}</li>" for line in below)
     listed = [paragraph("Below the paper:"), f"<ul>{names}</ul>"] if below else []
     return section(
         TITLES[table],

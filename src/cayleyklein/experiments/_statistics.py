@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
-from cayleyklein._validation import as_points, as_real, refuse_containers
+from cayleyklein._validation import as_points, as_real, refuse_containers, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = [
@@ -26,7 +26,6 @@ __all__ = [
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
-LARGEST_SCORE = 1e150
 
 ROUNDING = 4 * np.finfo(np.float64).eps
 """Differences of scores that differ by no more, relative to the scores, are one number rounded."""
@@ -37,10 +36,7 @@ def as_scores(
 ) -> NDArray[np.float64]:
     """Check scores, whose squares must be floats."""
     scores = as_points(values, name, n, ndim=ndim)
-    if np.abs(scores).max() > LARGEST_SCORE:
-        raise InvalidInputError(
-            f"{name} has entries beyond {LARGEST_SCORE:g}, whose squares overflow; rescale them."
-        )
+    refuse_huge(scores, name)
     return scores
 
 

@@ -347,15 +347,6 @@ class Absolute(Frozen):
     def __reduce__(self) -> tuple[type["Absolute"], tuple[Array, Array | None]]:
         return Absolute, (self.matrix, self._dual)
 
-    def _key(self) -> tuple[bytes, bytes | None]:
-        return self.matrix.tobytes(), None if self._dual is None else self._dual.tobytes()
-
-    def __eq__(self, other: object) -> bool:
-        return self._key() == other._key() if isinstance(other, Absolute) else NotImplemented
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __repr__(self) -> str:
         dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
         return f"Absolute({self.matrix.tolist()}{dual})"

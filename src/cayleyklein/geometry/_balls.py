@@ -235,12 +235,13 @@ def ball_from_ellipsoid(
         middle = midpoint(*ends, frame)
         ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
         found = ball.ellipsoid()
-    expected, got = given.shape / given.radius**2, found.shape / found.radius**2
-    if np.abs(expected - got).max() > rtol * np.abs(expected).max():
+    got = found.shape * (given.radius / found.radius) ** 2  # the shape of the same radius
+    difference = np.abs(given.shape - got).max()
+    if difference > rtol * np.abs(given.shape).max():
         raise NotRepresentableError(
             "The ellipsoid (center, shape, radius) is no ball of this frame: a ball centred where "
             "it is has another shape. "
-            f"Largest difference of shape/radius²: {np.abs(expected - got).max():.3g}."
+            f"Largest difference of shape: {difference:.3g}."
         )
     return ball
 

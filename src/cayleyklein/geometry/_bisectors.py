@@ -20,6 +20,7 @@ from cayleyklein._validation import (
     at_index,
     broadcast_points,
     float_dtype,
+    refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._frames import Frame, as_frame
@@ -71,7 +72,7 @@ def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
     frame, dtype = as_frame(frame), float_dtype(p)
     z, s = frame._inside(as_points(p, "p", frame.dimension), "p")
     spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), frame.curvature)
-    return _pull_back(spatial, height, frame, dtype)
+    return _pull_back(spatial, height, frame, dtype, "p")
 
 
 def point_difference(p: Array, q: Array, frame: Frame) -> tuple[Array, Array]:
@@ -103,11 +104,15 @@ def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
     same = ~spatial.any(axis=-1)
     if same.any():
         raise InvalidInputError(f"p and q coincide{at_index(same)}: they have no bisector.")
-    return _pull_back(spatial, rise, frame, dtype)
+    return _pull_back(spatial, rise, frame, dtype, "p and q")
 
 
-def _pull_back(spatial: Array, height: Array, frame: Frame, dtype: np.dtype[Any]) -> Hyperplane:
-    """Rewrite ⟨spatial, z⟩ + height as a function of x."""
-    normal = spatial @ frame.factor
-    offset = height - normal @ frame.center
-    return Hyperplane(normal.astype(dtype), offset.astype(dtype))
+def _pull_back(
+    spatial: Array, height: Array, frame: Frame, dtype: np.dtype[Any], name: str
+) -> Hyperplane:
+    """Rewrite ⟨spatial, z⟩ + height, of the points of that name, as a function of x."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        normal = spatial @ frame.factor
+        plane = Hyperplane(normal.astype(dtype), (height - normal @ frame.center).astype(dtype))
+    refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
+    return plane

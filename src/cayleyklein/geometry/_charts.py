@@ -23,7 +23,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_choice, as_points, as_real, at_index, float_dtype
+from cayleyklein._validation import (
+    as_choice,
+    as_points,
+    as_real,
+    at_index,
+    float_dtype,
+    refuse_overflow,
+)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._lifts import lift
 
@@ -145,8 +152,11 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
     forward, _ = _find(chart, sign)
     dtype = float_dtype(w)
     w = as_points(w, "w")
+    sqnorm = _sqnorm(w)
     if sign < 0:
-        _refuse(_sqnorm(w) >= 1, "w", "‖w‖ < 1")
+        _refuse(sqnorm >= 1, "w", "‖w‖ < 1")
+    elif sign > 0 and chart != "klein":
+        refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
     return forward(w, sign).astype(dtype, copy=False)
 
 
@@ -164,6 +174,8 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]
     dtype = float_dtype(y)
     y = as_points(y, "y")
     last, sqnorm = y[..., -1], _sqnorm(y)
+    if chart == "half_space" or chart in EMBEDDED:
+        refuse_overflow(np.isfinite(sqnorm), "‖y‖²", "y")
     if chart in ("klein", "conformal") and sign < 0:
         _refuse(sqnorm >= 1, "y", "‖y‖ < 1")
     elif chart == "half_space":

@@ -83,7 +83,10 @@ class Ellipsoid(Frozen):
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Say which points are inside; those on the boundary are not."""
         t = as_points(points, "points", self.dimension) - self.center
-        return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < self.radius**2)
+        radius, exponent = math.frexp(self.radius)  # by a power of two: its square may overflow
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is outside
+            t = np.ldexp(t, -exponent)
+            return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Array:
         """Return the t > 0 for which x + t u is on the boundary, for x inside.

@@ -1,6 +1,6 @@
 """What makes an object of this library immutable: its attributes, and the arrays they hold."""
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,10 @@ Array = NDArray[np.float64]
 
 
 class Frozen:
-    """A base class whose instances refuse to set or delete attributes.
+    """A base class whose instances refuse to set or delete attributes, and compare by value.
 
-    ``__init__`` fills them by :meth:`_fill`; a ``cached_property`` still works.
+    ``__init__`` fills them by :meth:`_fill`; a ``cached_property`` still works. What an instance is
+    made of, and compared by, are the arguments that its ``__reduce__`` gives.
     """
 
     __slots__ = ()
@@ -29,6 +30,16 @@ class Frozen:
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable; {name!r} cannot be deleted.")
+
+    def _key(self) -> tuple[object, ...]:
+        arguments: Any = self.__reduce__()[1]
+        return tuple((a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arguments)
+
+    def __eq__(self, other: object) -> bool:
+        return self._key() == other._key() if type(other) is type(self) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 def read_only(array: Array) -> Array:

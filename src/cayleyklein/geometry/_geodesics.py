@@ -21,6 +21,7 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._distances import _distance, wedge
 from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._measures import binary_scale
 from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
@@ -68,25 +69,20 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     _, s_p = frame._inside(p, "p")
     _, s_q = frame._inside(q, "q")
-    many = t.ndim > 0
     d = _distance(p, q, frame, "raise")
-    if many:
-        p, q, d, s_p, s_q = (
-            p[..., None, :],
-            q[..., None, :],
-            d[..., None],
-            s_p[..., None],
-            s_q[..., None],
-        )
-    whole = np.where(d > 0, d, 1.0)  # equal points: any positive length gives the same point
+    if t.ndim:
+        p, q = p[..., None, :], q[..., None, :]
+        d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
     with np.errstate(over="ignore"):
-        there, back = t * whole, (1 - t) * whole
+        there, back = t * d, (1 - t) * d
         refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The way", "t")
     from_p, from_q = _sine_ratio(back, there, frame.curvature)
     from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
-    _refuse_beyond_chart(~(weight > 0), "t")
-    return np.asarray(p + (q - p) * (from_q / weight)[..., None]).astype(dtype, copy=False)
+    apart = weight > 0
+    _refuse_beyond_chart((d > 0) & ~apart, "t")
+    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # which tends to t as d to 0
+    return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
 def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
@@ -125,9 +121,9 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
     """
     frame = as_frame(frame)
     z, s = frame._inside(as_points(x, "x", frame.dimension), "x")
-    a = z @ frame.factor
-    s = s[..., None, None]
-    return np.asarray(frame.shape / s - frame.curvature * a[..., :, None] * a[..., None, :] / s**2)
+    a = z @ frame.factor / s[..., None]  # S² may overflow
+    outer = frame.curvature * a[..., :, None] * a[..., None, :]
+    return np.asarray(frame.shape / s[..., None, None] - outer)
 
 
 def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
@@ -215,6 +211,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     def unit_vector(y: Array, name: str) -> Array:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = (y - x) @ frame.factor.T
+        u = u / binary_scale(u)  # lest squares under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
         if not norm.all():

@@ -11,8 +11,8 @@ a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein._validation import as_points
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein._validation import as_points, refuse_overflow
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._bisectors import point_difference
 from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._lifts import lift
@@ -52,8 +52,12 @@ def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
         for x, name in ((p, "p"), (q, "q"))
     )
     B = np.append(np.full(len(P) - 1, frame.curvature), 1.0)
-    middle = P + Q
-    T = np.eye(len(P)) - np.outer(middle, middle * B) / (1 + P @ (B * Q)) + 2 * np.outer(Q, P * B)
+    middle, whole = P + Q, 1 + P @ (B * Q)
+    if whole == 0:
+        raise NotRepresentableError(
+            "p and q are opposite points of the sphere to rounding: many geodesics join them."
+        )
+    T = np.eye(len(P)) - np.outer(middle, middle * B) / whole + 2 * np.outer(Q, P * B)
     return _to_chart(T, frame)
 
 
@@ -78,7 +82,9 @@ def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
         frame,
     )
     K = frame.curvature
-    norm = spatial @ spatial + K * rise * rise
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = spatial @ spatial + K * rise * rise
+    refuse_overflow(np.isfinite(norm), "‖L(p - q)‖²", "p and q")
     if norm == 0:
         raise InvalidInputError("p and q coincide: no reflection swaps a point with itself.")
     pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)

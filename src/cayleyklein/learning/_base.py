@@ -19,7 +19,6 @@ __all__ = ["MetricLearner"]
 
 Floats = NDArray[np.floating[Any]]
 
-
 NO_MAP = (
     "A mixed metric is a sum of distances, and no map to Euclidean space keeps their order: there "
     "is no transform. Use metric_ itself, or learn one geometry, such as geometry='elliptic'."
@@ -61,6 +60,14 @@ class MetricLearner(
         Returns
         -------
         ndarray of shape (n, r) or (n, r + 1)
+
+        Raises
+        ------
+        OutsideDomainError
+            Naming the rows on or outside the boundary of a hyperbolic domain, which have no place
+            on the hyperboloid; :class:`CurvedKNeighborsClassifier` classifies these too.
+        NotRepresentableError
+            For a mixed metric.
         """
         check_is_fitted(self, "metric_")
         given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)

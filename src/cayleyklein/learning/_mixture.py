@@ -50,7 +50,7 @@ def _nearest_distances(
 def held_out_distances(train: TrainingRows, held_out: Array, frame: Frame) -> Array:
     """Return distances of held-out rows to training rows, in the metric's own unit."""
     metric = CurvedMetric.from_frame(frame)
-    D = metric.pairwise(pull_inside(held_out, frame), train.X).astype(np.float64, copy=False)
+    D = metric.pairwise(pull_inside(held_out, frame), train.X)
     return np.asarray(D / distance_unit(train, frame))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,13 @@ from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._data import TrainingRows
 from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._parameters import check_factor_size, check_number
+from cayleyklein.learning._parameters import (
+    COUNT,
+    NUMBER,
+    check_factor_size,
+    check_number,
+    check_optional,
+)
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["MMC"]
@@ -99,8 +104,8 @@ class MMC(MetricLearner):
         -------
         self
         """
-        check_number("max_iter", self.max_iter, Integral, 1)
-        check_number("tol", self.tol, Real, 0)
+        check_number("max_iter", self.max_iter, COUNT, 1)
+        check_number("tol", self.tol, NUMBER, 0)
         refuse_dask(X, "X", "learn from a sample of its rows in memory, or by CurvedLMNN")
         with whole_or_not_at_all(self) as worker:
             worker._fit(X, y, sample_weight)
@@ -111,8 +116,9 @@ class MMC(MetricLearner):
         as_labels(target)
         weights = as_weights(sample_weight, rows)
         d = rows.shape[1]
-        if self.n_components is not None:
-            check_number("n_components", self.n_components, Integral, 1, d)
+        check_optional("n_components", self.n_components, (None,), COUNT, 1, d)
+        shape = (self.n_components or d, d)
+        check_factor_size(*shape)
         classes, labels = np.unique(target, return_inverse=True)
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
@@ -121,9 +127,7 @@ class MMC(MetricLearner):
                 f"y has {only} in rows of positive weight; learning a metric needs two classes or "
                 f"more."
             )
-        check_factor_size(self.n_components or d, d)
         data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
-        shape = (d if self.n_components is None else self.n_components, d)
         solver = LBFGS(np.eye(*shape).ravel())
         like = like_scatter(data)
 
@@ -144,7 +148,7 @@ class MMC(MetricLearner):
                 f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
                 f"or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         frame = data.to_raw(Frame(solver.x.reshape(shape)))
         self.metric_ = CurvedMetric.from_frame(frame)

@@ -8,7 +8,18 @@ import numpy as np
 from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["check_factor_size", "check_number", "check_optional", "check_subsample"]
+__all__ = [
+    "COUNT",
+    "NUMBER",
+    "POSITIVE",
+    "check_factor_size",
+    "check_number",
+    "check_optional",
+    "check_subsample",
+]
+
+COUNT, NUMBER = Integral, Real
+POSITIVE = float(np.finfo(float).tiny)
 
 SOLVER_COPIES, SQUARES = 24, 3
 """What L-BFGS keeps of the size of a factor, and arrays of the size of a covariance."""
@@ -18,7 +29,7 @@ def check_number(name: str, value: Any, kind: type, low: float, high: float = np
     """Check that a parameter is a finite number (or integer) in a range."""
     right = isinstance(value, kind) and not isinstance(value, bool)
     if not right or not np.isfinite(value) or not low <= value <= high:
-        what = "an integer" if kind is Integral else "a finite number"
+        what = "an integer" if kind is COUNT else "a finite number"
         span = f"of at least {low:g}" if high == np.inf else f"from {low:g} to {high:g}"
         raise InvalidInputError(f"Got {name}={value!r}, but expected {what} {span}.")
 
@@ -40,10 +51,6 @@ def check_subsample(value: Any) -> None:
         f"Got subsample={value!r}, but expected a number of rows, at least 2, a share of them such "
         f"as 0.1, or None for all."
     )
-
-
-POSITIVE = float(np.finfo(float).tiny)
-COUNT, NUMBER = Integral, Real
 
 
 def check_factor_size(r: int, d: int) -> None:

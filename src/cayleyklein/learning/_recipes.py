@@ -13,7 +13,13 @@ import numpy as np
 from cayleyklein.learning._data import Rows
 from cayleyklein.learning._descent import Recipe
 
-__all__ = ["GEOMETRIES", "default_impostors", "default_recipe", "default_targets"]
+__all__ = [
+    "GEOMETRIES",
+    "SHRUNK_RADIUS",
+    "default_impostors",
+    "default_recipe",
+    "default_targets",
+]
 
 SHRUNK_RADIUS = 0.02
 """Root mean square of ‖z‖ of a "shrunk" start: the metric grows from the centre."""

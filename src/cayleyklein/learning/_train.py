@@ -72,10 +72,16 @@ def descent(data: Rows, recipe: Recipe, options: Options) -> Descent | PaperDesc
         init = "precision" if recipe.init in ("diagonal", "shrunk", "flat") else recipe.init
         factor = start.factor if start is not None else starting_factor(data, init, rank, None)
         return PaperDescent(
-            data, recipe, factor, options.learning_rate, options.tol,
-            options.impostor_interval, options.callback,
-            start=start, memory_budget=options.memory_budget,
-        )  # fmt: skip
+            data,
+            recipe,
+            factor,
+            learning_rate=options.learning_rate,
+            tol=options.tol,
+            impostor_interval=options.impostor_interval,
+            callback=options.callback,
+            start=start,
+            memory_budget=options.memory_budget,
+        )
     center = curvature = None
     if start is None:
         factor = starting_factor(data, recipe.init, rank, recipe.radius)
@@ -88,10 +94,19 @@ def descent(data: Rows, recipe: Recipe, options: Options) -> Descent | PaperDesc
     else:
         factor, center = np.sqrt(abs(start.curvature)) * start.factor, start.center
     return Descent(
-        data, recipe, factor, center, curvature, start is not None, options.tol,
-        options.impostor_interval, options.max_impostors, options.memory_budget,
-        options.executor, options.callback,
-    )  # fmt: skip
+        data,
+        recipe,
+        factor,
+        center,
+        curvature,
+        continues=start is not None,
+        tol=options.tol,
+        impostor_interval=options.impostor_interval,
+        max_impostors=options.max_impostors,
+        memory_budget=options.memory_budget,
+        executor=options.executor,
+        callback=options.callback,
+    )
 
 
 def flat_start(data: Rows, recipe: Recipe, options: Options) -> Frame:

@@ -1,29 +1,29 @@
-"""The precision matrix of rows, with clear errors where there is none."""
+"""What the spread of rows says of a metric: their precision matrix, or their deviations."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._validation import LARGEST_SQUARED, refuse_huge
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
-__all__ = ["mean_and_precision"]
+__all__ = ["mean_and_precision", "standard_factor"]
 
 Floats = NDArray[np.float64]
-
-LARGEST_SPREAD = 1e150
-"""Of columns whose covariance is inverted: squares and their inverses are floats still."""
 
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
     """Return the mean of rows and the inverse of their covariance, which is divided by n."""
-    largest = float(np.abs(X).max())
-    if largest > LARGEST_SPREAD:
-        raise InvalidInputError(
-            f"X has entries of {largest:g}, whose squares overflow; rescale its columns."
-        )
+    refuse_huge(X, "X")
     mean = X.mean(axis=0)
     rows = X - mean
+    extent = np.abs(rows).max(axis=0)
+    if ((extent > 0) & (extent < 1 / LARGEST_SQUARED)).any():
+        raise InvalidInputError(
+            f"X has columns that vary by {extent[extent > 0].min():g}, whose square vanishes; "
+            f"rescale them."
+        )
     spread = np.sqrt((rows * rows).mean(axis=0))
     constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
     rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
@@ -35,3 +35,9 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
             f"and so no inverse; drop constant or dependent columns, or take more rows."
         )
     return mean, np.linalg.inv(correlation) / spread / spread[:, None]
+
+
+def standard_factor(X: Floats) -> Floats:
+    """Return the factor in which columns are standardised; a constant one stays as it is."""
+    deviation = X.std(axis=0)
+    return np.diag(1 / np.where(deviation > 0, deviation, 1.0))

@@ -361,22 +361,6 @@ class CurvedMetric(Frozen):
 
     # -- manners --------------------------------------------------------------------
 
-    def _key(self) -> tuple[object, ...]:
-        given = self.frame.given_shape
-        return (
-            self.factor.shape,
-            self.factor.tobytes(),
-            self.center.tobytes(),
-            self.curvature,
-            None if given is None else given.tobytes(),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, CurvedMetric) and self._key() == other._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
     def __reduce__(self) -> tuple[object, ...]:
         return CurvedMetric.from_frame, (self.frame,)
 

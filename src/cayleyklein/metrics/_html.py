@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._mixed import MixedMetric
+from cayleyklein.metrics._mixed import Metric, MixedMetric, first_term, terms_of
 from cayleyklein.metrics._palette import GEOMETRY_COLORS
 from cayleyklein.metrics._sections import principal_section
-from cayleyklein.metrics._spheres import Metric, ball_lattice, bounds_of, domains_of, sphere_path
+from cayleyklein.metrics._spheres import ball_lattice, bounds_of, domains_of, sphere_path
 from cayleyklein.metrics._svg import Drawing
 
 __all__ = ["MetricHtmlMixin", "card", "metric_facts", "metric_html"]
@@ -34,6 +33,7 @@ def metric_html(metric: Metric) -> str:
 
     Examples
     --------
+    >>> from cayleyklein import CurvedMetric
     >>> metric_html(CurvedMetric.euclidean(2, curvature=-1.0)).count("<svg")
     1
     >>> metric_html(CurvedMetric.euclidean(1)).count("<svg")  # a line has no picture
@@ -44,14 +44,13 @@ def metric_html(metric: Metric) -> str:
 
 def metric_facts(metric: Metric) -> Facts:
     """Return what a metric is, in words."""
-    facts = [("geometry", metric.geometry)]
+    facts, terms = [("geometry", metric.geometry)], terms_of(metric)
     if isinstance(metric, MixedMetric):
-        for part, weight in zip(metric.metrics, metric.weights.tolist(), strict=True):
+        for part, weight in terms:
             facts.append((f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"))
     else:
         facts.append(("curvature K", number(metric.curvature)))
-    parts = metric.metrics if isinstance(metric, MixedMetric) else (metric,)
-    rank = min(len(part.factor) for part in parts)
+    rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
 
@@ -81,7 +80,7 @@ def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[
 
 def _plane(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
     """Return the metric on the plane that is shown, and which that is."""
-    first = metric if isinstance(metric, CurvedMetric) else metric.metrics[0]
+    first = first_term(metric)
     if metric.dimension == 2 and np.linalg.cond(first.factor) < LONGEST:
         one, two = ("x₁", "x₂") if names is None else names
         return metric, f"the plane of {one} and {two}"
@@ -97,9 +96,9 @@ def _bounds(centers: NDArray[Any], edges: Sequence[NDArray[Any]]) -> NDArray[Any
     return np.stack([around[0] - half_a_cell, around[1] + half_a_cell])
 
 
-def number(value: float) -> str:
-    """Return a number as it is printed."""
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+def number(value: float, digits: int = 4) -> str:
+    """Return a number as it is printed, with a minus that is one."""
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
 def card(title: str, facts: Facts, picture: str, caption: str) -> str:

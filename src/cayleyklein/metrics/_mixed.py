@@ -16,7 +16,7 @@ from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
-__all__ = ["MixedMetric"]
+__all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
 
 Floats = NDArray[np.floating[Any]]
 
@@ -93,11 +93,12 @@ class MixedMetric(Frozen):
     @property
     def domain(self) -> tuple[Ellipsoid, ...]:
         """The ellipsoids whose intersection is the domain; empty when all of space."""
-        domains = (metric.domain for metric in self._active())
+        domains = (metric.domain for metric, _ in self._terms())
         return tuple(domain for domain in domains if domain is not None)
 
-    def _active(self) -> list[CurvedMetric]:
-        return [metric for metric, weight in zip(self.metrics, self.weights, strict=True) if weight]
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        """Return the metrics that count, and their weights."""
+        return [(metric, weight) for metric, weight in terms_of(self) if weight]
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`.
@@ -108,12 +109,10 @@ class MixedMetric(Frozen):
         >>> mixed.distance([0.0, 0.0], [[0.5, 0.0], [0.0, 0.9]]).round(3)
         array([0.506, 1.103])
         """
-        terms = [
-            metric.distance(p, q, outside=outside) * weight
-            for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
-            if weight
-        ]
-        return np.asarray(sum(terms[1:], start=terms[0]))[()]
+        first, *others = (
+            metric.distance(p, q, outside=outside) * weight for metric, weight in self._terms()
+        )
+        return np.asarray(sum(others, start=first))[()]
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
@@ -131,11 +130,7 @@ class MixedMetric(Frozen):
         array([[1.103],
                [1.237]])
         """
-        parts = [
-            (metric.frame, weight)
-            for metric, weight in zip(self.metrics, self.weights.tolist(), strict=True)
-            if weight
-        ]
+        parts = [(metric.frame, weight) for metric, weight in self._terms()]
         return checked_pairwise(X, Y, parts, outside)
 
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
@@ -147,17 +142,8 @@ class MixedMetric(Frozen):
         >>> mixed.contains([[0.5, 0.0], [2.0, 0.0]])
         array([ True, False])
         """
-        return np.asarray(np.all([metric.contains(X) for metric in self._active()], axis=0))[()]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, MixedMetric)
-            and self.metrics == other.metrics
-            and self.weights.tobytes() == other.weights.tobytes()
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.metrics, self.weights.tobytes()))
+        inside = [metric.contains(X) for metric, _ in self._terms()]
+        return np.asarray(np.all(inside, axis=0))[()]
 
     def __reduce__(self) -> tuple[object, ...]:
         return MixedMetric, (self.metrics, self.weights)
@@ -165,7 +151,7 @@ class MixedMetric(Frozen):
     def __repr__(self) -> str:
         terms = (
             f"{weight:g} * {metric.geometry}(K={metric.curvature:g})"
-            for metric, weight in zip(self.metrics, self.weights, strict=True)
+            for metric, weight in terms_of(self)
         )
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
 
@@ -173,3 +159,22 @@ class MixedMetric(Frozen):
         from cayleyklein.metrics._html import metric_html
 
         return metric_html(self)
+
+
+Metric = CurvedMetric | MixedMetric
+
+
+def terms_of(metric: Metric) -> list[tuple[CurvedMetric, float]]:
+    """Return the metrics of a sum and their weights; a single metric is a sum of one.
+
+    >>> terms_of(CurvedMetric.euclidean(2))
+    [(CurvedMetric(flat, d=2, K=0), 1.0)]
+    """
+    if isinstance(metric, CurvedMetric):
+        return [(metric, 1.0)]
+    return list(zip(metric.metrics, metric.weights.tolist(), strict=True))
+
+
+def first_term(metric: Metric) -> CurvedMetric:
+    """Return the first metric of a sum, or the single metric itself."""
+    return terms_of(metric)[0][0]

@@ -16,8 +16,7 @@ from scipy import linalg
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._mixed import MixedMetric
-from cayleyklein.metrics._spheres import Metric
+from cayleyklein.metrics._mixed import Metric, MixedMetric, first_term
 
 __all__ = ["Section", "choose_section", "principal_section"]
 
@@ -87,7 +86,7 @@ def choose_section(
         Of the columns.
     """
     d = metric.dimension
-    part = metric if isinstance(metric, CurvedMetric) else metric.metrics[0]
+    part = first_term(metric)
     middle = part.center if X is None else X.mean(axis=0)
     if names is not None and (isinstance(names, str) or not np.iterable(names)):
         raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")

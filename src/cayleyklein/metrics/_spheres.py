@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._mixed import MixedMetric
+from cayleyklein.metrics._mixed import Metric, first_term
 
-__all__ = ["HORIZON", "RIM", "Metric", "ball_lattice", "bounds_of", "domains_of", "sphere_path"]
+__all__ = ["HORIZON", "RIM", "ball_lattice", "bounds_of", "domains_of", "sphere_path"]
 
 Array = NDArray[np.float64]
-Metric = CurvedMetric | MixedMetric
 
 RIM = 1e-9
 """How far inside the conic, relative to its size, what lies on it is drawn: it has no chart."""
@@ -63,10 +62,14 @@ def _sphere_by_rays(metric: Metric, center: Array, radius: float, n: int) -> tup
     Straight lines are geodesics of every curvature, so along a ray a distance grows, and
     so does a sum of distances.
     """
-    frame = (metric if isinstance(metric, CurvedMetric) else metric.metrics[0]).frame
+    frame = first_term(metric).frame
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
     u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
+    if not exits:  # so that t = 1 is about as far as the sphere, whatever its size
+        u *= radius
+        step = float(np.min(metric.distance(center, center + u)))
+        u *= radius / step if step > 0 else 1.0
     # Without a domain, t = tan φ reaches infinity at φ = π/2.
     last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
     low, high = np.zeros(n), last
@@ -113,6 +116,6 @@ def ball_lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]
 
 def _unit_box(metric: Metric) -> Array:
     """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
-    part = metric.metrics[0] if isinstance(metric, MixedMetric) else metric
+    part = first_term(metric)
     half = np.linalg.norm(part.frame.inverse_factor, axis=1) / part._unit
     return np.stack([part.center - half, part.center + half])

@@ -16,7 +16,14 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["CategoryColumn", "NumberColumn", "is_number", "missing_in", "numbers_of"]
+__all__ = [
+    "CategoryColumn",
+    "NumberColumn",
+    "as_codes",
+    "is_number",
+    "missing_in",
+    "numbers_of",
+]
 
 
 @dataclass(frozen=True)
@@ -51,9 +58,9 @@ class NumberColumn:
         """Write the numbers to one column."""
         numbers = as_floats(values)
         numbers[np.isnan(numbers)] = self.median
-        np.subtract(numbers, self.mean, out=numbers)
-        exponent = np.frexp(self.scale)[1]
-        np.divide(np.ldexp(numbers, -exponent), np.ldexp(self.scale, -exponent), out=out[:, 0])
+        exponent = -np.frexp(self.scale)[1]
+        away = np.ldexp(numbers, exponent) - np.ldexp(self.mean, exponent)
+        np.divide(away, np.ldexp(self.scale, exponent), out=out[:, 0])
 
 
 @dataclass(frozen=True)

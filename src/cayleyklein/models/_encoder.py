@@ -50,6 +50,11 @@ class ColumnUse:
     n_missing: int
     text: str
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing is done to it but standardising its numbers."""
+        return self.kind == "number" and not self.n_missing
+
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
 
@@ -256,12 +261,17 @@ def as_table(table: Any) -> Any:
         )
     if not len(table):
         raise InvalidInputError("The table has no rows.")
-    table = table.rename(columns=str)
+    table = table.set_axis([str(name) for name in table.columns], axis=1)  # also of several levels
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
         raise InvalidInputError(
             f"The table has several columns of the name {twice[0]!r}; rename or drop them."
         )
+    for name in table.columns:
+        if table[name].dtype.kind == "c":
+            raise InvalidInputError(
+                f"Column {name!r} holds complex numbers; give its parts as columns of their own."
+            )
     objects = [name for name in table.columns if table[name].dtype == object]
     return table.assign(**{name: table[name].infer_objects() for name in objects})
 
@@ -269,7 +279,13 @@ def as_table(table: Any) -> Any:
 def kind_of(values: Any) -> tuple[str, str]:
     """Return the kind of a column, and why it is not used if it is not."""
     known = values[~missing_in(values)]
-    distinct = known.nunique()
+    try:
+        distinct = known.nunique()
+    except TypeError as error:
+        raise InvalidInputError(
+            f"Column {values.name!r} holds a {type(known.iloc[0]).__name__} in a cell, which is "
+            f"neither a number nor text."
+        ) from error
     if distinct == 0:
         return "unused", "every value is missing"
     if distinct == 1:

@@ -14,19 +14,13 @@ import numpy as np
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._mixed import Metric, terms_of
 from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
-from cayleyklein.models._table import (
-    LabelledRows,
-    LearnedMetric,
-    TableClassifier,
-    parts_of,
-    weights_of,
-)
+from cayleyklein.models._table import LabelledRows, LearnedMetric, TableClassifier
 
 __all__ = ["model_of", "state_of"]
 
-Metric = CurvedMetric | MixedMetric
 State = dict[str, Any]
 
 BLOCK = 50_000
@@ -69,17 +63,33 @@ def model_of(state: State) -> Any:
     return build[kind](state)
 
 
+def parameters_of(model: Any, names: tuple[str, ...]) -> State:
+    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
+    given = {name: getattr(model, name) for name in names}
+    plain = {
+        name: value.item() if isinstance(value, np.generic) else value
+        for name, value in given.items()
+    }
+    for name, value in plain.items():
+        if not isinstance(value, int | float | str | None):
+            raise InvalidInputError(
+                f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
+                f"number, a text or None before saving."
+            )
+    return plain
+
+
 def metric_state(metric: Metric) -> list[State]:
     """Return the parts of a metric."""
     return [
         {
-            "weight": float(weight),
+            "weight": weight,
             "factor": np.array(part.factor),
             "shape": None if part.frame.given_shape is None else np.array(part.frame.given_shape),
             "center": np.array(part.center),
             "curvature": float(part.curvature),
         }
-        for part, weight in zip(parts_of(metric), weights_of(metric), strict=True)
+        for part, weight in terms_of(metric)
     ]
 
 
@@ -106,7 +116,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         model.metric_, model._fitted.references.X, model._labels, model.classes_
     )
     return {
-        "parameters": {name: getattr(model, name) for name in NEIGHBOR_PARAMETERS},
+        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS),
         "feature_names": None if names is None else names.tolist(),
         **labelled_state(labelled),
     }
@@ -154,7 +164,7 @@ def table_state(model: TableClassifier) -> State:
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     encoder = model.encoder_
     return {
-        "parameters": {name: getattr(model, name) for name in TABLE_PARAMETERS},
+        "parameters": parameters_of(model, TABLE_PARAMETERS),
         "neighbors": labelled_state(model._labelled),
         "columns": [asdict(column) for column in encoder.columns_],
         "uses": [asdict(use) for use in encoder.uses_],

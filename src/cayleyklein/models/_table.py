@@ -16,8 +16,8 @@ from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.learning._classifier import accuracy
-from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
+from cayleyklein.metrics._mixed import Metric, terms_of
 from cayleyklein.models._columns import numbers_of
 from cayleyklein.models._encoder import TableEncoder, as_table
 from cayleyklein.neighbors._weights import check_weights
@@ -78,7 +78,7 @@ class LearnedMetric:
 class LabelledRows(NamedTuple):
     """Encoded rows with their classes, and the metric in which they are neighbours."""
 
-    metric: CurvedMetric | MixedMetric
+    metric: Metric
     rows: NDArray[np.float64]
     labels: NDArray[np.intp]
     classes: NDArray[Any]
@@ -217,8 +217,8 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         self._neighbors: CurvedKNeighborsClassifier | None = None
         self.learned_ = LearnedMetric(
             geometry=metric.geometry,
-            curvatures=tuple(part.curvature for part in parts_of(metric)),
-            weights=tuple(weights_of(metric)),
+            curvatures=tuple(part.curvature for part, _ in terms_of(metric)),
+            weights=tuple(weight for _, weight in terms_of(metric)),
             alpha=None if learner.alpha_ is None else float(learner.alpha_),
             n_iter=int(learner.n_iter_),
             n_rows=len(sample),
@@ -254,7 +254,7 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         return self._neighbors
 
     @property
-    def metric_(self) -> CurvedMetric | MixedMetric:
+    def metric_(self) -> Metric:
         """The learned metric, on the encoded columns."""
         check_is_fitted(self, "_labelled")
         return self._labelled.metric
@@ -316,13 +316,3 @@ def fingerprints(rows: NDArray[np.float64]) -> list[int]:
     """Return a number for each row, the same for rows that are."""
     # + 0.0 makes one of the two zeros.
     return [hash((row + 0.0).tobytes()) for row in np.ascontiguousarray(rows)]
-
-
-def parts_of(metric: CurvedMetric | MixedMetric) -> tuple[CurvedMetric, ...]:
-    """Return the terms of a metric."""
-    return metric.metrics if isinstance(metric, MixedMetric) else (metric,)
-
-
-def weights_of(metric: CurvedMetric | MixedMetric) -> list[float]:
-    """Return the weights of its terms."""
-    return metric.weights.tolist() if isinstance(metric, MixedMetric) else [1.0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein._validation import as_text
+from cayleyklein._validation import as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.models._columns import as_codes
 from cayleyklein.models._encoder import as_table
 
 __all__ = ["did_you_mean", "split_target"]
@@ -28,12 +28,9 @@ def did_you_mean(name: str, names: Sequence[str], what: str = "columns") -> str:
     >>> did_you_mean("clas", ["colour", "class"])
     " Did you mean 'class'?"
     """
-    by_case = {known.casefold(): known for known in names}
-    near = difflib.get_close_matches(name.casefold().strip(), list(by_case), n=1)
-    if near:
-        return f" Did you mean {by_case[near[0]]!r}?"
     shown = ", ".join(repr(known) for known in names[:12])
-    return f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
+    all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
+    return nearest_name(name, names) or all_of_them
 
 
 def split_target(
@@ -86,10 +83,11 @@ def split_target(
 
 def as_classes(values: Any) -> tuple[NDArray[np.object_], NDArray[np.intp]]:
     """Return the distinct classes as text, and which of them each value is."""
-    texts = np.asarray(values, dtype=str).astype(object)
-    distinct, codes = np.unique(texts, return_inverse=True)
+    codes, texts = as_codes(values)
+    used, places = np.unique(codes, return_inverse=True)
+    distinct = [texts[code] for code in used.tolist()]
     names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
-    return np.array(names, dtype=object), codes
+    return np.array(names, dtype=object), places
 
 
 def refuse_quantities(classes: NDArray[np.object_], n_rows: int, target: str) -> None:

@@ -35,16 +35,16 @@ LIST_ROWS = 64
 """Rows of a cell of the approximate index, on average, and half of what its training takes."""
 
 
-def float32_is_enough(references: References) -> bool:
-    """Say whether all fitted rows are near enough to the centre for an engine in float32."""
-    return bool(references.s[0].min() > np.cosh(FLOAT32_RADIUS) ** -2)
-
-
 TARGET_RECALL = 0.95
 """Share of the true neighbours that the approximate index is tuned to find."""
 
 SAMPLE_QUERIES, SAMPLE_NEIGHBORS = 200, 10
 """Fitted rows, and neighbours of each, from which the recall is estimated."""
+
+
+def float32_is_enough(references: References) -> bool:
+    """Say whether all fitted rows are near enough to the centre for an engine in float32."""
+    return bool(references.s[0].min() > np.cosh(FLOAT32_RADIUS) ** -2)
 
 
 class _Faiss:

@@ -154,7 +154,7 @@ class SearchIndex:
         values, rows = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.intp)
         inside = np.empty(len(Q), dtype=bool)
         with thread_pool(n_jobs) as pool:
-            for at, some in self._chunks(Q, own):
+            for at, some in self._chunks(Q, own, CHUNK):
                 values[at], rows[at] = find_nearest(self.engine, self.references, some, k, pool)
                 inside[at] = some.inside
         known = None if self.payload is None else self.payload[rows]
@@ -190,9 +190,8 @@ class SearchIndex:
         )
         return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
 
-    def _chunks(self, Q: Floats, own: bool, size: int = 0) -> Iterator[tuple[slice, Queries]]:
-        """Cut the queries into chunks; of one at a time more is kept than the rows."""
-        size = size or CHUNK
+    def _chunks(self, Q: Floats, own: bool, size: int) -> Iterator[tuple[slice, Queries]]:
+        """Yield queries a chunk at a time: only its own are placed in the frames of the metric."""
         for start in range(0, len(Q), size):
             chunk = slice(start, min(start + size, len(Q)))
             mine = np.arange(chunk.start, chunk.stop) if own else None

@@ -241,8 +241,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
             array if the queries are a Dask collection.
         rows : ndarray or Dask array of shape (m, n_neighbors)
         """
-        check_is_fitted(self, "metric_")
-        k = as_count(self.n_neighbors if n_neighbors is None else n_neighbors, "n_neighbors")
+        k = self.n_neighbors if n_neighbors is None else n_neighbors
         rows, distances = ((k,), np.intp), ((k,), np.float64)
         if not return_distance:
             return cast(Index, self._answers(X, k, Ranked.only_rows, rows)[0])
@@ -258,13 +257,14 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         ----------
         X : array-like, Dask collection or None
         k : int
+            Checked here, since it may have been set after the fit.
         finish : callable
             Makes a tuple of arrays of length m.
         kinds : tuple of a shape and a dtype
             Of each of the arrays, the shape without m.
         """
         check_is_fitted(self, "metric_")
-        own, index = X is None, self._searcher
+        k, own, index = as_count(k, "n_neighbors"), X is None, self._searcher
         available = self.n_samples_fit_ - own
         if k > available:
             raise InvalidInputError(

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import is_dask, row_blocks, task
 from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
 from cayleyklein._validation import as_finite_array
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import CurvedNeighbors
@@ -115,7 +116,13 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         self._check_grows(X)
         check_weights(self.weights)
         with whole_or_not_at_all(self) as worker:
-            worker._append(X, worker._targets_of(X, y, reset=False))
+            targets, before = worker._targets_of(X, y, reset=False), worker._fitted.payload_shape
+            if targets.shape[1:] != before:
+                raise InvalidInputError(
+                    f"y has shape {targets.shape}, but expected {(len(targets), *before)}, like "
+                    f"the targets of the rows before."
+                )
+            worker._append(X, targets)
         return self
 
     @at_one_moment

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from cayleyklein._estimators import as_jobs
 from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics._mixed import Metric, terms_of
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
 from cayleyklein.neighbors._outside import pull_inside, refuse_outside
 
@@ -37,7 +37,6 @@ __all__ = [
 
 Array = NDArray[np.float64]
 Index = NDArray[np.intp]
-Metric = CurvedMetric | MixedMetric
 
 STRIP = 16384
 """Rows placed or lifted at a time, so that what is needed on the way stays small."""
@@ -67,10 +66,7 @@ class Part(NamedTuple):
 
 def parts_of(metric: Metric) -> list[Part]:
     """Return the terms of a metric whose weight is not 0."""
-    if isinstance(metric, CurvedMetric):
-        return [Part(metric.frame, 1.0)]
-    weighted = zip(metric.metrics, metric.weights.tolist(), strict=True)
-    return [Part(term.frame, weight) for term, weight in weighted if weight]
+    return [Part(term.frame, weight) for term, weight in terms_of(metric) if weight]
 
 
 class Place(NamedTuple):
@@ -179,7 +175,6 @@ class References:
         A pair with column -1 ranks last.
         """
         values = np.zeros(len(rows))
-
         X, form = compiled_view(self.X), [compiled_view(s) for s in self.s]
 
         def run(begin: int, end: int) -> None:

@@ -36,6 +36,8 @@ def neighbor_weights(distances: Array, weights: Weights) -> Array:
     array([[1. , 0.5],
            [1. , 0. ],
            [1. , 1. ]])
+    >>> neighbor_weights(np.array([[1e-310, 3.0]]), "distance")  # 0 for all that 1/d can tell
+    array([[1., 0.]])
     """
     if callable(weights):
         given = np.asarray(weights(distances), dtype=np.float64)
@@ -47,7 +49,7 @@ def neighbor_weights(distances: Array, weights: Weights) -> Array:
         return given
     if weights == "uniform":
         return np.ones_like(distances)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         inverse = 1 / distances
     same = np.isinf(inverse)
     inverse = np.where(same.any(axis=1, keepdims=True), same, inverse)

@@ -20,7 +20,8 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics._spheres import Metric, bounds_of, domains_of, sphere_path
+from cayleyklein.metrics._mixed import Metric
+from cayleyklein.metrics._spheres import bounds_of, domains_of, sphere_path
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     as_color,

@@ -11,11 +11,13 @@ from numpy.typing import ArrayLike, NDArray
 from cayleyklein._validation import about, as_count, check_memory
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.diagrams._domains import box_around
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._sections import choose_section
-from cayleyklein.metrics._spheres import Metric, domains_of
+from cayleyklein.metrics._covariance import standard_factor
+from cayleyklein.metrics._mixed import Metric
+from cayleyklein.metrics._sections import Section, choose_section
+from cayleyklein.metrics._spheres import domains_of
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._style import (
     PADDING,
@@ -228,8 +230,7 @@ class DecisionBoundaryDisplay:
             )
         rows = as_rows(X)
         as_labels(y, len(rows))
-        scale = rows.std(axis=0)
-        ruler = CurvedMetric(factor=np.diag(1 / np.where(scale > 0, scale, 1.0)))
+        ruler = CurvedMetric(factor=standard_factor(rows))
         section = choose_section(ruler, rows, features, names)
         shown = section.project(rows)
         bounds = box_around(shown)
@@ -248,7 +249,7 @@ class DecisionBoundaryDisplay:
         metric, seen = find_metric(estimator, grid)
         classes, codes = _predict(estimator, grid, metric, seen)
         # The conic is drawn when it is among the rows, and not among what a step made of them.
-        own = section.restrict(metric) if metric is not None and seen is grid else None
+        own = metric if seen is grid else None
         return cls(
             regions=Samples(axes[0], axes[1], codes.reshape(n, n)),
             classes=classes,
@@ -256,7 +257,7 @@ class DecisionBoundaryDisplay:
             X=shown,
             y=as_labels(y, len(rows)),
             names=section.names,
-            domains=() if own is None else domains_of(own),
+            domains=() if own is None else _domains_on(section, own),
         )
 
     def plot(
@@ -291,6 +292,16 @@ class DecisionBoundaryDisplay:
         finish_axes(ax, self.bounds, self.names, padding=room)
         self.ax_, self.figure_ = ax, ax.figure
         return self
+
+
+def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:
+    """Return the fundamental conics on a plane; none where they are a pair of lines."""
+    if not domains_of(metric):
+        return ()
+    try:
+        return domains_of(section.restrict(metric))
+    except NotRepresentableError:  # of a factor of lower rank
+        return ()
 
 
 def _predict(

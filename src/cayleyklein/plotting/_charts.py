@@ -239,11 +239,12 @@ def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
 
 def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) -> ChartPanel:
     as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
+    domain = metric.domain
 
     def image(x: Array) -> Array:
         if chart == EUCLIDEAN:
             return x
-        return np.asarray(metric.to_chart(inset(metric, x), chart), dtype=float)
+        return np.asarray(metric.to_chart(inset(domain, x), chart), dtype=float)
 
     sign = int(np.sign(metric.curvature))
     dots, mapped = image(points), [image(edge) for edge in edges]

@@ -8,25 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._estimators import as_labels as as_classes
-from cayleyklein._validation import as_points, refuse_containers
+from cayleyklein._validation import as_points, refuse_containers, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._spheres import Metric
+from cayleyklein.metrics._mixed import Metric
 
 __all__ = ["as_labels", "as_rows", "find_metric"]
-
-
-LARGEST = 1e150
-"""Of the entries of rows, whose squares are floats still."""
 
 
 def as_rows(X: ArrayLike, d: int | None = None) -> NDArray[np.float64]:
     """Check rows to show."""
     rows = as_points(X, "X", d, ndim=2)
-    if np.abs(rows).max() > LARGEST:
-        raise InvalidInputError(
-            f"X has entries beyond {LARGEST:g}, whose squares overflow; rescale its columns."
-        )
+    refuse_huge(rows, "X")
     return rows
 
 

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein._validation import as_count, as_real, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import MixedMetric
+from cayleyklein.metrics._html import number
+from cayleyklein.metrics._mixed import Metric, terms_of
 from cayleyklein.metrics._sections import choose_section
-from cayleyklein.metrics._spheres import Metric, ball_lattice, bounds_of, domains_of
+from cayleyklein.metrics._spheres import ball_lattice, bounds_of, domains_of
 from cayleyklein.plotting._balls import BallDisplay
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._style import (
@@ -208,7 +209,5 @@ class MetricDisplay:
         finish_axes(corner, far, ("", ""))
 
     def _summary(self) -> str:
-        metric = self.metric
-        parts = metric.metrics if isinstance(metric, MixedMetric) else (metric,)
-        K = ", ".join(f"{part.curvature:.3g}" for part in parts).replace("-", "\N{MINUS SIGN}")
-        return f"{metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
+        K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))
+        return f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"

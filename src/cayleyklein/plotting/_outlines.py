@@ -7,11 +7,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.geometry import Hyperplane, line_intersections
+from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._spheres import HORIZON, RIM
 
-__all__ = ["RIM", "inset", "line_path"]
+__all__ = ["inset", "line_path"]
 
 Array = NDArray[np.float64]
 
@@ -24,7 +24,7 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
     domain = metric.domain
     if domain is None:
         angle = np.linspace(-1, 1, n) * (math.pi / 2 - HORIZON)
-        scale = 1 / np.linalg.norm(metric.factor @ along)
+        scale = 1 / (metric._unit * np.linalg.norm(metric.factor @ along))
         return np.asarray(foot + scale * np.tan(angle)[:, None] * along)
     ends = [e / e[-1] for e in line_intersections(metric.absolute.matrix, foot, foot + along)]
     if np.iscomplex(ends).any():
@@ -35,11 +35,28 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
     return np.asarray(P + t[:, None] * (Q - P))
 
 
-def inset(metric: CurvedMetric, points: Array) -> Array:
-    """Draw points of a hyperbolic conic, and a hair outside it, inside: charts need that."""
-    if metric.domain is None:
+def inset(domain: Ellipsoid | None, points: Array, margin: float = RIM) -> Array:
+    """Move points of a conic, and those outside it, to a little inside: charts need that.
+
+    Parameters
+    ----------
+    domain : Ellipsoid or None
+    points : ndarray of shape (..., 2)
+    margin : float
+        What is left to the conic, relative to its size.
+
+    Examples
+    --------
+    >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
+    >>> inset(disc, np.array([[0.3, 0.0], [0.0, 2.0]]), 0.25)
+    array([[0.3 , 0.  ],
+           [0.  , 0.75]])
+    """
+    if domain is None:
         return points
-    y = metric.domain.to_euclidean(points)
-    size = np.linalg.norm(y, axis=-1, keepdims=True)
-    y = np.where(size > 1 - RIM, y * ((1 - RIM) / np.maximum(size, RIM)), y)
-    return metric.domain.from_euclidean(y)
+    y = domain.to_euclidean(points)
+    size = np.linalg.norm(y, axis=-1, keepdims=True) / (1 - margin)
+    out = size > 1
+    if not out.any():
+        return points
+    return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)

@@ -1,0 +1,32 @@
+import pickle
+from unittest import mock
+
+import numpy as np
+import pytest
+
+from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Polytope
+from cayleyklein.metrics import CurvedMetric, MixedMetric
+
+DISC = Frame(np.eye(2), curvature=-1.0)
+CURVED = CurvedMetric.from_frame(DISC)
+
+PAIRS = [
+    (DISC, Frame(shape=np.eye(2), curvature=-1.0)),
+    (Ball([0.5, 0.0], 1.0, DISC), Ball([0.5, 0.0], 1.0, Frame(np.eye(2)))),
+    (Ellipsoid([0.0, 0.0], np.eye(2)), Ellipsoid([0.0, 0.0], np.eye(2), 2.0)),
+    (Polytope([[1.0], [-1.0]], [1.0, 1.0]), Polytope([[1.0], [-1.0]], [1.0, 2.0])),
+    (Absolute(np.diag([1, 1, -1])), Absolute(np.diag([2, 2, -2]))),
+    (CURVED, CurvedMetric.euclidean(2)),
+    (MixedMetric([CURVED, CURVED]), MixedMetric([CURVED, CURVED], [1.0, 2.0])),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), PAIRS, ids=lambda item: type(item).__name__)
+def test_compares_by_value(one, other):
+    twin = pickle.loads(pickle.dumps(one))
+    assert one == twin
+    assert hash(one) == hash(twin)
+    assert len({one, twin, other}) == 2
+    assert one != other
+    assert one != "a text"
+    assert one == mock.ANY  # what does not know the other leaves the answer to it
