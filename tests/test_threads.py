@@ -57,17 +57,11 @@ def test_an_interruption_drops_the_calls_that_wait():
     assert threading.active_count() == before
 
 
-def test_a_thread_that_does_not_start_leaves_none_behind(monkeypatch):
-    start, started = threading.Thread.start, []
-
-    def second_fails(thread):
-        if started:
-            raise KeyboardInterrupt
-        started.append(thread)
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", second_fails)
-    with pytest.raises(KeyboardInterrupt), Threads(2):
-        pass
-    started[0].join(10)
-    assert not started[0].is_alive()
+def test_a_pool_that_is_forgotten_ends_its_threads():
+    pool = Threads(2).__enter__()
+    threads = pool._threads
+    assert all(thread.is_alive() for thread in threads)
+    del pool
+    for thread in threads:
+        thread.join(10)
+    assert not any(thread.is_alive() for thread in threads)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import operator
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -47,16 +48,32 @@ NO_TARGET = object()
 
 
 @contextmanager
-def numpy_errors_kept() -> Iterator[None]:
-    """Leave NumPy's handling of errors as it was.
+def process_state_kept() -> Iterator[None]:
+    """Leave NumPy's handling of errors and the filters of warnings as they were.
 
-    An interruption that strikes while ``np.errstate`` begins or ends would leave it changed.
+    An interruption that strikes while ``np.errstate`` or ``catch_warnings`` begins or ends, in any
+    library, would leave them changed.
     """
-    before = np.geterr()
+    errors, filters = np.geterr(), warnings.filters
     try:
         yield
-    except BaseException:
-        np.seterr(**before)
+    except KeyboardInterrupt:
+        np.seterr(**errors)
+        warnings.filters = filters
+        raise
+
+
+@contextmanager
+def interruptions_named() -> Iterator[None]:
+    """Raise the KeyboardInterrupt of which compiled code has made another error."""
+    try:
+        yield
+    except (SystemError, TypeError) as error:
+        reason: BaseException | None = error
+        while reason is not None and not isinstance(reason, KeyboardInterrupt):
+            reason = reason.__cause__ or reason.__context__
+        if reason is not None:
+            raise KeyboardInterrupt from error
         raise
 
 
@@ -69,16 +86,8 @@ def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
     """
     worker = object.__new__(type(estimator))
     worker.__dict__ = dict(estimator.__dict__)
-    try:
-        with numpy_errors_kept():
-            yield worker
-    except (SystemError, TypeError) as error:  # what compiled code makes of an interruption
-        reason: BaseException | None = error
-        while reason is not None and not isinstance(reason, KeyboardInterrupt):
-            reason = reason.__cause__ or reason.__context__
-        if reason is not None:
-            raise KeyboardInterrupt from error
-        raise
+    with process_state_kept(), interruptions_named():
+        yield worker
     estimator.__dict__ = worker.__dict__
 
 
@@ -94,7 +103,7 @@ def at_one_moment(
     def call(estimator: Estimator, /, *args: Parameters.args, **given: Parameters.kwargs) -> Result:
         view = object.__new__(type(estimator))
         view.__dict__ = estimator.__dict__
-        with numpy_errors_kept():
+        with process_state_kept():
             return method(view, *args, **given)
 
     return call

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from queue import SimpleQueue
+from contextlib import suppress
+from queue import Empty, SimpleQueue
 from threading import Thread
 from typing import Any, Self
 
 __all__ = ["Threads"]
+
+Calls = SimpleQueue[Any]
 
 
 class Threads:
@@ -24,17 +27,15 @@ class Threads:
 
     def __init__(self, n_threads: int) -> None:
         self.n_threads = n_threads
-        self._calls: SimpleQueue[Any] = SimpleQueue()
-        self._closed = False
+        self._calls: Calls = SimpleQueue()
+        # They know the queue and not the pool, which ends them also when it is merely forgotten.
+        self._threads = [
+            Thread(target=work, args=(self._calls,), daemon=True) for _ in range(n_threads)
+        ]
 
     def __enter__(self) -> Self:
-        self._threads = [Thread(target=self._work, daemon=True) for _ in range(self.n_threads)]
-        try:
-            for thread in self._threads:
-                thread.start()
-        except BaseException:
-            self._close()
-            raise
+        for thread in self._threads:
+            thread.start()
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -42,15 +43,21 @@ class Threads:
         for thread in self._threads:
             thread.join()
 
+    def __del__(self) -> None:
+        self._close()
+
     def _close(self) -> None:
-        self._closed = True
+        """Drop the calls that wait, and end the threads."""
+        with suppress(Empty):
+            while True:
+                self._calls.get_nowait()
         for _ in self._threads:
             self._calls.put(None)
 
     def map(self, function: Callable[..., Any], *arguments: Iterable[Any]) -> list[Any]:
         """Return function(*some) for each of the arguments, in order, or raise the first error."""
         calls = list(zip(*arguments, strict=True))
-        answers: SimpleQueue[tuple[int, Any, BaseException | None]] = SimpleQueue()
+        answers: Calls = SimpleQueue()
         for number, some in enumerate(calls):
             self._calls.put((answers, number, function, some))
         found = sorted((answers.get() for _ in calls), key=lambda answer: answer[0])
@@ -59,12 +66,13 @@ class Threads:
                 raise error
         return [result for _, result, _ in found]
 
-    def _work(self) -> None:
-        while (call := self._calls.get()) is not None:
-            answers, number, function, some = call
-            if self._closed:
-                continue
-            try:
-                answers.put((number, function(*some), None))
-            except BaseException as error:  # noqa: BLE001, it is raised where it is waited for
-                answers.put((number, None, error))
+
+def work(calls: Calls) -> None:
+    """Make one call after the other, until there is None."""
+    while (call := calls.get()) is not None:
+        answers, number, function, some = call
+        try:
+            answers.put((number, function(*some), None))
+        except BaseException as error:  # noqa: BLE001, it is raised where it is waited for
+            answers.put((number, None, error))
+        del call, answers, function, some  # a thread that waits holds on to nothing

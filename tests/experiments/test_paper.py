@@ -16,8 +16,16 @@ def test_shape_of_the_tables():
     assert {c.k for c in PAPER_CELLS if c.table == "exp"} == {1, 3, 5, 11}
     assert {c.k for c in PAPER_CELLS if c.table == "mixed"} == {3}
     counts = {table: sum(c.table == table for c in PAPER_CELLS) for table in TABLES}
-    assert counts == {"exp": 4 * 4 * 3 - 1, "mixed": 5 * 4}  # one place is empty in print
+    exp = 4 * 4 * 3 - 1  # one place is empty in print
+    assert counts == {"exp": exp, "targets": exp, "mixed": 5 * 4}
     assert not paper_cells("wine", "hyperbolic", 5)
+
+
+def test_the_other_reading_of_k():
+    votes, targets = ([c for c in PAPER_CELLS if c.table == t] for t in ("exp", "targets"))
+    assert {c.k for c in targets} == {3}
+    assert [(c.n_targets, c.accuracy) for c in targets] == [(c.k, c.accuracy) for c in votes]
+    assert [c.table for c in paper_cells("wine", "flat", 3, 11)] == ["targets"]
 
 
 @pytest.mark.parametrize("place", sorted(rows_in_print()), ids=str)
@@ -48,7 +56,7 @@ def outcome(accuracy, n_test=1, **more):
 
 
 def printed(accuracy):
-    return PaperCell("exp", 0, 0, "wine", "flat", 1, accuracy, False)
+    return PaperCell("exp", 0, 0, "wine", "flat", 1, None, accuracy, False)
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,12 @@ def test_unknown_names_are_refused(tmp_path):
         reproduce(tmp_path, methods=["eliptic"])
 
 
+def test_target_neighbours_reach_the_learner():
+    made = METHODS["elliptic"].make(3, 11)
+    assert (made.n_neighbors, made.learner.n_neighbors, made.learner.n_targets) == (3, 3, 11)
+    assert METHODS["elliptic"].make(3, None).learner is None
+
+
 # -- the files -------------------------------------------------------------------------
 
 
@@ -112,11 +118,12 @@ def made_up(table="exp", gain=0.05):
     """Return a run in which everything is 5 points above flat, which is as in the paper."""
     rng = np.random.default_rng(0)
     outcomes = {}
-    for row in dict.fromkeys((c.dataset, c.k) for c in PAPER_CELLS if c.table == table):
+    rows = ((c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table == table)
+    for dataset, *neighbors in dict.fromkeys(rows):
         base = rng.normal(0.8, 0.01, 10)
         for method in ("flat", "elliptic", "hyperbolic", "mixed"):
             better = base + (method != "flat") * (gain + rng.normal(0, 0.001, 10))
-            outcomes[Cell(row[0], method, row[1])] = tuple(
+            outcomes[Cell(dataset, method, *neighbors)] = tuple(
                 Outcome(float(a), 250, 100, 0.1, 0.1, method, (1.0,), 0.5) for a in better
             )
     about = reproduction_provenance()
@@ -145,7 +152,7 @@ def test_bold_needs_evidence():
     assert not any(r.is_better for r in worse.results.values())
 
 
-@pytest.mark.parametrize("table", ["exp", "mixed"])
+@pytest.mark.parametrize("table", ["exp", "targets", "mixed"])
 def test_every_number_of_the_paper_stands_beside_ours(table):
     found = made_up(table)
     printed = [c for c in PAPER_CELLS if c.table == table]

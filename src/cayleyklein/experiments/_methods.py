@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from cayleyklein._validation import as_texts, nearest_name
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier
+from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
 __all__ = [
     "BASELINE",
@@ -36,14 +36,15 @@ class Method:
     title : str
         In tables.
     make : callable
-        k → an unfitted classifier, which learns its scaling from its training rows.
+        (k, target neighbours, or None for its own choice) → an unfitted classifier, which learns
+        its scaling from its training rows.
     module : str or None
         What must be importable.
     """
 
     name: str
     title: str
-    make: Callable[[int], Any]
+    make: Callable[[int, int | None], Any]
     module: str | None = None
 
     @property
@@ -56,26 +57,29 @@ class Method:
         return True
 
 
-def _euclidean(k: int) -> Any:
+def _euclidean(k: int, _: int | None) -> Any:
     return make_pipeline(StandardScaler(), KNeighborsClassifier(k))
 
 
-def _curved(geometry: str) -> Callable[[int], Any]:
-    def make(k: int) -> Any:
-        return CurvedKNeighborsClassifier(k, geometry=geometry, random_state=SEED)
+def _curved(geometry: str) -> Callable[[int, int | None], Any]:
+    def make(k: int, n_targets: int | None) -> Any:
+        if n_targets is None:
+            return CurvedKNeighborsClassifier(k, geometry=geometry, random_state=SEED)
+        learner = CurvedLMNN(k, geometry=geometry, n_targets=n_targets, random_state=SEED)
+        return CurvedKNeighborsClassifier(k, learner=learner)
 
     return make
 
 
-def _nca(k: int) -> Any:
+def _nca(k: int, _: int | None) -> Any:
     learner = NeighborhoodComponentsAnalysis(random_state=SEED)
     return make_pipeline(StandardScaler(), learner, KNeighborsClassifier(k))
 
 
-def _lmnn_of(module: str, learner: str) -> Callable[[int], Any]:
-    def make(k: int) -> Any:
+def _lmnn_of(module: str, learner: str) -> Callable[[int, int | None], Any]:
+    def make(k: int, n_targets: int | None) -> Any:
         maker = getattr(import_module(module), learner)
-        step = maker(n_neighbors=k, random_state=SEED)
+        step = maker(n_neighbors=n_targets or k, random_state=SEED)
         return make_pipeline(StandardScaler(), step, KNeighborsClassifier(k))
 
     return make

@@ -81,7 +81,15 @@ class Outcome:
             raise InvalidInputError(f"values are not those of an Outcome: {error}.") from error
 
 
-def evaluate(method: str, k: int, X: Any, y: Any, split: Split, prepare: Any = None) -> Outcome:
+def evaluate(
+    method: str,
+    k: int,
+    X: Any,
+    y: Any,
+    split: Split,
+    prepare: Any = None,
+    n_targets: int | None = None,
+) -> Outcome:
     """Fit a method on the training rows of a split, and test it on the others, on one thread.
 
     Threads of BLAS would change the last digits, and the CPU time, with the number of processes.
@@ -97,9 +105,11 @@ def evaluate(method: str, k: int, X: Any, y: Any, split: Split, prepare: Any = N
         Training and test rows.
     prepare : transformer, optional
         Makes numeric rows of X; learned from the training rows too.
+    n_targets : int, optional
+        Target neighbours of a method that has them.
     """
     train, test = split
-    model = METHODS[method].make(k)
+    model = METHODS[method].make(k, n_targets)
     if prepare is not None:
         model = make_pipeline(clone(prepare), model)
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:

@@ -40,7 +40,7 @@ def learned_pictures(problem: Problem, k: int) -> str:
     """
     require("matplotlib", "plot")
     X, y = numeric_rows(problem)
-    model = METHODS[SHOWN].make(k)
+    model = METHODS[SHOWN].make(k, None)
     with warnings.catch_warnings():  # the fits of the comparison have said it
         warnings.simplefilter("ignore")
         model.fit(X, y)

@@ -117,16 +117,15 @@ class Reproduction:
     def results(self) -> dict[Cell, CellResult]:
         """Every cell, judged."""
         found: dict[Cell, CellResult] = {}
-        for dataset, k in dict.fromkeys((cell.dataset, cell.k) for cell in self.outcomes):
-            found |= self._judge(dataset, k)
+        for flat in dict.fromkeys(cell._replace(method=FLAT) for cell in self.outcomes):
+            found |= self._judge(flat)
         return found
 
-    def _judge(self, dataset: str, k: int) -> dict[Cell, CellResult]:
-        """Compare the methods at one k of a data set with flat LMNN, and with the paper."""
-        row = {c: o for c, o in self.outcomes.items() if (c.dataset, c.k) == (dataset, k)}
-        flat = Cell(dataset, FLAT, k)
+    def _judge(self, flat: Cell) -> dict[Cell, CellResult]:
+        """Compare the methods of one row of a table with flat LMNN, and with the paper."""
+        row = {c: o for c, o in self.outcomes.items() if c._replace(method=FLAT) == flat}
         gains = gains_over(flat, row) if flat in row else {}
-        is_partition = self.protocol.is_partition(dataset)
+        is_partition = self.protocol.is_partition(flat.dataset)
         return {
             cell: CellResult(
                 cell=cell,
@@ -173,7 +172,7 @@ class Reproduction:
             protocol=Protocol(**stored["protocol"]),
             tables=tuple(stored["tables"]),
             outcomes={
-                Cell(c["dataset"], c["method"], c["k"]): tuple(
+                Cell(c["dataset"], c["method"], c["k"], c["n_targets"]): tuple(
                     Outcome.from_dict(values) for values in c["outcomes"]
                 )
                 for c in stored["cells"]
@@ -199,8 +198,8 @@ class Reproduction:
                 f"There are results of the tables {', '.join(self.tables)} alone; expected "
                 f"{' or '.join(wanted_tables)}."
             )
-        wanted = {(cell.dataset, cell.k) for cell in PAPER_CELLS if cell.table in kept}
-        cells = {c: o for c, o in self.outcomes.items() if (c.dataset, c.k) in wanted}
+        wanted = set(cells_of(kept, list(METHODS)))
+        cells = {cell: outcomes for cell, outcomes in self.outcomes.items() if cell in wanted}
         return replace(self, tables=kept, outcomes=cells)
 
     def write(self, folder: str | Path) -> dict[str, Path]:
@@ -226,10 +225,14 @@ def cells_of(tables: Sequence[str], methods: Sequence[str] = OURS) -> list[Cell]
     >>> len(cells_of(["exp"])), len(cells_of(["mixed"])), len(cells_of(["exp", "mixed"]))
     (112, 35, 119)
     """
-    rows = dict.fromkeys((c.dataset, c.k) for c in PAPER_CELLS if c.table in tables)
+    rows = dict.fromkeys((c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table in tables)
     # One row out at a time means as many fits as rows: the longest cells should not come last.
     slow_first = sorted(rows, key=lambda row: not QUICK.is_partition(row[0]))
-    return [Cell(dataset, method, k) for dataset, k in slow_first for method in methods]
+    return [
+        Cell(dataset, method, k, n_targets)
+        for dataset, k, n_targets in slow_first
+        for method in methods
+    ]
 
 
 def reproduce(
@@ -248,7 +251,8 @@ def reproduce(
     output : str or Path
         Each cell is stored here, in ``cells-<protocol>``, once it is finished. Cells of another
         version of the code are computed anew.
-    tables : sequence of str, default=("exp", "mixed")
+    tables : sequence of str, default=("exp", "targets", "mixed")
+        "targets" is the paper's "exp" with k read as the target neighbours, and votes of 3.
     protocol : Protocol, default=QUICK
         ``FULL`` is the paper's.
     methods : sequence of str, default=OURS
@@ -292,7 +296,7 @@ def reproduce(
         store.write(cell, outcomes)  # here: a worker on another machine has not this folder
         found[cell] = outcomes
         if progress is not None:
-            what = f"{cell.dataset}, {METHODS[cell.method].title}, k = {cell.k}"
+            what = f"{cell.dataset}, {METHODS[cell.method].title}, k = {cell.n_targets or cell.k}"
             progress(Step(len(found), len(cells), what))
     ordered = {cell: tuple(found[cell]) for cell in cells}
     return Reproduction(protocol, wanted, ordered, provenance())
@@ -302,7 +306,7 @@ def compute(cell: Cell, protocol: Protocol) -> tuple[Cell, list[Outcome]]:
     """Evaluate a cell on every split."""
     problem = load_bundled(cell.dataset)
     outcomes = [
-        evaluate(cell.method, cell.k, problem.X, problem.y, split)
+        evaluate(cell.method, cell.k, problem.X, problem.y, split, n_targets=cell.n_targets)
         for split in protocol.splits(cell.dataset, problem.y)
     ]
     return cell, outcomes

@@ -14,18 +14,27 @@ __all__ = ["Cell", "CellStore", "write_whole"]
 
 
 class Cell(NamedTuple):
-    """A data set, a method and a k: one number of a table.
+    """A data set, a method, and its neighbours: one number of a table.
+
+    Attributes
+    ----------
+    dataset, method : str
+    k : int
+        The neighbours that vote.
+    n_targets : int, optional
+        The target neighbours that a metric is learned with; the learner's own choice by default.
 
     Examples
     --------
     >>> from cayleyklein.experiments import Cell
     >>> Cell("wine", "elliptic", 3)
-    Cell(dataset='wine', method='elliptic', k=3)
+    Cell(dataset='wine', method='elliptic', k=3, n_targets=None)
     """
 
     dataset: str
     method: str
     k: int
+    n_targets: int | None = None
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -57,7 +66,8 @@ class CellStore:
 
     def path(self, cell: Cell) -> Path:
         """Return where a cell is kept."""
-        return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}.json"
+        targets = "" if cell.n_targets is None else f"-targets{cell.n_targets}"
+        return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}{targets}.json"
 
     def read(self, cell: Cell) -> list[Outcome] | None:
         """Return the outcomes of a finished cell; None when it must be computed."""
