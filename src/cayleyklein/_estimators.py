@@ -57,9 +57,10 @@ def process_state_kept() -> Iterator[None]:
     errors, filters = np.geterr(), warnings.filters
     try:
         yield
-    except KeyboardInterrupt:
+    except BaseException as error:
         np.seterr(**errors)
-        warnings.filters = filters
+        if isinstance(error, KeyboardInterrupt | SystemError):  # others use the filters too
+            warnings.filters = filters
         raise
 
 

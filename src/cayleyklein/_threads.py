@@ -40,8 +40,8 @@ class Threads:
 
     def __exit__(self, *_: object) -> None:
         self._close()
-        for thread in self._threads:
-            thread.join()
+        while self._threads:
+            self._threads.pop().join()
 
     def __del__(self) -> None:
         self._close()

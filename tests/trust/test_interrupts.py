@@ -22,6 +22,9 @@ from cayleyklein import (
 )
 from cayleyklein.models import TableClassifier
 
+# Python itself drops an interruption that strikes in a destructor, and says so.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+
 X, CLASSES = rows(120)
 MOMENTS = 12
 
