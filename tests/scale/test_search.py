@@ -219,7 +219,6 @@ def test_errors_name_rows_of_the_whole():
     [
         (da.ones(5), "2 axes"),
         (dask.delayed(np.ones)((5, 2)), "pass a Dask array or a Dask dataframe"),
-        (dd.from_pandas(pd.DataFrame({"a": ["u", "v"]}), npartitions=1), "no floats"),
         (da.ones((5, 2), dtype=complex), "real numbers"),
     ],
 )

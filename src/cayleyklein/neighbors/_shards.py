@@ -55,7 +55,7 @@ class QueryBlocks(NamedTuple):
     @classmethod
     def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None) -> QueryBlocks:
         """Take the chunks as they are; with a metric to `refuse` by, those outside are an error."""
-        raw, known = raw_blocks(X, "X"), known_lengths(X)
+        raw, known = raw_blocks(X), known_lengths(X)
         starts = [None] * len(raw) if known is None else [0, *accumulate(known)][:-1]
         tasks = [
             task(checked_queries, block, n_columns, start, refuse)
