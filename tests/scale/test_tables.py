@@ -189,6 +189,12 @@ def test_the_score_of_a_regressor():
     assert spread.score(lazy(TABLE), X[:, 0]) == pytest.approx(expected, rel=1e-12)
 
 
+def test_a_notebook_shows_what_is_fitted_on_a_cluster():
+    model = CurvedKNeighborsClassifier(metric=FLAT).fit(lazy(TABLE), Y)
+    assert "kneighbors" in dir(model)
+    assert "The learned metric" in model._repr_mimebundle_()["text/html"]
+
+
 def test_rows_are_not_added_to_none():
     for model in (CurvedKNeighborsClassifier(), CurvedKNeighborsRegressor(), CurvedNeighbors()):
         with pytest.raises(InvalidInputError, match="partial_fit adds rows in memory"):

@@ -233,10 +233,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         self._append(X, labels_of(as_labels(target), self.classes_))
 
-    @property
     def _labels(self) -> NDArray[np.intp]:
-        """The positions among ``classes_`` of the fitted rows."""
-        return cast(NDArray[np.intp], self._fitted.payload)
+        """Return the positions among ``classes_`` of the fitted rows."""
+        return cast(NDArray[np.intp], self._in_memory().payload)
 
     # -- predicting -----------------------------------------------------------------
 

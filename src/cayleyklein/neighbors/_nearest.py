@@ -162,7 +162,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def _append(self, X: ArrayLike, payload: NDArray[Any] | None) -> None:
         added = self._rows(X, reset=False)
-        grown = self._fitted.appended(added, payload, self.algorithm, self.n_jobs)
+        grown = self._in_memory().appended(added, payload, self.algorithm, self.n_jobs)
         self._take(grown, self.metric_)
 
     def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
@@ -190,9 +190,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
-    @property
-    def _fitted(self) -> SearchIndex:
-        """What is fitted in memory."""
+    def _in_memory(self) -> SearchIndex:
+        """Return what is fitted, which must be in memory."""
         check_is_fitted(self, "metric_")
         if isinstance(self._searcher, Shards):
             raise InvalidInputError(
@@ -204,13 +203,13 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def __getstate__(self) -> Any:
         if hasattr(self, "_searcher"):
-            _ = self._fitted  # refuses: shards do not leave their cluster
+            self._in_memory()  # refuses: shards do not leave their cluster
         return super().__getstate__()
 
     def _query_rows(self, X: ArrayLike | None) -> Floats:
         check_is_fitted(self, "metric_")
         if X is None:
-            return self._fitted.references.X
+            return self._in_memory().references.X
         refuse_dask(X, "X", ASK_KNEIGHBORS)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
@@ -327,7 +326,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         radius = as_radius(self.radius if radius is None else radius)
         distances: list[Floats] = []
         rows: list[Index] = []
-        for m, which, columns, values in self._fitted.within(
+        for m, which, columns, values in self._in_memory().within(
             queries, radius, self.n_jobs, own=X is None
         ):
             if sort_results:
@@ -363,7 +362,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
         refuse_dask(X, "X", ASK_KNEIGHBORS)
-        _ = self._fitted
+        self._in_memory()
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))

@@ -122,7 +122,8 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
             return self.fit(X, y)
         check_weights(self.weights)
         with whole_or_not_at_all(self) as worker:
-            targets, before = worker._targets_of(X, y, reset=False), worker._fitted.payload_shape
+            targets = worker._targets_of(X, y, reset=False)
+            before = worker._in_memory().payload_shape
             if targets.shape[1:] != before:
                 raise InvalidInputError(
                     f"y has shape {targets.shape}, but expected {(len(targets), *before)}, like "
