@@ -189,6 +189,16 @@ def test_the_score_of_a_regressor():
     assert spread.score(lazy(TABLE), X[:, 0]) == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.parametrize("geometry", ["flat", "elliptic"])
+def test_transform_is_lazy(geometry):
+    learner = CurvedLMNN(geometry=geometry, n_init=1, n_passes=1).fit(TABLE, Y)
+    found = learner.transform(lazy(TABLE))
+    assert is_dask(found)
+    np.testing.assert_allclose(found.compute(), learner.transform(TABLE), rtol=1e-14)
+    single = TABLE.astype(np.float32)
+    assert learner.transform(lazy(single)).dtype == learner.transform(single).dtype == np.float32
+
+
 def test_a_notebook_shows_what_is_fitted_on_a_cluster():
     model = CurvedKNeighborsClassifier(metric=FLAT).fit(lazy(TABLE), Y)
     assert "kneighbors" in dir(model)
