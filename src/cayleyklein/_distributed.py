@@ -97,9 +97,10 @@ def clear_cluster_errors(doing: str) -> Iterator[None]:
     except lost_errors() as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ClusterError(
-            f"Dask could not finish {doing}: the scheduler is gone, or a task killed its workers, "
-            f"as one does that passes memory_limit ({type(error).__name__}: {reason}). Connect "
-            f"again by distributed.Client(address); give smaller chunks or more memory."
+            f"Dask could not finish {doing}: the scheduler is gone, or what the rows are read "
+            f"from, or a task killed its workers, as one does that passes memory_limit "
+            f"({type(error).__name__}: {reason}). Connect again by distributed.Client(address); "
+            f"give smaller chunks or more memory."
         ) from error
 
 
