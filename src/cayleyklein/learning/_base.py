@@ -80,7 +80,8 @@ class MetricLearner(
 
     def _transform_lazily(self, X: Any, metric: CurvedMetric) -> Floats:
         check_columns(self, X, reset=False)
-        rows, dtype = QueryBlocks.of_dask(X, metric.dimension, None), float_dtype(stand_in(X, "X"))
+        rows = QueryBlocks.of_dask(X, metric.dimension, metric)
+        dtype = float_dtype(stand_in(X, "X"))
         tasks = [(task(mapped, some, metric, dtype),) for some in rows.tasks]
         (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
         return cast(Floats, found)
