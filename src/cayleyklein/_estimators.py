@@ -21,7 +21,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from cayleyklein._distributed import effective_threads, in_memory, refuse_dask, stand_in
+from cayleyklein._distributed import effective_threads, in_memory, is_dask, refuse_dask, stand_in
 from cayleyklein._validation import as_finite_array, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
@@ -38,6 +38,7 @@ __all__ = [
     "classes_of",
     "common_classes",
     "naming",
+    "refuse_missing",
     "whole_or_not_at_all",
 ]
 
@@ -162,7 +163,7 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
     if wrong:
         raise InvalidInputError(
             f"X has columns that hold no numbers: {', '.join(wrong)}. Drop them, or convert them, "
-            f"as dask.dataframe.get_dummies does."
+            f"as X.astype(float) or dask.dataframe.get_dummies(X) does."
         )
     with naming("X", "y"):
         validate_data(estimator, like, y, reset=reset, skip_check_array=True)
@@ -201,6 +202,8 @@ def refuse_no_numbers(values: Any, name: str) -> None:
 
 def refuse_missing(labels: Any, name: str, first_row: int = 0) -> None:
     """Refuse rows without a class; NumPy would make the text "nan" of one in a list of texts."""
+    if is_dask(labels):
+        return  # its blocks are looked at one by one
     if not isinstance(labels, list | tuple):
         labels = np.asarray(labels)
         if labels.dtype.kind != "O" or labels.ndim != 1:

@@ -110,7 +110,7 @@ def test_a_missing_class_is_named_by_its_row(kind):
     numbers = kind in ("float", "Int64")
     y = pd.Series(Y if numbers else np.array(["u", "v"])[Y], dtype=kind)
     y[47] = None
-    for target in (y, lazy(y, 2)):
+    for target in (y, y.tolist(), lazy(y, 2)):
         for model in learners():
             with pytest.raises(InvalidInputError, match=r"^y has .*47; drop"):
                 model.fit(lazy(TABLE), target)

@@ -20,6 +20,7 @@ from cayleyklein._estimators import (
     classes_of,
     common_classes,
     naming,
+    refuse_missing,
     whole_or_not_at_all,
 )
 from cayleyklein._validation import list_indices, refuse_containers
@@ -149,6 +150,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
     def _fit_spread(self, X: Any, y: Any) -> None:
         """Fit on a Dask collection; its labels stay with its rows."""
         check_columns(self, X, y, reset=True)
+        refuse_missing(y, "y")
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
         seen = [task(classes_of, *some) for some in zip(targets, rows.starts, strict=True)]

@@ -27,6 +27,7 @@ from cayleyklein._estimators import (
     check_data,
     classes_of,
     common_classes,
+    refuse_missing,
 )
 from cayleyklein._validation import as_finite_array, list_indices
 from cayleyklein.exceptions import InvalidInputError
@@ -86,6 +87,7 @@ def take_in_blocks(
 ) -> tuple[Rows, NDArray[Any]]:
     """Return those of a Dask collection."""
     check_columns(learner, X, y, reset=True)
+    refuse_missing(y, "y")
     check_components(learner, learner.n_features_in_)
     blocks = row_blocks(X, y)
     assert blocks.targets is not None
