@@ -18,7 +18,7 @@ from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
-from cayleyklein._validation import as_finite_array, require
+from cayleyklein._validation import as_finite_array, refuse_containers, require
 from cayleyklein.exceptions import ClusterError, InvalidInputError
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "effective_threads",
     "futures_in",
     "held",
+    "in_memory",
     "is_dask",
     "known_lengths",
     "large_graphs",
@@ -45,9 +46,14 @@ __all__ = [
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
-def is_dask(values: object) -> bool:
-    """Say whether something is a Dask collection, without importing dask."""
-    return hasattr(type(values), "__dask_graph__")
+def is_dask(values: Any) -> bool:
+    """Say whether something is a Dask collection, without importing dask.
+
+    What can hold one, such as an array of xarray, has a graph only if it does.
+    """
+    if not hasattr(type(values), "__dask_graph__"):
+        return False
+    return type(values).__module__.startswith("dask") or values.__dask_graph__() is not None
 
 
 def refuse_dask(values: object, name: str, advice: str) -> None:
@@ -91,9 +97,10 @@ def clear_cluster_errors(doing: str) -> Iterator[None]:
     except lost_errors() as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ClusterError(
-            f"Dask could not finish {doing}: the scheduler is gone, or a task killed its workers, "
-            f"as one does that passes memory_limit ({type(error).__name__}: {reason}). Connect "
-            f"again by distributed.Client(address); give smaller chunks or more memory."
+            f"Dask could not finish {doing}: the scheduler is gone, or what the rows are read "
+            f"from, or a task killed its workers, as one does that passes memory_limit "
+            f"({type(error).__name__}: {reason}). Connect again by distributed.Client(address); "
+            f"give smaller chunks or more memory."
         ) from error
 
 
@@ -146,6 +153,11 @@ def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
         return tuple(dask.compute(*tasks))
 
 
+def in_memory(values: Any, name: str) -> Any:
+    """Compute what is a Dask collection, and leave the rest as it is."""
+    return compute(values, doing=f"reading {name}")[0] if is_dask(values) else values
+
+
 def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
     """Start tasks and let their results stay where they are computed, to be used by later ones."""
     dask = require("dask", "scale")
@@ -190,7 +202,7 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     least_rows : int
     """
     n_columns = stand_in(X, name).shape[1]
-    raw = raw_blocks(X, name)
+    raw = raw_blocks(X)
     lengths = known_lengths(X) or measured_lengths(raw, name)
     if not sum(lengths):
         raise InvalidInputError(f"{name} is empty: it has no rows.")
@@ -209,37 +221,50 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
 def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X") -> list[Any]:
     """Return tasks that yield what belongs to each of some row blocks of given lengths."""
     if is_dask(y):
-        raw = raw_blocks(y, name, ndim=None)
+        refuse_other_collections(y, name)
+        raw = raw_blocks(y)
         lengths = known_lengths(y) or measured_lengths(raw, name)
     else:
-        raw, lengths = [np.asarray(y)], [len(y)]
+        raw = [np.atleast_1d(as_block(y, name))]
+        lengths = [len(raw[0])]
     if sum(lengths) != sum(wanted):
         raise InvalidInputError(
             f"{rows_name} has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs "
             f"one."
         )
-    return [task(joined, some) for some in aligned_pieces(raw, lengths, wanted)]
+    return [task(joined, some, name) for some in aligned_pieces(raw, lengths, wanted)]
 
 
 def stand_in(X: Any, name: str) -> Any:
     """Return an array or a dataframe without rows that has the columns of a Dask collection."""
-    meta = getattr(X, "_meta", None)
-    if not hasattr(X, "to_delayed") or not hasattr(meta, "shape"):
-        raise InvalidInputError(
-            f"{name} is a Dask {type(X).__name__}; pass a Dask array or a Dask dataframe."
-        )
+    refuse_other_collections(X, name)
     if X.ndim != 2:
         raise InvalidInputError(f"{name} must have 2 axes, rows and columns; it has {X.ndim}.")
-    if hasattr(X, "columns"):
-        return meta
+    if not is_array(X):
+        return X._meta
+    if np.isnan(X.shape[1]):
+        raise InvalidInputError(
+            f"{name} has columns whose number is not known; call {name}.compute_chunk_sizes()."
+        )
     return np.empty((0, int(X.shape[1])), dtype=X.dtype)
 
 
-def raw_blocks(X: Any, name: str, ndim: int | None = 2) -> list[Any]:
+def refuse_other_collections(values: Any, name: str) -> None:
+    """Raise an error for a Dask collection that is neither an array nor a dataframe or series."""
+    if not all(hasattr(type(values), attribute) for attribute in ("ndim", "to_delayed")):
+        raise InvalidInputError(
+            f"{name} is a Dask {type(values).__name__}; pass a Dask array or a Dask dataframe."
+        )
+
+
+def is_array(X: Any) -> bool:
+    """Say whether a collection is an array, by its type: columns are attributes of a dataframe."""
+    return hasattr(type(X), "rechunk")
+
+
+def raw_blocks(X: Any) -> list[Any]:
     """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
-    if ndim is not None:
-        stand_in(X, name)
-    if hasattr(X, "rechunk") and X.ndim > 1:
+    if is_array(X) and X.ndim > 1:
         X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
     blocks = X.to_delayed()
     return list(np.ravel(blocks)) if isinstance(blocks, np.ndarray) else list(blocks)
@@ -247,10 +272,9 @@ def raw_blocks(X: Any, name: str, ndim: int | None = 2) -> list[Any]:
 
 def known_lengths(X: Any) -> list[int] | None:
     """Return the rows of each chunk of a Dask array, or None where they are not known."""
-    chunks = getattr(X, "chunks", None)
-    if chunks is None or any(np.isnan(length) for length in chunks[0]):
+    if not is_array(X) or np.isnan(X.shape[0]):
         return None
-    return [int(length) for length in chunks[0]]
+    return [int(length) for length in X.chunks[0]]
 
 
 def measured_lengths(blocks: list[Any], name: str) -> list[int]:
@@ -295,7 +319,7 @@ def aligned_pieces(
             whole = rest == lengths[current]
             if rest:
                 block = blocks[current]
-                some.append(block if whole else task(rows_between, block, used, used + rest))
+                some.append(block if whole else rows_between(block, used, used + rest))
             length, used = length - rest, used + rest
             if used == lengths[current]:
                 current, used = current + 1, 0
@@ -303,15 +327,34 @@ def aligned_pieces(
     return pieces
 
 
-def rows_between(block: Any, first: int, last: int) -> NDArray[Any]:
-    """Return some rows of a block."""
-    return np.asarray(block)[first:last]
+def as_block(piece: Any, name: str) -> NDArray[Any]:
+    """Return a chunk, a partition or an array as an array, what is missing as NaN."""
+    refuse_containers(piece, name)
+    array = np.asarray(piece)
+    if array.dtype.kind == "O" and hasattr(piece, "iloc"):  # pandas has a missing value of its own
+        return np.asarray(piece.to_numpy(dtype=object, na_value=np.nan))
+    return array
 
 
-def joined(pieces: list[Any]) -> NDArray[Any]:
+def rows_between(block: Any, first: int, last: int) -> Any:
+    """Return some rows of a block; of one that is a task, a task.
+
+    An array in this process is cut here, or every task would take all of it along.
+    """
+    if is_dask(block):
+        return task(rows_between, block, first, last)
+    return block.iloc[first:last] if hasattr(block, "iloc") else block[first:last]
+
+
+def concatenated(pieces: list[Any], name: str) -> NDArray[Any]:
+    """Return pieces as one array."""
+    arrays = [as_block(piece, name) for piece in pieces]
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+
+
+def joined(pieces: list[Any], name: str) -> NDArray[Any]:
     """Return pieces as one array; a single column is flattened."""
-    arrays = [np.asarray(piece) for piece in pieces]
-    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    array = concatenated(pieces, name)
     return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
@@ -322,8 +365,7 @@ def checked_rows(
 
     Without a `start`, rows are counted in their block, and the message says so.
     """
-    arrays = [np.asarray(piece) for piece in pieces]
-    array = arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
+    array = concatenated(pieces, name)
     if array.ndim != 2 or array.shape[1] != n_columns:
         raise InvalidInputError(
             f"{name} has a block of shape {array.shape}, but {n_columns} columns are expected."

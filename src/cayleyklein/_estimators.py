@@ -21,8 +21,8 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from cayleyklein._distributed import effective_threads
-from cayleyklein._validation import as_finite_array, at_index, list_indices, refuse_containers
+from cayleyklein._distributed import effective_threads, in_memory, is_dask, refuse_dask, stand_in
+from cayleyklein._validation import as_finite_array, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 __all__ = [
@@ -32,9 +32,13 @@ __all__ = [
     "as_target",
     "as_weights",
     "at_one_moment",
+    "check_columns",
     "check_data",
     "check_truth",
+    "classes_of",
+    "common_classes",
     "naming",
+    "refuse_missing",
     "whole_or_not_at_all",
 ]
 
@@ -126,7 +130,11 @@ def naming(*names: str) -> Iterator[None]:
 
 
 def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any) -> Any:
-    """Return X, or X and y, as arrays of numbers, by scikit-learn's `validate_data`."""
+    """Return X, or X and y, as arrays of numbers, by scikit-learn's `validate_data`.
+
+    A Dask collection is no X, which would come into memory unasked; as y it is computed.
+    """
+    refuse_dask(X, "X", "pass X.compute() if it fits")
     refuse_containers(X, "X")
     refuse_no_numbers(X, "X")
     of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
@@ -134,11 +142,43 @@ def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any)
         rows = validate_data(estimator, X, **options)
     if y is NO_TARGET:
         return rows
+    y = in_memory(y, "y")
     refuse_containers(y, "y")
     if y is not None:
         (refuse_no_numbers if of_y else refuse_missing)(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, X, y, **options, **of_y)
+
+
+def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
+    """Check what is known of a Dask collection before it is computed, and that y is, if it must.
+
+    Its columns hold numbers, and are as many as an estimator was fitted on, of the same names.
+    """
+    like = stand_in(X, "X")
+    if like.shape[1] == 0:
+        raise InvalidInputError("X has no columns.")
+    refuse_no_numbers(like, "X")
+    kinds = {} if isinstance(like, np.ndarray) else dict(like.dtypes)
+    wrong = [f"{name} ({kind})" for name, kind in kinds.items() if is_no_number(kind)]
+    if wrong:
+        raise InvalidInputError(
+            f"X has columns that hold no numbers: {', '.join(wrong)}. Drop them, or convert them, "
+            f"as X.astype(float) or dask.dataframe.get_dummies(X) does."
+        )
+    with naming("X", "y"):
+        validate_data(estimator, like, y, reset=reset, skip_check_array=True)
+
+
+def is_no_number(kind: Any) -> bool:
+    """Say whether a column of a dataframe holds text, dates or the like, by its dtype.
+
+    Nobody knows of objects, and categories may be numbers.
+    """
+    categories = getattr(kind, "categories", None)
+    if categories is not None:
+        kind = categories.dtype
+    return kind.kind not in "fiubO" or str(kind).startswith("str")
 
 
 def refuse_no_numbers(values: Any, name: str) -> None:
@@ -161,17 +201,18 @@ def refuse_no_numbers(values: Any, name: str) -> None:
         )
 
 
-def refuse_missing(labels: Any, name: str) -> None:
+def refuse_missing(labels: Any, name: str, first_row: int = 0) -> None:
     """Refuse rows without a class; NumPy would make the text "nan" of one in a list of texts."""
+    if is_dask(labels):
+        return  # its blocks are looked at one by one
     if not isinstance(labels, list | tuple):
         labels = np.asarray(labels)
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return
     missing = np.array([_is_missing(label) for label in labels], dtype=bool)
     if missing.any():
-        raise InvalidInputError(
-            f"{name} has no class at rows {list_indices(np.flatnonzero(missing))}; drop them."
-        )
+        rows = first_row + np.flatnonzero(missing)
+        raise InvalidInputError(f"{name} has no class at rows {list_indices(rows)}; drop them.")
 
 
 def _is_missing(label: Any) -> bool:
@@ -184,8 +225,16 @@ def _is_missing(label: Any) -> bool:
 
 
 def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
-    """Check that a column holds classes: no missing ones, and of one type."""
-    refuse_missing(target, name)
+    """Check that a column holds classes: no missing ones, of one type, and no quantities."""
+    refuse_no_classes(target, name)
+    with naming(name):
+        check_classification_targets(target)
+    return target
+
+
+def refuse_no_classes(target: NDArray[Any], name: str = "y", first_row: int = 0) -> None:
+    """Refuse missing classes, and those of several types; rows are counted from `first_row`."""
+    refuse_missing(target, name, first_row)
     if target.dtype.kind == "O":
         kinds = sorted({type(label).__name__ for label in target})
         try:
@@ -196,12 +245,28 @@ def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
                 f"order; convert them to one, as by {name}.astype(str)."
             ) from error
     if target.dtype.kind == "f" and not np.isfinite(target).all():
+        rows = first_row + np.flatnonzero(~np.isfinite(target))
         raise InvalidInputError(
-            f"{name} has NaN or infinite entries{at_index(~np.isfinite(target))}; drop these rows."
+            f"{name} has NaN or infinite entries at index {list_indices(rows)}; drop these rows."
         )
-    with naming(name):
-        check_classification_targets(target)
-    return target
+
+
+def classes_of(target: NDArray[Any], first_row: int) -> NDArray[Any]:
+    """Return the classes of a block of a column, which begins at `first_row`."""
+    with naming("y"):
+        column_or_1d(target)
+    refuse_no_classes(target, "y", first_row)
+    return np.unique(target)
+
+
+def common_classes(seen: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
+    """Return the classes of a column of `n_rows` from those of its blocks."""
+    every = np.concatenate(seen)
+    refuse_no_classes(every)
+    classes = np.unique(every)
+    # scikit-learn warns where there are more than half as many classes as rows
+    as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
+    return classes
 
 
 def as_target(y: Any) -> NDArray[Any]:
@@ -227,6 +292,7 @@ def check_truth(
     y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None
 ) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
     """Check what predictions are held against: classes or numbers, and weights."""
+    y, sample_weight = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
     refuse_containers(y, "y")
     truth: NDArray[Any] = as_finite_array(y, "y") if predicted.dtype.kind == "f" else as_target(y)
     if truth.shape != predicted.shape:

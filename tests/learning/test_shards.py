@@ -93,7 +93,7 @@ def test_sorted_parts_are_the_rows_of_the_whole():
     X = RNG.integers(0, 3, size=(300, 2)).astype(float)  # many equal rows, and ties in a column
     labels, weights = RNG.integers(0, 2, 300), RNG.integers(0, 3, 300).astype(float)
     blocks = [Distinct.of(X[i:j], labels[i:j], weights[i:j]) for i, j in [(0, 7), (7, 7), (7, 300)]]
-    cuts = pivots(Distinct.of(X, labels, weights), 5)
+    cuts = pivots(Distinct.of(X, labels, weights), 2, 5)
     parts = [merge([part_between(b, cuts, p) for b in blocks]) for p in range(len(cuts) + 1)]
     whole = Distinct.of(X, labels, weights)
     for found, expected in zip(zip(*parts, strict=True), whole, strict=True):

@@ -90,7 +90,7 @@ def test_a_model_is_saved_without_a_search_index(wine, tmp_path, monkeypatch):
     save_model(model, tmp_path / "wine.ckm")
     assert model._neighbors is None
     again = load_model(tmp_path / "wine.ckm")
-    np.testing.assert_array_equal(again.neighbors_._fitted.references.X, model._labelled.rows)
+    np.testing.assert_array_equal(again.neighbors_._in_memory().references.X, model._labelled.rows)
     np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
     assert model.neighbors_ is model.neighbors_
 

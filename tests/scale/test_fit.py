@@ -15,8 +15,10 @@ from distributed import Client
 from tests.scale.test_faults import CLUSTER, wait_until
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
-from cayleyklein._distributed import large_graphs
+from cayleyklein._distributed import compute, large_graphs, persist, task
 from cayleyklein.exceptions import ClusterError, InvalidInputError
+from cayleyklein.learning import _sharded
+from cayleyklein.learning._data import Distinct
 from cayleyklein.models import Checkpoint
 
 
@@ -142,6 +144,16 @@ def test_the_classifier_learns_too(client):
     model = CurvedKNeighborsClassifier(learner=learner).fit(as_dask(), as_dask(Y))
     expected = CurvedKNeighborsClassifier(learner=learner).fit(X, Y)
     np.testing.assert_array_equal(np.asarray(model.predict(X[:50])), expected.predict(X[:50]))
+
+
+def test_shards_of_many_small_chunks_are_about_equal():
+    values = np.random.default_rng(0).normal(size=(1500, 1))
+    none, ones = np.zeros(5, dtype=np.int64), np.ones(5)
+    blocks = [task(Distinct.of, part, none, ones) for part in np.split(values, 300)]
+    blocks = list(persist(*blocks, doing="the test"))
+    shards = compute(*_sharded.sort(blocks, 1500, 2), doing="the test")
+    np.testing.assert_array_equal(np.concatenate([s.X for s in shards]), np.sort(values, axis=0))
+    assert all(600 < len(shard.X) < 900 for shard in shards)
 
 
 # -- subsamples ---------------------------------------------------------------------

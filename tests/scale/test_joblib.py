@@ -60,8 +60,8 @@ def test_reproduce_over_a_cluster_stores_the_cells_here(cluster, tmp_path, monke
 
 def test_compare_takes_a_cluster(cluster, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    options = ["--splits", "2", "--no-report", "--json", "--dask", cluster.scheduler_address]
-    assert main(["compare", "wine", *options]) == 0
+    options = ["--splits", "2", "--test-size", "0.8", "--no-report", "--json"]
+    assert main(["compare", "wine", *options, "--dask", cluster.scheduler_address]) == 0
     assert json.loads(capsys.readouterr().out)["report"] is None
 
 

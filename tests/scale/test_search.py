@@ -17,7 +17,8 @@ from cayleyklein import (
     CurvedMetric,
     CurvedNeighbors,
 )
-from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein._distributed import futures_in
+from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
 from cayleyklein.neighbors._index import Ranked, merge
 
 
@@ -76,6 +77,15 @@ def test_cluster_gives_the_same(client):
     assert_same(spread.kneighbors(), inside.kneighbors())
     only_rows = spread.kneighbors(lazy_Q, 2, return_distance=False)
     np.testing.assert_array_equal(only_rows.compute(), expected[1][:, :2])
+
+
+def test_rows_that_left_the_cluster_are_missed(client):
+    _, X, Q = problem("curved", 0.0)
+    search = CurvedNeighbors().fit(da.from_array(X, chunks=(40, 3)))
+    client.cancel(futures_in(search._searcher.indexes))  # as a restart does
+    for queries in (Q, da.from_array(Q)):
+        with pytest.raises(ClusterError, match="fit again"):
+            search.kneighbors(queries)
 
 
 def test_more_neighbours_than_a_shard_has():
@@ -209,7 +219,6 @@ def test_errors_name_rows_of_the_whole():
     [
         (da.ones(5), "2 axes"),
         (dask.delayed(np.ones)((5, 2)), "pass a Dask array or a Dask dataframe"),
-        (dd.from_pandas(pd.DataFrame({"a": ["u", "v"]}), npartitions=1), "no floats"),
         (da.ones((5, 2), dtype=complex), "real numbers"),
     ],
 )

@@ -26,7 +26,7 @@ Example:
 def command(console: Console, model: Model) -> None:
     """Describe a model."""
     fitted = load_table_model(model)
-    counts = Counter(fitted.classes_[fitted.neighbors_._labels].tolist())
+    counts = Counter(fitted.classes_[fitted.neighbors_._labels()].tolist())
     by_class = {name: counts[name] for name in fitted.classes_.tolist()}
     values = {
         "model": str(model),

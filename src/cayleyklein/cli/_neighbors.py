@@ -57,7 +57,7 @@ class Neighbors:
     def rows(self, model: TableClassifier, piece: Any) -> list[list[Any]]:
         """Return a line for each row and each of its neighbours."""
         distances, rows = model.kneighbors(piece, self.k)
-        classes = model.classes_[model.neighbors_._labels[rows]]
+        classes = model.classes_[model.neighbors_._labels()[rows]]
         numbers = model.row_numbers_[rows] + 1
         return [
             [int(row) + 1, rank + 1, int(numbers[i, rank]), classes[i, rank],

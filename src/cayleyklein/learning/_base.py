@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import at_one_moment, check_data
-from cayleyklein._validation import about, as_points
+from cayleyklein._distributed import is_dask, stand_in, task
+from cayleyklein._estimators import at_one_moment, check_columns, check_data
+from cayleyklein._validation import about, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
+from cayleyklein.neighbors._shards import Answers, QueryBlocks
 
 __all__ = ["MetricLearner"]
 
@@ -55,11 +57,11 @@ class MetricLearner(
 
         Parameters
         ----------
-        X : array-like of shape (n, d)
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
 
         Returns
         -------
-        ndarray of shape (n, r) or (n, r + 1)
+        ndarray or lazy Dask array of shape (n, r) or (n, r + 1)
 
         Raises
         ------
@@ -70,13 +72,19 @@ class MetricLearner(
             For a mixed metric.
         """
         check_is_fitted(self, "metric_")
-        given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        rows = given.astype(np.float64, copy=False)
         metric = self._single_metric()
-        if metric.geometry == "flat":
-            return (rows @ metric.factor.T).astype(given.dtype, copy=False)
-        chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
-        return metric.to_chart(rows, chart).astype(given.dtype, copy=False)
+        if is_dask(X):
+            return self._transform_lazily(X, metric)
+        given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return mapped(given.astype(np.float64, copy=False), metric, given.dtype)
+
+    def _transform_lazily(self, X: Any, metric: CurvedMetric) -> Floats:
+        check_columns(self, X, reset=False)
+        rows = QueryBlocks.of_dask(X, metric.dimension, metric)
+        dtype = float_dtype(stand_in(X, "X"))
+        tasks = [(task(mapped, some, metric, dtype),) for some in rows.tasks]
+        (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
+        return cast(Floats, found)
 
     def _single_metric(self) -> CurvedMetric:
         if not isinstance(self.metric_, CurvedMetric):
@@ -127,3 +135,11 @@ class MetricLearner(
         tags.target_tags.required = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def mapped(rows: NDArray[np.float64], metric: CurvedMetric, dtype: np.dtype[Any]) -> Floats:
+    """Return rows where Euclidean distance has the order of the metric's."""
+    if metric.geometry == "flat":
+        return (rows @ metric.factor.T).astype(dtype, copy=False)
+    chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
+    return metric.to_chart(rows, chart).astype(dtype, copy=False)

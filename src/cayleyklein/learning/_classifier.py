@@ -10,16 +10,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import compute, is_dask, row_blocks, task
+from cayleyklein._distributed import compute, in_memory, is_dask, row_blocks, task
 from cayleyklein._estimators import (
     as_labels,
     at_one_moment,
+    check_columns,
     check_data,
     check_truth,
+    classes_of,
+    common_classes,
     naming,
+    refuse_missing,
     whole_or_not_at_all,
 )
-from cayleyklein._validation import as_finite_array, list_indices, refuse_containers
+from cayleyklein._validation import list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric, MixedMetric
@@ -134,7 +138,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         if is_dask(X):
             self._fit_spread(X, y)
             return
-        _, target = check_data(self, X, in_memory(y), dtype=[np.float64, np.float32])
+        _, target = check_data(self, X, y, dtype=[np.float64, np.float32])
         known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
         learner = self._fitted_learner(X, target) if self.metric is None else None
@@ -145,11 +149,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def _fit_spread(self, X: Any, y: Any) -> None:
         """Fit on a Dask collection; its labels stay with its rows."""
-        self._check_columns(X, y, reset=True)
+        check_columns(self, X, y, reset=True)
+        refuse_missing(y, "y")
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
         seen = [task(classes_of, *some) for some in zip(targets, rows.starts, strict=True)]
-        known = as_labels(np.unique(np.concatenate(compute(*seen, doing="reading y"))))
+        known = common_classes(list(compute(*seen, doing="reading y")), rows.n_rows)
         learner = self._fitted_learner(X, y) if self.metric is None else None
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
         self._spread(rows, metric, [task(labels_of, target, known) for target in targets])
@@ -212,7 +217,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
         array(['a'], dtype='<U1')
         """
-        self._check_parameters()
+        self._check_grows(X)
         with whole_or_not_at_all(self) as worker:
             if hasattr(self, "classes_"):
                 worker._add_labelled(X, y, classes)
@@ -221,7 +226,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return self
 
     def _add_labelled(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
-        self._check_grows(X)
         known = self.classes_ if classes is None else np.unique(as_classes(classes))
         if not np.array_equal(known, self.classes_):
             raise InvalidInputError(
@@ -231,10 +235,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         self._append(X, labels_of(as_labels(target), self.classes_))
 
-    @property
     def _labels(self) -> NDArray[np.intp]:
-        """The positions among ``classes_`` of the fitted rows."""
-        return cast(NDArray[np.intp], self._fitted.payload)
+        """Return the positions among ``classes_`` of the fitted rows."""
+        return cast(NDArray[np.intp], self._in_memory().payload)
 
     # -- predicting -----------------------------------------------------------------
 
@@ -286,7 +289,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
-        return accuracy(*map(in_memory, (self.predict(X), y, sample_weight)))
+        predicted = in_memory(self.predict(X), "predictions")
+        return accuracy(predicted, y, sample_weight)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -324,18 +328,6 @@ def winners_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[
     """Return the class with most of the votes of neighbours, the first of equals."""
     (shares,) = shares_of(found, classes, weights)
     return (np.asarray(classes[shares.argmax(axis=1)]),)
-
-
-def in_memory(values: Any) -> Any:
-    """Compute what is a Dask collection, each by itself: some kinds do not mix."""
-    return compute(values, doing="reading labels")[0] if is_dask(values) else values
-
-
-def classes_of(target: NDArray[Any], start: int) -> NDArray[Any]:
-    """Return the classes of a block of targets, whose first is that of the row `start`."""
-    if target.dtype.kind == "f":
-        as_finite_array(target, "y", start)
-    return np.unique(target)
 
 
 def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:

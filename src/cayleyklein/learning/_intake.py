@@ -9,24 +9,27 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import assert_all_finite
-from sklearn.utils.validation import (
-    _check_feature_names,
-    _check_n_features,
-    column_or_1d,
-)
+from numpy.typing import NDArray
 
 from cayleyklein._distributed import (
     RowBlocks,
     compute,
+    in_memory,
     is_dask,
     row_blocks,
-    stand_in,
     target_blocks,
     task,
 )
-from cayleyklein._estimators import as_labels, as_weights, check_data
+from cayleyklein._estimators import (
+    as_labels,
+    as_weights,
+    check_columns,
+    check_data,
+    classes_of,
+    common_classes,
+    refuse_missing,
+)
+from cayleyklein._validation import as_finite_array, list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._data import Distinct, Rows, TrainingRows
 from cayleyklein.learning._parameters import check_factor_size
@@ -53,11 +56,11 @@ class Tally(NamedTuple):
     counts: Index
 
     @classmethod
-    def of(cls, y: NDArray[Any], weights: Array | None) -> Tally:
-        """Check and count the entries of y."""
-        y = checked_target(y)
-        classes, labels = np.unique(y, return_inverse=True)
-        weighs = None if weights is None else checked_weights(weights) > 0
+    def of(cls, y: NDArray[Any], weights: Array | None, first_row: int = 0) -> Tally:
+        """Check and count the entries of y, and check the weights."""
+        classes = classes_of(y, first_row)
+        weighs = None if weights is None else checked_weights(weights, first_row) > 0
+        labels = np.searchsorted(classes, y)
         return cls(classes, np.bincount(labels, weights=weighs, minlength=len(classes)).astype(int))
 
 
@@ -69,7 +72,7 @@ def take_in(
         return take_in_blocks(learner, X, y, sample_weight, sampling)
     rows, target = check_data(learner, X, y, dtype=np.float64, ensure_min_samples=2)
     check_components(learner, rows.shape[1])
-    weights = as_weights(sample_weight, rows)
+    weights = as_weights(in_memory(sample_weight, "sample_weight"), rows)
     tally = Tally.of(as_labels(target), weights)
     check_classes(tally.classes, tally.counts)
     if sampling is not None:
@@ -83,22 +86,17 @@ def take_in_blocks(
     learner: Any, X: Any, y: Any, sample_weight: Any, sampling: Sampling | None
 ) -> tuple[Rows, NDArray[Any]]:
     """Return those of a Dask collection."""
-    if y is None:
-        raise InvalidInputError("fit needs y, the classes of the rows; got None.")
-    like = stand_in(X, "X")
-    if like.shape[1] == 0:
-        raise InvalidInputError("X has no columns.")
-    _check_feature_names(learner, like, reset=True)
-    _check_n_features(learner, like, reset=True)
-    check_components(learner, like.shape[1])
+    check_columns(learner, X, y, reset=True)
+    refuse_missing(y, "y")
+    check_components(learner, learner.n_features_in_)
     blocks = row_blocks(X, y)
     assert blocks.targets is not None
     weights: Sequence[Any] = [None] * len(blocks.blocks)
     if sample_weight is not None:
         weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
-    tallies = compute(*map(lambda *of: task(Tally.of, *of), blocks.targets, weights), doing=FITTING)
-    classes = np.unique(np.concatenate([tally.classes for tally in tallies]))
-    as_labels(classes)
+    columns = zip(blocks.targets, weights, blocks.starts, strict=True)
+    tallies = compute(*[task(Tally.of, *block) for block in columns], doing=FITTING)
+    classes = common_classes([tally.classes for tally in tallies], blocks.n_rows)
     counts = np.zeros((len(tallies), len(classes)), dtype=np.int64)
     for block, tally in zip(counts, tallies, strict=True):
         block[np.searchsorted(classes, tally.classes)] = tally.counts
@@ -154,30 +152,27 @@ def check_classes(classes: NDArray[Any], counts: Index) -> None:
     present = classes[counts > 0].tolist()
     if len(present) < 2:
         raise InvalidInputError(
-            f"y has 1 class of positive weight, {present}; learning a metric needs two classes "
-            f"or more."
+            f"y has {'1 class' if present else 'no class'} of positive weight, {present}; learning "
+            f"a metric needs two classes or more."
         )
 
 
-def checked_target(y: ArrayLike) -> NDArray[Any]:
-    """Return a block of y as a vector without missing entries."""
-    target = np.asarray(column_or_1d(y))
-    assert_all_finite(target, input_name="y")
-    return target
-
-
-def checked_weights(weights: ArrayLike) -> Array:
+def checked_weights(weights: NDArray[Any], first_row: int = 0) -> Array:
     """Return a block of weights, which are finite and not negative."""
-    checked = np.asarray(column_or_1d(weights, dtype=np.float64))
-    assert_all_finite(checked, input_name="sample_weight")
+    checked = as_finite_array(weights, "sample_weight", first_row)
+    if checked.ndim != 1:
+        raise InvalidInputError(
+            f"sample_weight must be one column; got a block of shape {checked.shape}."
+        )
     if (checked < 0).any():
-        raise InvalidInputError("sample_weight has negative entries.")
+        rows = first_row + np.flatnonzero(checked < 0)
+        raise InvalidInputError(f"sample_weight is negative at rows {list_indices(rows)}.")
     return checked
 
 
 def _distinct(X: Array, y: NDArray[Any], weights: Any, classes: NDArray[Any]) -> Distinct:
     weights = np.ones(len(X)) if weights is None else checked_weights(weights)
-    return Distinct.of(X, np.searchsorted(classes, checked_target(y)), weights)
+    return Distinct.of(X, np.searchsorted(classes, y), weights)
 
 
 # -- sampling -----------------------------------------------------------------------
@@ -230,7 +225,6 @@ def pick(
     X: Array, y: NDArray[Any], weights: Any, classes: NDArray[Any], chosen: list[Index]
 ) -> tuple[Array, NDArray[Any], Array]:
     """Return the rows of a block that are taken, in their order, and their classes and weights."""
-    y = checked_target(y)
     weights = np.ones(len(X)) if weights is None else checked_weights(weights)
     labels = np.where(weights > 0, np.searchsorted(classes, y), -1)
     rows = np.sort(

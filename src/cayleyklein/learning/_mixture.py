@@ -21,6 +21,10 @@ UNIT_ROWS = 1000
 """Rows from which the unit is taken, evenly spread over the sorted rows."""
 
 
+UNIT_ENTRIES = 2**22
+"""Distances held at a time while it is taken: 32 MB."""
+
+
 def distance_unit(data: Rows, frame: Frame) -> float:
     """Return the median distance to the nearest few rows, by which metrics are made comparable."""
     numbers = np.unique(np.linspace(0, len(data) - 1, UNIT_ROWS).astype(int))
@@ -36,9 +40,9 @@ def _nearest_distances(
 ) -> Array:
     """Return the distances of some rows to their nearest others."""
     metric, places = CurvedMetric.from_frame(frame), rows.places(numbers)
-    nearest = []
-    for start in range(0, len(numbers), 100):
-        part = slice(start, start + 100)
+    nearest, step = [], int(np.clip(UNIT_ENTRIES // len(rows), 1, 100))
+    for start in range(0, len(numbers), step):
+        part = slice(start, start + step)
         D = metric.pairwise(some.X[part], rows.X)
         own = np.flatnonzero(places[part] >= 0)
         D[own, places[part][own]] = np.inf

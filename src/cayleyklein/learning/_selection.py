@@ -113,16 +113,18 @@ def stratified(labels: Index, parts: int, rng: np.random.Generator) -> Index:
 
 def sample(data: Rows, size: int, rng: np.random.Generator) -> Index:
     """Return `size` row numbers, of every class its share."""
-    orders = []
+    ordinals, shares = [], []
     for count in data.class_sizes:
-        order = np.empty(count)
-        order[rng.permutation(int(count))] = (np.arange(count) + 0.5) / count
-        orders.append(order)
-    cut = np.partition(np.concatenate(orders), size - 1)[size - 1]
-    numbers = data.locate([np.flatnonzero(order <= cut) for order in orders])
-    order = np.concatenate([order[order <= cut] for order in orders])
+        some = rng.permutation(int(count))[:size]
+        order = np.argsort(some)
+        ordinals.append(some[order])  # a copy: of one class at a time there is more than `size`
+        shares.append((order + 0.5) / count)
+    cut = np.partition(np.concatenate(shares), size - 1)[size - 1]
+    taken = [some[share <= cut] for some, share in zip(ordinals, shares, strict=True)]
+    numbers = np.concatenate(data.locate(taken))
+    share = np.concatenate([share[share <= cut] for share in shares])
     # Rows that tie, of classes equally large, are taken in their order.
-    return np.sort(np.concatenate(numbers)[np.lexsort((np.concatenate(numbers), order))[:size]])
+    return np.sort(numbers[np.lexsort((numbers, share))[:size]])
 
 
 def folds(data: Rows, rng: np.random.Generator) -> Iterator[tuple[TrainingRows, TrainingRows]]:

@@ -47,6 +47,9 @@ LEAST_ROWS = 64
 PIVOTS = 64
 """Rows a shard from which the cuts between shards are taken: they end up within a fifth."""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""Its multiples, less their whole parts, are spread evenly from 0 to 1, however many they are."""
+
 SENT_WITH_EACH = 2**16
 """Bytes of arguments up to which every call brings its own."""
 
@@ -90,7 +93,10 @@ def sort(blocks: list[Any], n_rows: int, n_shards: int) -> list[Any]:
     of a shard are merged.
     """
     step = max(1, n_rows // (PIVOTS * n_shards))
-    some = np.concatenate(over(blocks, _shards.pivots, step))
+    # A block may be shorter than a step: each begins elsewhere, for any row to be as likely taken.
+    begins = [int(step * (number * GOLDEN % 1)) for number in range(1, len(blocks) + 1)]
+    parts = [task(_shards.pivots, *each, step) for each in zip(blocks, begins, strict=True)]
+    some = np.concatenate(compute(*parts, doing=FITTING))
     ranks = np.arange(1, n_shards) * len(some) // n_shards
     cuts = held(some[np.argsort(_shards.keys_of(some), kind="stable")[ranks]])
     shards = []

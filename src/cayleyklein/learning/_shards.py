@@ -48,9 +48,9 @@ def keys_of(table: Array) -> NDArray[Any]:
     return np.ascontiguousarray(table).view(fields).ravel()
 
 
-def pivots(rows: Distinct, step: int) -> Array:
+def pivots(rows: Distinct, begin: int, step: int) -> Array:
     """Return every so many-th row with its label, from which the cuts between shards are taken."""
-    some = slice(step // 2, None, step)
+    some = slice(begin, None, step)
     return np.column_stack([rows.X[some], rows.labels[some]])
 
 

@@ -113,7 +113,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     names = getattr(model, "feature_names_in_", None)
     labelled = LabelledRows(
-        model.metric_, model._fitted.references.X, model._labels, model.classes_
+        model.metric_, model._in_memory().references.X, model._labels(), model.classes_
     )
     return {
         "parameters": parameters_of(model, NEIGHBOR_PARAMETERS),
@@ -185,7 +185,7 @@ def table_of(state: State) -> TableClassifier:
     )
     model._neighbors = found
     model._labelled = LabelledRows(
-        found.metric_, found._fitted.references.X, found._labels, found.classes_
+        found.metric_, found._in_memory().references.X, found._labels(), found.classes_
     )
     if encoder.n_features_out_ != found.n_features_in_:
         raise InvalidInputError("the columns do not make the rows of the neighbours")

@@ -9,10 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks, stand_in
-from cayleyklein._estimators import as_jobs, at_one_moment, check_data, whole_or_not_at_all
+from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks
+from cayleyklein._estimators import (
+    as_jobs,
+    at_one_moment,
+    check_columns,
+    check_data,
+    whole_or_not_at_all,
+)
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics._html import MetricHtmlMixin
@@ -26,7 +32,6 @@ __all__ = ["CurvedNeighbors"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
-
 
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
@@ -120,7 +125,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         self._check_parameters()
         with whole_or_not_at_all(self) as worker:
             if is_dask(X):
-                worker._check_columns(X, reset=True)
+                check_columns(worker, X, reset=True)
                 rows = row_blocks(X, least_rows=LEAST_ROWS)
                 worker._spread(rows, as_metric(self.metric, rows.n_columns))
             else:
@@ -139,9 +144,9 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         >>> search.partial_fit([[2.9]]).kneighbors([[3.0]], return_distance=False)
         array([[2, 3]])
         """
+        self._check_grows(X)
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        self._check_grows(X)
         with whole_or_not_at_all(self) as worker:
             worker._append(X, None)
         return self
@@ -149,7 +154,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     def _check_grows(self, X: object) -> None:
         """Check what a partial_fit can before it looks at the rows."""
         self._check_parameters()
-        if is_dask(X) or isinstance(self._searcher, Shards):
+        if is_dask(X) or isinstance(getattr(self, "_searcher", None), Shards):
             raise InvalidInputError(
                 "partial_fit adds rows in memory to rows in memory; fit Dask collections again, "
                 "as one made by dask.array.concatenate."
@@ -157,20 +162,20 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def _append(self, X: ArrayLike, payload: NDArray[Any] | None) -> None:
         added = self._rows(X, reset=False)
-        self._take(self._fitted.appended(added, payload, self.algorithm, self.n_jobs))
+        grown = self._in_memory().appended(added, payload, self.algorithm, self.n_jobs)
+        self._take(grown, self.metric_)
 
     def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
         """Index rows in memory, with what is known of each."""
-        self._take(SearchIndex.build(X, metric, self.algorithm, self.n_jobs, payload=payload))
-        self.metric_ = metric
+        index = SearchIndex.build(X, metric, self.algorithm, self.n_jobs, payload=payload)
+        self._take(index, metric)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
         """Index row blocks where they are, with what is known of their rows."""
-        self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads))
-        self.metric_ = metric
+        self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads), metric)
 
-    def _take(self, index: SearchIndex | Shards) -> None:
-        self._searcher, self.n_samples_fit_ = index, len(index)
+    def _take(self, index: SearchIndex | Shards, metric: Metric) -> None:
+        self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
         self.algorithm_used_, self.recall_ = index.name, index.recall
 
     def _check_parameters(self) -> None:
@@ -185,13 +190,8 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
-    def _check_columns(self, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
-        """Check the number and the names of the columns of a Dask collection, and that y is."""
-        validate_data(self, stand_in(X, "X"), y, reset=reset, skip_check_array=True)
-
-    @property
-    def _fitted(self) -> SearchIndex:
-        """What is fitted in memory."""
+    def _in_memory(self) -> SearchIndex:
+        """Return what is fitted, which must be in memory."""
         check_is_fitted(self, "metric_")
         if isinstance(self._searcher, Shards):
             raise InvalidInputError(
@@ -203,13 +203,13 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def __getstate__(self) -> Any:
         if hasattr(self, "_searcher"):
-            _ = self._fitted  # refuses: shards do not leave their cluster
+            self._in_memory()  # refuses: shards do not leave their cluster
         return super().__getstate__()
 
     def _query_rows(self, X: ArrayLike | None) -> Floats:
         check_is_fitted(self, "metric_")
         if X is None:
-            return self._fitted.references.X
+            return self._in_memory().references.X
         refuse_dask(X, "X", ASK_KNEIGHBORS)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
@@ -285,7 +285,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
             return shards.own_queries()
         if not is_dask(X):
             return QueryBlocks.of_array(self._query_rows(X))
-        self._check_columns(X, reset=False)
+        check_columns(self, X, reset=False)
         refuse = self.metric_ if self.outside == "raise" else None
         return QueryBlocks.of_dask(X, self.n_features_in_, refuse)
 
@@ -326,7 +326,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         radius = as_radius(self.radius if radius is None else radius)
         distances: list[Floats] = []
         rows: list[Index] = []
-        for m, which, columns, values in self._fitted.within(
+        for m, which, columns, values in self._in_memory().within(
             queries, radius, self.n_jobs, own=X is None
         ):
             if sort_results:
@@ -362,7 +362,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
         refuse_dask(X, "X", ASK_KNEIGHBORS)
-        _ = self._fitted
+        self._in_memory()
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))

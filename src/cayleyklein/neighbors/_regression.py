@@ -10,8 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import is_dask, row_blocks, task
-from cayleyklein._estimators import at_one_moment, check_data, check_truth, whole_or_not_at_all
+from cayleyklein._distributed import in_memory, is_dask, row_blocks, task
+from cayleyklein._estimators import (
+    at_one_moment,
+    check_columns,
+    check_data,
+    check_truth,
+    whole_or_not_at_all,
+)
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._engines import Algorithm
@@ -91,7 +97,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
     def _fit_targets(self, X: ArrayLike, y: Any) -> None:
         if is_dask(X):
-            self._check_columns(X, y, reset=True)
+            check_columns(self, X, y, reset=True)
             rows = row_blocks(X, y, least_rows=LEAST_ROWS)
             metric = as_metric(self.metric, rows.n_columns)
             outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
@@ -111,12 +117,13 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         >>> model.partial_fit([[2.0]], [4.0]).predict([[1.9]])
         array([4.])
         """
+        self._check_grows(X)
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        self._check_grows(X)
         check_weights(self.weights)
         with whole_or_not_at_all(self) as worker:
-            targets, before = worker._targets_of(X, y, reset=False), worker._fitted.payload_shape
+            targets = worker._targets_of(X, y, reset=False)
+            before = worker._in_memory().payload_shape
             if targets.shape[1:] != before:
                 raise InvalidInputError(
                     f"y has shape {targets.shape}, but expected {(len(targets), *before)}, like "
@@ -156,7 +163,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         """
         from sklearn.metrics import r2_score
 
-        predicted = self.predict(X)
+        predicted = in_memory(self.predict(X), "predictions")
         truth, weights = check_truth(y, predicted, sample_weight)
         return float(r2_score(truth, predicted, sample_weight=weights))
 

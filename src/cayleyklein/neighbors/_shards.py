@@ -19,6 +19,7 @@ from cayleyklein._distributed import (
     active_client,
     checked_rows,
     compute,
+    futures_in,
     held,
     known_lengths,
     persist,
@@ -54,7 +55,7 @@ class QueryBlocks(NamedTuple):
     @classmethod
     def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None) -> QueryBlocks:
         """Take the chunks as they are; with a metric to `refuse` by, those outside are an error."""
-        raw, known = raw_blocks(X, "X"), known_lengths(X)
+        raw, known = raw_blocks(X), known_lengths(X)
         starts = [None] * len(raw) if known is None else [0, *accumulate(known)][:-1]
         tasks = [
             task(checked_queries, block, n_columns, start, refuse)
@@ -162,6 +163,15 @@ class Shards:
         """Return the indexed rows themselves."""
         return QueryBlocks([task(rows_of, index) for index in self.indexes], self.lengths)
 
+    def _check_there(self) -> None:
+        """Raise an error where the indexes went with their client, or in a restart."""
+        closed = self.client is not None and self.client.status == "closed"
+        if closed or any(future.cancelled() for future in futures_in(self.indexes)):
+            raise ClusterError(
+                "The fitted rows were on a Dask cluster whose client is closed or restarted; make "
+                "a distributed.Client and fit again."
+            )
+
     def nearest(
         self, queries: QueryBlocks, k: int, finish: Finish, *, own: bool = False
     ) -> Answers:
@@ -175,11 +185,7 @@ class Shards:
         own : bool
             Whether the queries are `own_queries`.
         """
-        if self.client is not None and self.client.status == "closed":
-            raise ClusterError(
-                "The fitted rows were on a Dask cluster whose client is closed; make a "
-                "distributed.Client and fit again."
-            )
+        self._check_there()
         answers = []
         for at, Q in enumerate(queries.tasks):
             found = [
