@@ -3,6 +3,7 @@
 import pytest
 
 from cayleyklein.experiments import PAPER_CELLS, Outcome, PaperCell
+from cayleyklein.experiments._judging import Scores
 from cayleyklein.experiments._marks import ROUNDING, mark_against
 from cayleyklein.experiments._outcomes import learned_alpha, learned_geometry
 from cayleyklein.experiments._paper import PAPER_ALPHA, TABLES, paper_cells
@@ -73,6 +74,13 @@ def test_mark_within_one_standard_error(shift, kind):
     outcomes = [outcome(a, n_test=50) for a in (0.7, 0.8, 0.9)]
     paper = 0.8 - shift * (0.1 / 3**0.5 + ROUNDING)
     assert mark_against(printed(paper), outcomes, is_partition=False).kind == kind
+
+
+def test_a_single_split_tells_nothing_apart():
+    single = (outcome(0.5, n_test=50),)
+    assert mark_against(printed(0.9), single, is_partition=False).kind == "level"
+    assert Scores(single).text == "0.500"
+    assert Scores(single * 2).text == "0.500 ± 0.000"
 
 
 def test_geometry_of_the_majority():

@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics._sections import choose_section
 from cayleyklein.plotting import MetricDisplay
@@ -127,9 +127,12 @@ def test_estimator_without_a_metric_is_refused():
         MetricDisplay.from_estimator(StandardScaler().fit(X), X)
 
 
-def test_labels_of_other_rows_are_refused():
+def test_labels_and_names_of_something_else_are_refused():
     with pytest.raises(InvalidInputError, match="150 rows"):
         MetricDisplay.from_metric(random_metric(0.0), X, Y[:-1])
+    model = CurvedKNeighborsClassifier(metric=random_metric(0.0)).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="2 feature_names"):
+        MetricDisplay.from_estimator(model, X, feature_names=["a", "b"])
 
 
 def test_rows_outside_the_domain_are_refused():

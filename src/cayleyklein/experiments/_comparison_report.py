@@ -144,7 +144,7 @@ def _row(result: MethodResult) -> list[Entry]:
     alpha = learned_alpha(result.outcomes)
     return [
         Entry(result.title, bold=result.is_better),
-        Entry(f"{result.accuracy:.3f} ± {result.standard_error:.3f}", bold=result.is_better),
+        Entry(result.text, bold=result.is_better),
         Entry("" if result.method == "knn" else interval(result.over_baseline)),
         Entry("" if result.method == "flat" else interval(result.over_flat)),
         Entry(f"{result.fit_seconds:.2f}"),

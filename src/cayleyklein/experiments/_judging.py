@@ -45,6 +45,12 @@ class Scores:
         """Of the mean; NaN for a single split."""
         return standard_error(accuracies(self.outcomes))
 
+    @property
+    def text(self) -> str:
+        """The mean and its standard error, as tables write them; a single split has no error."""
+        error = self.standard_error
+        return f"{self.accuracy:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}")
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
         return {

@@ -1,5 +1,6 @@
 """Where a number stands beside the paper's."""
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -35,10 +36,13 @@ def tolerance(outcomes: Sequence[Outcome], *, is_partition: bool) -> float:
     """Return by how much numbers may differ and still be level.
 
     The paper gives no errors. Where each row is tested once it is one row, and otherwise one
-    standard error of ours; either way with half a digit for the paper's rounding.
+    standard error of ours; either way with half a digit for the paper's rounding. A single split
+    has no standard error, and tells nothing apart.
     """
     if is_partition:
         return 1 / sum(outcome.n_test for outcome in outcomes) + ROUNDING
+    if len(outcomes) < 2:
+        return math.inf
     return standard_error(accuracies(outcomes)) + ROUNDING
 
 

@@ -88,12 +88,11 @@ def cell_entry(result: CellResult | None, table: str) -> Entry:
     """Write a mean, its standard error, and the paper's number with a mark."""
     if result is None:
         return Entry("")
-    text = f"{result.accuracy:.3f} ± {result.standard_error:.3f}"
     for mark in result.marks:
         if mark.paper.table == table:
             beside = f" {SYMBOLS[mark.kind]} ({mark.paper.accuracy:.3f})"
-            return Entry(text + beside, bold=result.is_better, kind=mark.kind)
-    return Entry(text, bold=result.is_better)
+            return Entry(result.text + beside, bold=result.is_better, kind=mark.kind)
+    return Entry(result.text, bold=result.is_better)
 
 
 def alpha_entry(found: Reproduction, dataset: str, k: int) -> Entry:

@@ -102,16 +102,16 @@ class MetricDisplay:
         **options
             For :meth:`from_metric`.
         """
-        names = options.pop("feature_names", getattr(estimator, "feature_names_in_", None))
         metric, rows = find_metric(estimator, X)
         if metric is None:
             raise InvalidInputError(
                 f"The estimator, a {type(estimator).__name__}, has no metric: pass a fitted "
                 f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
             )
-        if names is not None and len(names) != metric.dimension:  # a step has made other columns
-            names = None
-        return cls.from_metric(metric, rows, y, feature_names=names, **options)
+        names = getattr(estimator, "feature_names_in_", ())
+        if len(names) == metric.dimension:  # and no step has made other columns
+            options = {"feature_names": names} | options
+        return cls.from_metric(metric, rows, y, **options)
 
     @classmethod
     def from_metric(
