@@ -10,8 +10,8 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import Distinct, TrainingRows
 from cayleyklein.learning._intake import Sampling, draw, pick, sample_sizes
-from cayleyklein.learning._kernels import merge_nearest
 from cayleyklein.learning._loss import Links, Problem, loss_and_gradient
+from cayleyklein.learning._near_columns import merge_nearest
 from cayleyklein.learning._posed import wide_radii
 from cayleyklein.learning._search import find_impostors, find_targets
 from cayleyklein.learning._shards import (

@@ -12,16 +12,11 @@ __all__ = [
     "farthest_reach",
     "find_forces",
     "gather_forces",
-    "merge_nearest",
-    "near_columns",
     "transpose",
 ]
 
 SERIES_BELOW = 1e-3
 """|K c²| under which d(c²) is a series in K c²: five terms are exact to rounding."""
-
-SAMPLE = 256
-"""Columns from which the distance of the nearest impostors is guessed."""
 
 BUFFER = 256
 """Pairs gathered at a time."""
@@ -149,66 +144,6 @@ def farthest_reach(K, chords, margin, squared):
         if farthest >= 0:
             reach[i] = square_chord_of(K, margin + phi(K, farthest, squared, False)[0], squared)
     return reach
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def gather(row, limit, values, columns):
-    """Write the entries of a row up to a limit, and their columns; return how many."""
-    count = 0
-    for j in range(len(row)):
-        if row[j] <= limit:
-            values[count] = row[j]
-            columns[count] = j
-            count += 1
-    return count
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def near_columns(chords, per_row, limit):
-    """Return for each row its columns with c² up to a limit, the nearest `per_row` of them.
-
-    A limit guessed from a sample leaves few columns to choose from; where it is too tight, the
-    given one is taken after all. A column whose c² is nan does not count.
-
-    Returns
-    -------
-    columns : ndarray of shape (total,)
-        Row after row, ascending.
-    counts : ndarray of shape (len(chords),)
-    crowded : bool
-        Whether some row had more.
-    """
-    m, n = chords.shape
-    values, found = np.empty(n), np.empty(n, dtype=np.int64)
-    kept, counts = np.empty(m * min(per_row, n), dtype=np.int64), np.zeros(m, dtype=np.int64)
-    size, crowded = 0, False
-    stride = max(1, n // SAMPLE)
-    for i in range(m):
-        row = chords[i]
-        count = 0
-        for j in range(n):
-            count += row[j] <= limit
-        if count <= per_row:
-            count = gather(row, limit, values, found)
-            cut = np.inf
-        else:
-            crowded = True
-            sample = row[::stride].copy()
-            rank = min(4 + 4 * per_row * len(sample) // n, len(sample) - 1)
-            count = gather(row, np.partition(sample, rank)[rank], values, found)
-            if count < per_row:
-                count = gather(row, limit, values, found)
-            cut = np.partition(values[:count], per_row - 1)[per_row - 1]
-        room = per_row  # of equally near columns the first are kept
-        for t in range(count):
-            room -= values[t] < cut
-        for t in range(count):
-            if values[t] < cut or (values[t] == cut and room > 0):
-                room -= values[t] == cut
-                kept[size] = found[t]
-                size += 1
-                counts[i] += 1
-    return kept[:size], counts, crowded
 
 
 @njit(nogil=True, cache=True, error_model="numpy")
@@ -359,42 +294,3 @@ def gather_forces(
         subtract_rows(own, z, others, shares, count)
         for t in range(z.shape[1]):
             gradient[i, t] = 2 / sigma[i] * (own_along / sigma[i] * z[i, t] + own[t])
-
-
-@njit(nogil=True, cache=True, error_model="numpy")
-def merge_nearest(first_a, column_a, share_a, first_b, column_b, share_b, per_row):
-    """Return the union of two disjoint sets of columns per row, the nearest `per_row` of them.
-
-    Both are in compressed rows, columns ascending, and so is the result; of equally near columns
-    the first are kept. The last value returned is whether some row had more.
-    """
-    n = len(first_a) - 1
-    size = len(column_a) + len(column_b)
-    column, share = np.empty(size, dtype=np.int64), np.empty(size)
-    first = np.zeros(n + 1, dtype=np.int64)
-    crowded = False
-    for i in range(n):
-        begin = at = first[i]
-        p, q = first_a[i], first_b[i]
-        while p < first_a[i + 1] or q < first_b[i + 1]:
-            if q == first_b[i + 1] or (p < first_a[i + 1] and column_a[p] < column_b[q]):
-                column[at], share[at] = column_a[p], share_a[p]
-                p += 1
-            else:
-                column[at], share[at] = column_b[q], share_b[q]
-                q += 1
-            at += 1
-        if at - begin > per_row:
-            crowded = True
-            cut = np.partition(share[begin:at], per_row - 1)[per_row - 1]
-            room = per_row
-            for t in range(begin, at):
-                room -= share[t] < cut
-            end, at = at, begin
-            for t in range(begin, end):
-                if share[t] < cut or (share[t] == cut and room > 0):
-                    room -= share[t] == cut
-                    column[at], share[at] = column[t], share[t]
-                    at += 1
-        first[i + 1] = at
-    return first, column[: first[n]].copy(), share[: first[n]].copy(), crowded

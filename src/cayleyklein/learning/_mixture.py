@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import Rows, TrainingRows
-from cayleyklein.learning._kernels import near_columns
+from cayleyklein.learning._near_columns import near_columns
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors._outside import pull_inside
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
-from cayleyklein.learning._kernels import chords_to, farthest_reach, near_columns
+from cayleyklein.learning._kernels import chords_to, farthest_reach
 from cayleyklein.learning._loss import Pairs
+from cayleyklein.learning._near_columns import near_columns
 from cayleyklein.metrics._pairwise import chord_lift, left_operand, right_operand
 
 __all__ = ["Near", "find_impostors", "find_targets", "near_impostors", "radii", "target_chords"]

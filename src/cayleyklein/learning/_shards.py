@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from cayleyklein.geometry import Frame
 from cayleyklein.learning._data import Distinct, TrainingRows
-from cayleyklein.learning._kernels import merge_nearest
 from cayleyklein.learning._loss import Gradient, Links, Pairs, Problem, loss_and_gradient
+from cayleyklein.learning._near_columns import merge_nearest
 from cayleyklein.learning._posed import wide_radii
 from cayleyklein.learning._search import find_targets, near_impostors, target_chords
 
