@@ -20,7 +20,8 @@ from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make
 
 figure, panels = plt.subplots(2, 2, figsize=(10, 9.2), layout="constrained")
 panels = panels.ravel()
-seeds = range(2 if arguments().quick else 10)
+quick = arguments().quick
+seeds, n_init = range(2 if quick else 10), 1 if quick else "auto"
 
 X, y = make_elliptic_blobs(1200, 2, centers=12, cluster_std=0.08, reach=1.3, random_state=0)
 panels[0].scatter(*X.T, c=y, s=4, cmap="tab20")
@@ -36,7 +37,9 @@ def accuracies(make, seed, geometries):
     """Return the accuracy of the known, the learned and the Euclidean metric, and the learned K."""
     X, y, known = make(random_state=seed, return_metric=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
-    learners = [CurvedLMNN(geometry=name, random_state=0).fit(X, y) for name in geometries]
+    learners = [
+        CurvedLMNN(geometry=name, n_init=n_init, random_state=0).fit(X, y) for name in geometries
+    ]
     learned = [learner.metric_ for learner in learners]
     metrics = [known, *learned, CurvedMetric.euclidean(X.shape[1])]
     models = [CurvedKNeighborsClassifier(3, metric=metric).fit(X, y) for metric in metrics]

@@ -54,9 +54,10 @@ def test_the_curvature_that_is_suggested_is_enough(command, points):
 
 
 def test_figures(command, tmp_path):
-    answer = command("figures", "spheres", "order_k", "-o", "new/pictures", "--quick", "--json")
+    figures = ("bisectors", "cross_ratio")
+    answer = command("figures", *figures, "-o", "new/pictures", "--quick", "--json")
     assert answer.code == 0, answer.err
-    names = [f"{name}.{ending}" for name in ("spheres", "order_k") for ending in ("png", "svg")]
+    names = [f"{name}.{ending}" for name in figures for ending in ("png", "svg")]
     assert [Path(path).name for path in answer.json["figures"]] == names
     for path in answer.json["figures"]:
         assert (tmp_path / path).stat().st_size > 2000
