@@ -283,9 +283,12 @@ def as_weights(sample_weight: ArrayLike | None, rows: Floats) -> NDArray[np.floa
         refuse_containers(sample_weight, "sample_weight")
         refuse_no_numbers(sample_weight, "sample_weight")
     with naming("sample_weight"):
-        return np.asarray(
+        weights = np.asarray(
             _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         )
+    if len(weights) and not weights.any():
+        raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
+    return weights
 
 
 def check_truth(

@@ -149,7 +149,7 @@ def test_classes_may_be_announced():
     with pytest.raises(InvalidInputError, match=r"\[1\]"):
         CurvedKNeighborsClassifier().partial_fit(X[:100], Y[:100], classes=[0, 2])
     rows = pytest.importorskip("dask.array").from_array(X)
-    with pytest.raises(InvalidInputError, match="classes are announced for rows in memory"):
+    with pytest.raises(InvalidInputError, match="adds rows in memory to rows in memory"):
         CurvedKNeighborsClassifier().partial_fit(rows, Y, classes=[0, 1, 2])
 
 

@@ -50,6 +50,8 @@ def unreadable(part):
 )
 def test_columns_without_numbers_are_refused_before_anything_is_read(column, kind):
     wrong = TABLE.iloc[:2].assign(kind=column)
+    if getattr(wrong.kind.dtype, "categories", wrong.kind).dtype == object:
+        pytest.skip("before pandas 3 text was objects, which may be anything")
     frame = lazy(wrong, 1).map_partitions(unreadable, meta=wrong.iloc[:0])
     fitted = CurvedNeighbors().fit(X)
     for act in (

@@ -140,6 +140,7 @@ class MetricLearner(
 def mapped(rows: NDArray[np.float64], metric: CurvedMetric, dtype: np.dtype[Any]) -> Floats:
     """Return rows where Euclidean distance has the order of the metric's."""
     if metric.geometry == "flat":
+        rows = np.ascontiguousarray(rows)  # BLAS may round differently by the layout
         return (rows @ metric.factor.T).astype(dtype, copy=False)
     chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
     return metric.to_chart(rows, chart).astype(dtype, copy=False)

@@ -136,11 +136,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def _fit(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
         if is_dask(X):
-            if classes is not None:
-                raise InvalidInputError(
-                    "classes are announced for rows in memory, to which more can be added; leave "
-                    "them out, or pass X.compute()."
-                )
             self._fit_spread(X, y)
             return
         _, target = check_data(self, X, y, dtype=[np.float64, np.float32])
