@@ -14,9 +14,7 @@ def vector(x: Sequence[float]) -> list[mpmath.mpf]:
 
 
 def apply(matrix, x):
-    return [
-        mpmath.fsum(mpmath.mpf(float(a)) * b for a, b in zip(row, x, strict=True)) for row in matrix
-    ]
+    return [mpmath.fdot(map(float, row), x) for row in matrix]
 
 
 def distance(p, q, curvature, center, factor=None, shape=None) -> mpmath.mpf:
@@ -26,16 +24,17 @@ def distance(p, q, curvature, center, factor=None, shape=None) -> mpmath.mpf:
     tp = [a - b for a, b in zip(vector(p), mu, strict=True)]
     tq = [a - b for a, b in zip(vector(q), mu, strict=True)]
 
-    def inner(s, t):
-        if shape is not None:
-            return mpmath.fdot(s, apply(shape, t))
-        return mpmath.fdot(apply(factor, s), apply(factor, t))
+    def sides(t):
+        """Return what ⟨s, t⟩ is a product of, the left of s and the right of t."""
+        image = apply(factor if shape is None else shape, t)
+        return (image if shape is None else t), image
 
-    difference = [a - b for a, b in zip(tp, tq, strict=True)]
     if K == 0:
-        return mpmath.sqrt(inner(difference, difference))
-    s_pp, s_qq = 1 + K * inner(tp, tp), 1 + K * inner(tq, tq)
-    s_pq = 1 + K * inner(tp, tq)
+        left, right = sides([a - b for a, b in zip(tp, tq, strict=True)])
+        return mpmath.sqrt(mpmath.fdot(left, right))
+    (left_p, right_p), (left_q, right_q) = sides(tp), sides(tq)
+    s_pp, s_qq = 1 + K * mpmath.fdot(left_p, right_p), 1 + K * mpmath.fdot(left_q, right_q)
+    s_pq = 1 + K * mpmath.fdot(left_p, right_q)
     # 60 digits leave over 30 after the worst cancellation tried
     ratio = s_pq / mpmath.sqrt(s_pp * s_qq)
     if K > 0:
