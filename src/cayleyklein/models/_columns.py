@@ -41,8 +41,7 @@ class NumberColumn:
     def of(cls, name: str, values: Any) -> NumberColumn:
         """Look at a column of which two values differ."""
         numbers = as_floats(values)
-        # By a power of two, so that no square overflows or vanishes; NumPy 1.26 warns of overflow
-        # where it divides by a subnormal number.
+        # By a power of two, so that no square overflows or vanishes.
         exponent = np.frexp(np.nanmax(np.abs(numbers)))[1]
         numbers = np.ldexp(numbers, -exponent)
         median = np.nanmedian(numbers)
