@@ -251,7 +251,7 @@ def find_forces(
         sums[i, 2] = n_active
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@njit(inline="always")
 def subtract_rows(out, z, rows, shares, count):
     """Subtract Σ share · z[row] from out, four rows at a time, to load and store it less often."""
     whole = count - count % 4
@@ -266,7 +266,9 @@ def subtract_rows(out, z, rows, shares, count):
             out[t] -= a * z[i, t]
 
 
-@njit(nogil=True, cache=True, error_model="numpy")
+# With what it calls inlined: a function of its own would be compiled here once more, otherwise, and
+# which of the two is called, and how it rounds, would depend on whether this came from a cache.
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 def gather_forces(
     z, sigma, first, column, column_first, place, row, force, along, rows, gradient
 ):  # fmt: skip
