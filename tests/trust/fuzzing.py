@@ -19,6 +19,7 @@ import sys
 import tempfile
 import warnings
 import zipfile
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -289,8 +290,17 @@ def watch(event, _):
 sys.addaudithook(watch)
 
 
+@cache
+def load_compiled_code():
+    """Load the model as it is: Numba reads its cache, by pickle, when it first needs a kernel."""
+    path = FOLDER / "whole.ckm"
+    path.write_bytes(MODEL)
+    load_model(path)
+
+
 def try_model(case):
     global watching
+    load_compiled_code()
     path = FOLDER / "forged.ckm"
     path.write_bytes(forged(case))
     watching = True
