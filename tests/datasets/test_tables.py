@@ -193,6 +193,14 @@ def test_dtype(tmp_path):
         read(tmp_path, PLAIN, dtype="int64")
 
 
+def test_what_a_parquet_file_says_of_pandas_does_not_matter(tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = arrow.table({"a": [1.0, 2.0], "b": ["u", "v"]})
+    path = tmp_path / "t.parquet"
+    parquet.write_table(table.replace_schema_metadata({"pandas": '{"version"; 1}'}), path)
+    assert read_table(path).to_dict("list") == {"a": [1.0, 2.0], "b": ["u", "v"]}
+
+
 @pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
 def test_rows_are_counted_through_the_pieces(tmp_path, small_pieces, name):
     given = pd.DataFrame({"length": [1.5, 2.5, 3.5], "colour": ["blue", "red", "blue"]})

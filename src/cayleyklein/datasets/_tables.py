@@ -372,7 +372,8 @@ def _parquet_pieces(
             rows = max(CELLS_PER_PIECE // max(len(wanted), 1), 1)
             total, done, size = file.metadata.num_rows, 0, path.stat().st_size
             for batch in file.iter_batches(batch_size=rows, columns=wanted):
-                piece = batch.to_pandas(ignore_metadata=True)[wanted]
+                # Without what a writer said of the columns, which PyArrow reads even to ignore it.
+                piece = batch.replace_schema_metadata().to_pandas()[wanted]
                 for name in piece.columns.intersection(list(text)):
                     piece[name] = piece[name].astype("str").where(piece[name].notna())
                 piece.index = pandas.RangeIndex(done, done + len(piece))  # as pandas counts in CSV
