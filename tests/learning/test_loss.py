@@ -124,8 +124,8 @@ def test_sum_does_not_depend_on_threads(monkeypatch):
     monkeypatch.setattr(_loss, "CHUNK_PAIRS", 100)
     problem, links, factor, center, _ = make(0.6, False)
     alone = loss_and_gradient(problem, links, factor, center, 0.6)
-    with Threads(3) as executor:
-        together = loss_and_gradient(problem, links, factor, center, 0.6, executor)
+    with Threads(3) as pool:
+        together = loss_and_gradient(problem, links, factor, center, 0.6, pool)
     assert alone.loss == together.loss
     np.testing.assert_array_equal(alone.factor, together.factor)
 

@@ -149,7 +149,7 @@ class Descent:
     impostor_interval: int = 10
     max_impostors: int | None = 50
     memory_budget: float = 1e9
-    executor: Threads | None = None
+    pool: Threads | None = None
     callback: Callable[[Progress], bool | None] | None = None
 
     loss_history: list[float] = field(default_factory=list, init=False)
@@ -228,7 +228,7 @@ class Descent:
         """Look for impostors under the current metric and return the loss over them."""
         affordable = max(1, int(self.memory_budget / PAIR_BYTES / len(self.data)))
         wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
-        loss, crowded = posed.link(self.frame, wanted, self.executor)
+        loss, crowded = posed.link(self.frame, wanted, self.pool)
         self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
 
         def evaluate(x: Array) -> Point:

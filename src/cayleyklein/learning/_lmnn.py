@@ -228,8 +228,8 @@ class CurvedLMNN(MetricLearner):
         random = as_random_state(self.random_state)
         data, classes = take_in(self, X, y, sample_weight, self._sampling(random))
         jobs = as_jobs(self.n_jobs)
-        with Threads(jobs) if jobs > 1 else nullcontext() as executor:
-            options = self._options(data, executor, random)
+        with Threads(jobs) if jobs > 1 else nullcontext() as pool:
+            options = self._options(data, pool, random)
             if self.verbose and (options.tune or options.tune_passes):
                 sys.stderr.write("[CurvedLMNN] choosing between candidates on held-out rows\n")
             result = self._learn(data, options)
@@ -289,9 +289,7 @@ class CurvedLMNN(MetricLearner):
             }
         return replace(recipe, **changes)
 
-    def _options(
-        self, data: Rows, executor: Threads | None, random: np.random.RandomState
-    ) -> Options:
+    def _options(self, data: Rows, pool: Threads | None, random: np.random.RandomState) -> Options:
         free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
         single = self.geometry not in ("auto", "mixed")
         enough = len(data) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
@@ -309,7 +307,7 @@ class CurvedLMNN(MetricLearner):
                 else self.max_impostors
             ),
             memory_budget=float(self.memory_budget),
-            executor=executor,
+            pool=pool,
             callback=self._watch(),
             tune=enough and (free or not single) and start is None,
             tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and start is None,

@@ -125,7 +125,7 @@ def loss_and_gradient(
     factor: Array,
     center: Array,
     curvature: float,
-    executor: Threads | None = None,
+    pool: Threads | None = None,
     *,
     bends: bool = True,
 ) -> Gradient:
@@ -160,7 +160,7 @@ def loss_and_gradient(
 
     ranges = cut(links)
     for task in (find, gather):
-        deque((executor.map if executor else map)(task, ranges), maxlen=0)
+        deque((pool.map if pool else map)(task, ranges), maxlen=0)
     loss, by_K, n_active = sums.sum(axis=0)
     return Gradient(
         loss=float(loss),

@@ -30,7 +30,7 @@ SLACK = 1.12
 class Posed(Protocol):
     """Rows with their target neighbours."""
 
-    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, pool: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many.
 
         A row keeps its nearest `per_row`.
@@ -50,10 +50,10 @@ class PosedRows:
     problem: Problem
     labels: Index
 
-    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, pool: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many."""
         problem = self.problem
         reach = wide_radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
         pairs, crowded = find_impostors(problem.X, self.labels, reach, frame, per_row)
         links = Links.of(problem.targets, pairs)
-        return partial(loss_and_gradient, problem, links, executor=executor), crowded
+        return partial(loss_and_gradient, problem, links, pool=pool), crowded

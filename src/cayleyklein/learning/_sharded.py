@@ -261,7 +261,7 @@ class ShardedPosed:
     push: float
     squared: bool
 
-    def link(self, frame: Frame, per_row: int, executor: Threads | None) -> tuple[Loss, bool]:
+    def link(self, frame: Frame, per_row: int, pool: Threads | None) -> tuple[Loss, bool]:
         """Return the loss over the impostors under a frame, and whether a row has too many."""
         under = held(frame)
         linked = []

@@ -44,7 +44,7 @@ class Options:
     impostor_interval: int
     max_impostors: int | None
     memory_budget: float
-    executor: Threads | None
+    pool: Threads | None
     callback: Callable[[Progress], bool | None] | None
     tune: bool
     tune_passes: bool
@@ -104,7 +104,7 @@ def descent(data: Rows, recipe: Recipe, options: Options) -> Descent | PaperDesc
         impostor_interval=options.impostor_interval,
         max_impostors=options.max_impostors,
         memory_budget=options.memory_budget,
-        executor=options.executor,
+        pool=options.pool,
         callback=options.callback,
     )
 
