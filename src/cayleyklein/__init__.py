@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import MMC, CurvedKNeighborsClassifier, CurvedLMNN
-    from cayleyklein.metrics import CurvedMetric, MixedMetric
+    from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "CurvedMetric",
     "CurvedNeighbors",
     "MixedMetric",
+    "ProductMetric",
     "__version__",
     "datasets",
     "diagrams",
@@ -57,6 +58,7 @@ _HOME = {
     "CurvedNeighbors": "neighbors",
     "MMC": "learning",
     "MixedMetric": "metrics",
+    "ProductMetric": "metrics",
 }
 
 

@@ -37,6 +37,7 @@ __all__ = [
     "check_truth",
     "classes_of",
     "common_classes",
+    "encode_classes",
     "naming",
     "refuse_missing",
     "whole_or_not_at_all",
@@ -269,6 +270,12 @@ def common_classes(seen: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
     return classes
 
 
+def encode_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the classes of a checked column, and the position of each entry among them."""
+    classes, labels = np.unique(as_labels(target), return_inverse=True)
+    return classes, labels.astype(np.int64)
+
+
 def as_target(y: Any) -> NDArray[Any]:
     """Return a column of classes."""
     refuse_containers(y, "y")
@@ -277,8 +284,14 @@ def as_target(y: Any) -> NDArray[Any]:
         return as_labels(column_or_1d(y, warn=True))
 
 
-def as_weights(sample_weight: ArrayLike | None, rows: Floats) -> NDArray[np.float64]:
-    """Return a weight for each row, none negative and not all zero."""
+def as_weights(
+    sample_weight: ArrayLike | None, rows: NDArray[Any], first_row: int | None = None
+) -> NDArray[np.float64]:
+    """Return a weight for each row, none negative and not all zero.
+
+    With `first_row` the rows are a block of more, in which all may be zero.
+    """
+    sample_weight = in_memory(sample_weight, "sample_weight")
     if sample_weight is not None:
         refuse_containers(sample_weight, "sample_weight")
         refuse_no_numbers(sample_weight, "sample_weight")
@@ -286,7 +299,7 @@ def as_weights(sample_weight: ArrayLike | None, rows: Floats) -> NDArray[np.floa
         weights = np.asarray(
             _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
         )
-    if len(weights) and not weights.any():
+    if first_row is None and len(weights) and not weights.any():
         raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
     return weights
 

@@ -9,6 +9,8 @@ import importlib
 import math
 import operator
 import os
+import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +50,7 @@ __all__ = [
     "refuse_huge",
     "refuse_overflow",
     "require",
+    "warn_caller",
 ]
 
 SYMMETRY_TOLERANCE = 1e-10
@@ -341,3 +344,15 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f'{package} is not installed; pip install "cayleyklein[{extra}]" adds it.'
         ) from error
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this package, whatever lies in between."""
+    here, level = Path(__file__).parent, 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        file = Path(frame.f_code.co_filename)
+        if not file.is_relative_to(here) and "sklearn" not in file.parts:
+            break
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)

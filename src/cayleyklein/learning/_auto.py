@@ -1,110 +1,361 @@
-"""geometry="auto": the sum of an elliptic and a hyperbolic metric, or what clearly beats it.
+"""Metrics of several parts, and how held-out rows choose between them.
 
-A candidate is a sum of learned metrics, each in its own unit. All of them are made of a few fits,
-so that a candidate more costs little more than its votes.
+geometry="auto" learns a product of an elliptic metric of curvature 0.09, one of curvature 1 and a
+flat one (in units of the margin), and keeps it where held-out rows show that it is better than plain
+neighbours. geometry="mixed" is the paper's α d_E + (1 - α) d_H, with α chosen on held-out rows.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
 
-from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import Rows, TrainingRows
-from cayleyklein.learning._descent import Recipe
-from cayleyklein.learning._mixture import held_out_distances
-from cayleyklein.learning._selection import Correct, Selection, select
+from cayleyklein.geometry._chords import euclidean_coordinates
+from cayleyklein.learning._descent import Fit, Recipe, Report, descend
+from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
-from cayleyklein.learning._train import (
-    ALPHAS,
-    Options,
-    Result,
-    by_passes,
-    contend,
-    fit_sum,
-    more_passes,
-    train_mixed,
-    train_one,
-    votes,
-)
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import class_shares, neighbor_weights
 
-__all__ = ["AUTO_FROM", "train_auto"]
+__all__ = ["DEFAULT_NEIGHBORS", "Learned", "Selection", "Trial", "learn_mixed", "learn_product"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Metric = CurvedMetric | MixedMetric | ProductMetric
 
-AUTO_FROM = 100
-"""Rows from which held-out rows can tell candidates apart; below, "auto" is elliptic."""
+PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
+"""Geometries and margins of the parts. A margin m at K = 1 is a margin of 1 at K = m²."""
 
-DEFAULT = "elliptic + hyperbolic"
+SELECT_FROM = 60
+"""Rows from which held-out rows can tell candidates apart."""
+
+N_FOLDS, FOLDS_UP_TO = 3, 2500
+"""Folds, and the rows beyond which one held-out part is enough.
+
+The metric learned from the other rows is then the one that is kept.
+"""
+
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
+"""Numbers of voting neighbours that are tried."""
+
+DEFAULT_NEIGHBORS = 15
+"""Where held-out rows were not asked."""
+
+TIE = 0.5
+"""Standard errors of the gain in log loss under which the simpler model wins."""
+
+ALPHAS = (0.5, 0.25, 0.75, 0.0, 1.0)
+"""Shares of the elliptic metric in a mixed one that are tried; the first wins ties."""
+
+UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
 
 
-def candidates(recipes: Mapping[str, Recipe], more: tuple[int, ...]) -> dict[str, list[Recipe]]:
-    """Return the sums to try, the default first."""
-    flat, elliptic, hyperbolic = (recipes[g] for g in ("flat", "elliptic", "hyperbolic"))
-    found = {
-        DEFAULT: [elliptic, hyperbolic],
-        "elliptic": [elliptic],
-        "hyperbolic": [hyperbolic],
-        "flat": [flat],
-        "flat + elliptic + hyperbolic": [flat, elliptic, hyperbolic],
-    }
-    for n in more:
-        found[f"{DEFAULT}, n_passes={n}"] = [
-            replace(recipe, n_passes=max(n, recipe.n_passes)) for recipe in (elliptic, hyperbolic)
+@dataclass(frozen=True)
+class Trial:
+    """How one candidate did on rows it was not trained on.
+
+    Attributes
+    ----------
+    name : str
+    n_neighbors : int
+        The number of voting neighbours (weights="linear") with the least log loss.
+    log_loss, accuracy : float
+        Means over the held-out rows, with that number.
+    """
+
+    name: str
+    n_neighbors: int
+    log_loss: float
+    accuracy: float
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What was tried on held-out rows, what was chosen, and why.
+
+    Attributes
+    ----------
+    chosen : str
+    reason : str
+    n_neighbors : int
+        Voting neighbours for the chosen metric.
+    trials : tuple of Trial
+        Empty where nothing was to be chosen.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> selection = CurvedLMNN(random_state=0).fit(X, y).selection_
+    >>> [trial.name for trial in selection.trials]
+    ['product', 'standardised k-NN', 'Euclidean k-NN']
+    """
+
+    chosen: str
+    reason: str
+    n_neighbors: int = DEFAULT_NEIGHBORS
+    trials: tuple[Trial, ...] = ()
+
+    def __repr__(self) -> str:
+        lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
+        width = max((len(trial.name) for trial in self.trials), default=0)
+        lines += [
+            f"  {t.name:{width}}  log loss {t.log_loss:.3f}, accuracy {t.accuracy:.3f}, "
+            f"{t.n_neighbors} neighbours"
+            for t in self.trials
         ]
-    return found
+        return "\n".join(lines)
 
 
-def train_auto(data: Rows, recipes: Mapping[str, Recipe], options: Options) -> Result:
-    """Choose a sum of metrics on held-out rows, and learn it on all of them."""
-    if len(data) < AUTO_FROM:
-        return train_one(data, recipes["elliptic"], replace(options, tune=False, tune_passes=False))
-    if not options.tune:  # not asked for, or the start has seen all the rows there are
-        return train_mixed(data, [recipes["elliptic"], recipes["hyperbolic"]], ALPHAS[0], options)
-    d, more = data.n_columns, more_passes(data, options)
-    sums = candidates(recipes, more)
-    plain: dict[str, Array] = {}
-    if options.n_components is None:
-        plain = {"standardised k-NN": np.eye(d), "Euclidean k-NN": identity(data, d)}
-    # What starts from the default is asked for less evidence.
-    likely = tuple(name for name in sums if "n_passes=" in name)
+@dataclass(frozen=True)
+class Learned:
+    """A metric for rows as they were given, the fits behind it, and how it was chosen."""
 
-    def judge(
-        train: TrainingRows, held_out: TrainingRows, names: list[str]
-    ) -> Mapping[str, Correct]:
-        passes = more if any(name in names for name in likely) else ()
-        tables: dict[Recipe, Array] = {}
-        for recipe in sums[DEFAULT]:
-            for n, frame in by_passes(train, recipe, options, passes).items():
-                table = held_out_distances(train, held_out.X, frame)
-                tables[replace(recipe, n_passes=n)] = table
-        if any(recipes["flat"] in sums.get(name, []) for name in names):
-            first = sum(tables[replace(recipe, n_passes=1)] for recipe in sums[DEFAULT])
-            rival = votes(train, held_out, np.asarray(first), options)
-            tables[recipes["flat"]] = contend(train, held_out, recipes["flat"], options, rival)
-        distances = {
-            name: sum(tables[recipe] for recipe in sums[name]) for name in names if name in sums
-        }
-        for name in plain:
-            distances[name] = held_out_distances(train, held_out.X, Frame(plain[name]))
-        return {
-            name: votes(train, held_out, np.asarray(distances[name]), options) for name in names
-        }
-
-    selection = select([*sums, *plain], judge, data, options.rng, likely)
-    selection = mention_plain(selection, list(plain))
-    if selection.chosen in plain:
-        return Result([Frame(plain[selection.chosen])], [1.0], [1.0], [], selection)
-    return fit_sum(data, sums[selection.chosen], options, selection)
+    metric: Metric
+    fits: tuple[Fit, ...]
+    selection: Selection
 
 
-def mention_plain(selection: Selection, plain: list[str]) -> Selection:
-    """Add to the reason which plain neighbours did no worse than what was chosen."""
-    trials = {trial.name: trial for trial in selection.trials}
-    chosen = trials[selection.chosen]
-    as_good = [name for name in plain if trials[name].advantage >= chosen.advantage]
-    if not as_good or selection.chosen in plain:
-        return selection
-    reason = f"{selection.reason}, but {' and '.join(as_good)} did as well"
-    return replace(selection, reason=reason)
+# -- products -----------------------------------------------------------------------
+
+
+def learn_product(
+    rows: TrainingRows, base: Recipe, rng: np.random.Generator, report: Report | None = None
+) -> Learned:
+    """Learn the product, and keep it unless plain neighbours do as well on held-out rows.
+
+    Parameters
+    ----------
+    rows : TrainingRows
+    base : Recipe
+        What its parts share; their geometry and margin are their own.
+    rng : numpy.random.Generator
+    report : callable, optional
+    """
+    recipes = [_with(base, geometry, margin) for geometry, margin in PRODUCT]
+
+    def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
+        fits: list[Fit] = []
+        for recipe in recipes:
+            fits.append(descend(some, recipe, rng, report=report))
+            if fits[-1].stopped:
+                break
+        return tuple(fits)
+
+    if len(rows) < SELECT_FROM:
+        fits = fit(rows, report)
+        reason = f"too few rows, {len(rows)}, to hold some out"
+        few = int(np.clip(len(rows) // 10, 3, DEFAULT_NEIGHBORS))
+        return Learned(product_of(rows, fits), fits, Selection("product", reason, few))
+
+    plain = {"standardised k-NN": np.eye(rows.n_columns)}
+    if base.n_components is None:
+        plain["Euclidean k-NN"] = identity(rows, rows.n_columns)
+    scores: dict[str, list[Floats]] = {}
+    fits = ()
+    folds = split_rows(rows, rng)
+    for train, held_out in folds:
+        fits = fit(train, report if len(folds) == 1 else None)
+        maps = {"product": product_map(train, fits)}
+        maps |= {name: _linear_map(factor) for name, factor in plain.items()}
+        for name, embed in maps.items():
+            nearest = _nearest(embed(train.X), embed(held_out.X))
+            scores.setdefault(name, []).append(held_out_scores(train, held_out, *nearest))
+    selection = choose(scores, [held_out.weights for _, held_out in folds])
+    if selection.chosen != "product":
+        factor = plain[selection.chosen]
+        found = Parameters(factor, np.zeros(rows.n_columns), 0.0)
+        return Learned(rows.to_metric(found), (), selection)
+    if len(folds) > 1:
+        fits = fit(rows, report)
+    return Learned(product_of(rows, fits), fits, selection)
+
+
+def _with(base: Recipe, geometry: str, margin: float) -> Recipe:
+    from dataclasses import replace
+
+    return replace(base, geometry=geometry, margin=margin)
+
+
+def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
+    """Return the Euclidean map of a product, for standardised rows."""
+    parts = [fit.found for fit in fits]
+    units = [part_unit(rows, found) for found in parts]
+
+    def embed(X: Floats) -> Floats:
+        return np.hstack([_embed(X, p) / u for p, u in zip(parts, units, strict=True)])
+
+    return embed
+
+
+def product_of(rows: TrainingRows, fits: tuple[Fit, ...]) -> ProductMetric:
+    """Return the product for rows as they were given, each part in units of its margin."""
+    margins = [1.0 if fit.recipe.squared else fit.recipe.margin for fit in fits]
+    metrics = [rows.to_metric(f.found, m) for f, m in zip(fits, margins, strict=True)]
+    units = [part_unit(rows, f.found) / m for f, m in zip(fits, margins, strict=True)]
+    return ProductMetric(metrics, units)
+
+
+def part_unit(rows: TrainingRows, found: Parameters) -> float:
+    """Return the median distance (chord) of a row to its nearest few."""
+    Z = _embed(rows.X, found)
+    some = np.unique(np.linspace(0, len(Z) - 1, UNIT_ROWS).astype(int))
+    k = min(UNIT_NEIGHBORS, len(Z) - 1)
+    distances, _ = _search(Z, Z[some], k + 1)
+    return float(np.median(distances[:, 1:])) or 1.0
+
+
+def _embed(X: Floats, found: Parameters) -> Floats:
+    return euclidean_coordinates((X - found.center) @ found.factor.T, found.curvature)
+
+
+def _linear_map(factor: Floats) -> Callable[[Floats], Floats]:
+    return lambda X: X @ factor.T
+
+
+# -- the paper's mixed distance -----------------------------------------------------
+
+
+def learn_mixed(
+    rows: TrainingRows, base: Recipe, margins: tuple[float, float], rng: np.random.Generator,
+    report: Report | None = None,
+) -> Learned:  # fmt: skip
+    """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
+    recipes = [
+        _with(base, geometry, margin)
+        for geometry, margin in zip(("elliptic", "hyperbolic"), margins, strict=True)
+    ]
+
+    def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
+        return tuple(descend(some, recipe, rng, report=report) for recipe in recipes)
+
+    selection = Selection(f"α = {ALPHAS[0]:g}", f"too few rows, {len(rows)}, to hold some out")
+    if len(rows) >= SELECT_FROM:
+        scores: dict[str, list[Floats]] = {}
+        folds = split_rows(rows, rng)
+        for train, held_out in folds:
+            parts = fit(train)
+            tables = [
+                part.pairwise(held_out.X, train.X, outside="inf") / unit
+                for part, unit in _in_units(train, parts, raw=False)
+            ]
+            for alpha in ALPHAS:
+                table = alpha * tables[0] + (1 - alpha) * tables[1] if 0 < alpha < 1 else (
+                    tables[0] if alpha else tables[1]
+                )  # fmt: skip
+                found = held_out_scores(train, held_out, *_smallest(table))
+                scores.setdefault(f"α = {alpha:g}", []).append(found)
+        selection = choose(scores, [held_out.weights for _, held_out in folds])
+    alpha = float(selection.chosen.removeprefix("α = "))
+    fits = fit(rows, report)
+    parts_raw = _in_units(rows, fits, raw=True)
+    weights = [share / unit for share, (_, unit) in zip((alpha, 1 - alpha), parts_raw, strict=True)]
+    return Learned(MixedMetric([part for part, _ in parts_raw], weights), fits, selection)
+
+
+def _in_units(
+    rows: TrainingRows, fits: tuple[Fit, ...], *, raw: bool
+) -> list[tuple[CurvedMetric, float]]:
+    """Return the metrics of fits, for rows as given if `raw`, and their units."""
+    return [
+        (rows.to_metric(f.found) if raw else CurvedMetric(factor=f.found.factor,
+         center=f.found.center, curvature=f.found.curvature), part_unit(rows, f.found))
+        for f in fits
+    ]  # fmt: skip
+
+
+# -- held-out rows ------------------------------------------------------------------
+
+
+def split_rows(
+    rows: TrainingRows, rng: np.random.Generator
+) -> list[tuple[TrainingRows, TrainingRows]]:
+    """Return pairs of training and held-out rows, every class spread evenly."""
+    n = len(rows)
+    few = n <= FOLDS_UP_TO
+    n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
+    part = np.empty(n, dtype=np.int64)
+    shift = 0
+    for label in np.unique(rows.labels):
+        some = rng.permutation(np.flatnonzero(rows.labels == label))
+        part[some] = (np.arange(len(some)) + shift) % n_parts
+        shift += len(some)
+    return [
+        (rows.take(np.flatnonzero(part != p)), rows.take(np.flatnonzero(part == p)))
+        for p in range(N_FOLDS if few else 1)
+    ]
+
+
+def _search(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+    found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z).kneighbors(Q)
+    return found[0], found[1]
+
+
+def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints]:
+    """Return the neighbours that the largest vote needs."""
+    return _search(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
+
+
+def _smallest(table: Floats) -> tuple[Floats, Ints]:
+    """Return the same from a table of distances."""
+    order = np.argsort(table, axis=1, kind="stable")[:, : max(NEIGHBORS) + 1]
+    return np.take_along_axis(table, order, axis=1), order
+
+
+def held_out_scores(
+    train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints
+) -> Floats:
+    """Return p(true class) and correctness (2, n_votes, m) for each number of neighbours."""
+    prior = np.bincount(train.labels, weights=train.shares, minlength=int(held_out.labels.max()) + 1)
+    each = np.arange(len(held_out))
+    found = []
+    for k in NEIGHBORS:
+        k = min(k, distances.shape[1] - 1)
+        votes = neighbor_weights(distances[:, :k], "linear", distances[:, k])
+        shares = class_shares(votes, train.labels[columns[:, :k]], prior)
+        found.append((shares[each, held_out.labels], shares.argmax(axis=1) == held_out.labels))
+    return np.moveaxis(np.array(found, dtype=float), 1, 0)
+
+
+def choose(scores: dict[str, list[Floats]], weights: list[Floats]) -> Selection:
+    """Choose the candidate of least log loss; the first must beat the others by more than a tie.
+
+    Parameters
+    ----------
+    scores : dict
+        Candidate → what `held_out_scores` returned, fold by fold. The first is the most complex.
+    weights : list of ndarray
+        Weights of the held-out rows, fold by fold.
+    """
+    share = np.concatenate(weights)
+    share = share / share.sum()
+    trials, losses = [], {}
+    for name, folds in scores.items():
+        chance, right = np.concatenate(folds, axis=2)
+        with np.errstate(divide="ignore"):
+            loss = -np.log(np.maximum(chance, np.finfo(float).tiny))
+        best = int(np.argmin(loss @ share))
+        losses[name] = loss[best]
+        trials.append(
+            Trial(name, NEIGHBORS[best], float(loss[best] @ share), float(right[best] @ share))
+        )
+    first, *others = trials
+    rival = min(others, key=lambda trial: trial.log_loss)
+    gain = losses[rival.name] - losses[first.name]
+    mean = float(gain @ share)
+    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
+    chosen = first if mean > TIE * error else rival
+    reason = (
+        f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
+        f"{(rival if chosen is first else first).name} "
+        f"{(rival if chosen is first else first).log_loss:.3f}"
+    )
+    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))

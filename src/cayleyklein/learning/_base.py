@@ -1,4 +1,4 @@
-"""What every learner does with the metric it learned."""
+"""Base of the learners: what each does with the metric it learned."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import is_dask, stand_in, task
-from cayleyklein._estimators import at_one_moment, check_columns, check_data
+from cayleyklein._estimators import check_columns, check_data
 from cayleyklein._validation import about, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._shards import Answers, QueryBlocks
 
 __all__ = ["MetricLearner"]
 
 Floats = NDArray[np.floating[Any]]
-
-NO_MAP = (
-    "A mixed metric is a sum of distances, and no map to Euclidean space keeps their order: there "
-    "is no transform. Use metric_ itself, or learn one geometry, such as geometry='elliptic'."
-)
+Metric = CurvedMetric | MixedMetric | ProductMetric
 
 
 class MetricLearner(
@@ -46,14 +42,15 @@ class MetricLearner(
     ((2, 2), (1, 2))
     """
 
-    metric_: CurvedMetric | MixedMetric
+    metric_: Metric
 
-    @at_one_moment
     def transform(self, X: ArrayLike) -> Floats:
-        """Map rows to a space where plain Euclidean distance has the order of the metric's.
+        """Map rows to coordinates for methods that know Euclidean distances only.
 
-        Flat: Lx, where it is the metric itself. Elliptic: unit vectors. Hyperbolic: points of the
-        hyperboloid, where no finite Euclidean map keeps the order; ⟨X, Y⟩ of Minkowski does.
+        Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
+        Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
+        keep the order approximately (docs/learning.md says how well); rows outside the domain are
+        put just inside its boundary.
 
         Parameters
         ----------
@@ -61,42 +58,26 @@ class MetricLearner(
 
         Returns
         -------
-        ndarray or lazy Dask array of shape (n, r) or (n, r + 1)
-
-        Raises
-        ------
-        OutsideDomainError
-            Naming the rows on or outside the boundary of a hyperbolic domain, which have no place
-            on the hyperboloid; :class:`CurvedKNeighborsClassifier` classifies these too.
-        NotRepresentableError
-            For a mixed metric.
+        ndarray or lazy Dask array of shape (n, n_coordinates)
         """
         check_is_fitted(self, "metric_")
-        metric = self._single_metric()
         if is_dask(X):
-            return self._transform_lazily(X, metric)
+            return self._transform_lazily(X)
         given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return mapped(given.astype(np.float64, copy=False), metric, given.dtype)
+        return embedded(given, self.metric_, given.dtype)
 
-    def _transform_lazily(self, X: Any, metric: CurvedMetric) -> Floats:
+    def _transform_lazily(self, X: Any) -> Floats:
         check_columns(self, X, reset=False)
-        rows = QueryBlocks.of_dask(X, metric.dimension, metric)
+        rows = QueryBlocks.of_dask(X, self.metric_.dimension, None)
         dtype = float_dtype(stand_in(X, "X"))
-        tasks = [(task(mapped, some, metric, dtype),) for some in rows.tasks]
+        tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
         (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
         return cast(Floats, found)
 
-    def _single_metric(self) -> CurvedMetric:
-        if not isinstance(self.metric_, CurvedMetric):
-            raise NotRepresentableError(NO_MAP)
-        return self.metric_
-
     @property
     def _n_features_out(self) -> int:
-        metric = self._single_metric()
-        return len(metric.factor) + (metric.geometry != "flat")
+        return embedded(np.zeros((1, self.metric_.dimension)), self.metric_, np.float64).shape[1]
 
-    @at_one_moment
     def pair_distance(self, pairs: ArrayLike) -> Floats:
         """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
 
@@ -115,7 +96,7 @@ class MetricLearner(
         """Return minus the distances of pairs: the larger, the more alike."""
         return -self.pair_distance(pairs)
 
-    def get_metric(self) -> CurvedMetric | MixedMetric:
+    def get_metric(self) -> Metric:
         """Return the metric, a callable of two points."""
         check_is_fitted(self, "metric_")
         return self.metric_
@@ -137,10 +118,7 @@ class MetricLearner(
         return tags
 
 
-def mapped(rows: NDArray[np.float64], metric: CurvedMetric, dtype: np.dtype[Any]) -> Floats:
-    """Return rows where Euclidean distance has the order of the metric's."""
-    if metric.geometry == "flat":
-        rows = np.ascontiguousarray(rows)  # BLAS may round differently by the layout
-        return (rows @ metric.factor.T).astype(dtype, copy=False)
-    chart = "sphere" if metric.geometry == "elliptic" else "hyperboloid"
-    return metric.to_chart(rows, chart).astype(dtype, copy=False)
+def embedded(rows: Floats, metric: Metric, dtype: Any) -> Floats:
+    """Return the Euclidean coordinates of rows, computed in float64."""
+    rows = np.ascontiguousarray(rows, dtype=np.float64)  # BLAS may round differently by layout
+    return metric.embed(rows).astype(dtype, copy=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, cast
 
@@ -10,31 +11,34 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import compute, in_memory, is_dask, row_blocks, task
+from cayleyklein._distributed import in_memory, is_dask, row_blocks, target_blocks, task
 from cayleyklein._estimators import (
     as_labels,
-    at_one_moment,
+    as_weights,
     check_columns,
     check_data,
     check_truth,
-    classes_of,
-    common_classes,
     naming,
     refuse_missing,
-    whole_or_not_at_all,
 )
 from cayleyklein._validation import list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
+from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.learning._rows import classes_of_blocks
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import CurvedNeighbors, class_shares
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
+from cayleyklein.neighbors._nearest import votes_of
 from cayleyklein.neighbors._parameters import as_metric
 from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._weights import Weights, check_weights, vote_shares
+from cayleyklein.neighbors._votes import Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
+
+Floats = NDArray[np.float64]
 
 
 class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
@@ -44,48 +48,52 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     Parameters
     ----------
-    n_neighbors : int, default=3
-        Neighbours that vote, and for which the metric is learned.
+    n_neighbors : int or "auto", default="auto"
+        Neighbours that vote. "auto" is the number with the least log loss on held-out rows where
+        geometry="auto" holds some out, and 15 otherwise.
     geometry : str, default="auto"
-        Of the metric to learn, see :class:`CurvedLMNN`. Not used with a `learner` or a `metric`.
+        Of the metric to learn, see :class:`CurvedLMNN`.
     learner : estimator, optional
         Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)`` or ``MMC()``. One
         that has been fitted is used as it is, not fitted again; note that scikit-learn's `clone`,
         and so a cross-validation, forgets that it was: put it in a ``FrozenEstimator``, or give its
         ``metric_``.
-    metric : CurvedMetric or MixedMetric, optional
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        What a vote counts: as much as the others, 1/distance, or what a function makes of the
-        distances.
+    weights : {"linear", "uniform", "distance"} or callable, default="linear"
+        What a vote counts: 1 - d_i/d_{k+1}, as much as the others, 1/d_i, or what a function makes
+        of the distances.
     algorithm, outside : see :class:`CurvedNeighbors`
-    random_state : int, RandomState instance or None, default=None
-        For the learner that `geometry` stands for.
+    random_state, callback, verbose : see :class:`CurvedLMNN`
     n_jobs : see :class:`CurvedNeighbors`
 
     Attributes
     ----------
     classes_ : ndarray
-    metric_ : CurvedMetric or MixedMetric
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+    n_neighbors_ : int
+        Neighbours that vote.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes in the fitted rows, to which probabilities are shrunk.
     learner_ : estimator or None
         The fitted learner; None with a ready-made metric.
     algorithm_used_, n_samples_fit_, n_features_in_, feature_names_in_ : see CurvedNeighbors
 
     Notes
     -----
-    As in scikit-learn's ``KNeighborsClassifier``, equally near rows are neighbours in their order,
-    and of classes with equally many votes the first wins.
+    Probabilities are (votes + 0.1 · class share) / (all votes + 0.1), so that no vote of a few
+    neighbours makes any 0 or 1. The class with the largest one is predicted, the first of equals.
 
     Examples
     --------
     >>> from cayleyklein import CurvedKNeighborsClassifier
     >>> from cayleyklein.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
-    >>> model = CurvedKNeighborsClassifier(geometry="elliptic").fit(X[::2], y[::2])
+    >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
     >>> model.metric_.geometry
-    'elliptic'
+    'product'
 
     With a metric that is known:
 
@@ -98,81 +106,130 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def __init__(
         self,
-        n_neighbors: int = 3,
+        n_neighbors: int | str = "auto",
         *,
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
-        metric: CurvedMetric | MixedMetric | None = None,
-        weights: Weights = "uniform",
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        weights: Weights = "linear",
         algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         random_state: int | np.random.RandomState | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
         n_jobs: int | None = None,
+        **unknown: Any,
     ) -> None:
-        super().__init__(metric, n_neighbors, algorithm=algorithm, outside=outside, n_jobs=n_jobs)
+        if unknown:
+            name = next(iter(unknown))
+            hint = ""
+            if name in CurvedLMNN._parameter_constraints:
+                hint = f"; it is one of the learner: learner=CurvedLMNN({name}={unknown[name]!r})"
+            raise TypeError(f"CurvedKNeighborsClassifier has no parameter {name!r}{hint}.")
+        super().__init__(
+            cast(int, n_neighbors), metric=metric, algorithm=algorithm, outside=outside,
+            n_jobs=n_jobs,
+        )  # fmt: skip
         self.geometry = geometry
         self.learner = learner
         self.weights = weights
         self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
 
     # -- fitting --------------------------------------------------------------------
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedKNeighborsClassifier:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> CurvedKNeighborsClassifier:
         """Learn the metric from labelled rows, and keep them as the neighbours to come.
 
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
         y : array-like or Dask collection of shape (n,)
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows in the learner's loss, and of their votes.
 
         Returns
         -------
         self
         """
         self._check_parameters()
-        with whole_or_not_at_all(self) as worker:
-            worker._fit(X, y, None)
-        return self
-
-    def _fit(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
         if is_dask(X):
-            self._fit_spread(X, y)
-            return
-        _, target = check_data(self, X, y, dtype=[np.float64, np.float32])
+            return self._fit_spread(X, y, sample_weight)
+        return self._fit(X, y, sample_weight, None)
+
+    def _fit(
+        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None,
+        classes: ArrayLike | None,
+    ) -> CurvedKNeighborsClassifier:  # fmt: skip
+        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+        rows = np.asarray(rows, dtype=np.float64)
         known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
-        learner = self._fitted_learner(X, target) if self.metric is None else None
-        rows = self._rows(X, reset=True)
+        given = None if sample_weight is None else as_weights(sample_weight, rows)
+        weights = np.ones(len(rows)) if given is None else given
+        learner = self._learned(X, rows, target, labels, known, weights, given)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
-        self._index(rows, metric, labels)
-        self.classes_, self.learner_ = known, learner
+        self._index(rows, metric, payload_of(labels, given))
+        prior = np.bincount(labels, weights=weights, minlength=len(known)) / weights.sum()
+        return self._keep(known, prior, learner)
 
-    def _fit_spread(self, X: Any, y: Any) -> None:
+    def _fit_spread(self, X: Any, y: Any, sample_weight: Any) -> CurvedKNeighborsClassifier:
         """Fit on a Dask collection; its labels stay with its rows."""
         check_columns(self, X, y, reset=True)
         refuse_missing(y, "y")
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
-        seen = [task(classes_of, *some) for some in zip(targets, rows.starts, strict=True)]
-        known = common_classes(list(compute(*seen, doing="reading y")), rows.n_rows)
-        learner = self._fitted_learner(X, y) if self.metric is None else None
+        weights: list[Any] = [None] * len(targets)
+        if sample_weight is not None:
+            weights = target_blocks(sample_weight, rows.lengths, "sample_weight")
+        known, mass = classes_of_blocks(targets, weights, rows)
+        learner = None
+        if self.metric is None:
+            learner = self._own_learner()
+            if learner is not self.learner:
+                extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+                learner.fit(X, y, **extra)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
-        self._spread(rows, metric, [task(labels_of, target, known) for target in targets])
-        self.classes_, self.learner_ = known, learner
+        known_rows = [
+            task(payload_of_block, *block, known) for block in zip(targets, weights, strict=True)
+        ]
+        self._spread(rows, metric, known_rows)
+        return self._keep(known, mass / mass.sum(), learner)
 
-    def _fitted_learner(self, X: ArrayLike, target: NDArray[Any]) -> Any:
-        if hasattr(self.learner, "metric_"):
-            return self.learner
-        if self.learner is not None:
-            learner = clone(self.learner)
-        else:
-            learner = CurvedLMNN(
-                n_neighbors=self.n_neighbors,
-                geometry=self.geometry,
-                random_state=self.random_state,
-                n_jobs=self.n_jobs,
-            )
-        learner.fit(X, target)
+    def _keep(self, classes: NDArray[Any], prior: Floats, learner: Any) -> Any:
+        n_neighbors = self.n_neighbors
+        if isinstance(n_neighbors, str):
+            chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)
+            n_neighbors = max(1, min(chosen or DEFAULT_NEIGHBORS, self.n_samples_fit_ - 1))
+        self.classes_, self.class_prior_, self.learner_ = classes, prior, learner
+        self.n_neighbors_ = n_neighbors
+        return self
+
+    def _own_learner(self) -> Any:
+        """Return the learner to fit, or the fitted one that was given."""
+        if self.learner is None:
+            return CurvedLMNN(
+                geometry=self.geometry, random_state=self.random_state, callback=self.callback,
+                verbose=self.verbose,
+            )  # fmt: skip
+        return self.learner if hasattr(self.learner, "metric_") else clone(self.learner)
+
+    def _learned(
+        self, X: Any, rows: Floats, target: Any, labels: Any, classes: Any, weights: Floats,
+        given: Floats | None,
+    ) -> Any:  # fmt: skip
+        """Return the fitted learner; None with a ready-made metric."""
+        if self.metric is not None:
+            return None
+        learner = self._own_learner()
+        if learner is self.learner:
+            return learner
+        if self.learner is None:
+            return learner.fit_checked(rows, labels, classes, weights)
+        learner.fit(X, target, **({} if given is None else {"sample_weight": given}))
         if not hasattr(learner, "metric_"):
             raise InvalidInputError(
                 f"learner must have a metric_ for the columns of X once it is fitted, as "
@@ -181,14 +238,35 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
             )
         return learner
 
+    def _default_neighbors(self) -> int:
+        """Return the number of neighbours that vote."""
+        if not isinstance(self.n_neighbors, str):
+            return self.n_neighbors
+        return int(getattr(self, "n_neighbors_", DEFAULT_NEIGHBORS))
+
     def _check_parameters(self) -> None:
+        if isinstance(self.n_neighbors, str) and self.n_neighbors != "auto":
+            raise InvalidInputError(
+                f"Got n_neighbors={self.n_neighbors!r}, but expected a number or 'auto'."
+            )
         super()._check_parameters()
         check_weights(self.weights)
+        both = "learner" if self.learner is not None else "metric"
         if self.metric is not None and self.learner is not None:
             raise InvalidInputError(
-                "Got both a learner and a metric; give the one or the other, or neither to learn "
-                "one by geometry."
+                "Got both a learner and a metric; drop one of them, or both to learn one by "
+                "geometry."
             )
+        if self.metric is not None or self.learner is not None:
+            for name, default in (("geometry", "auto"), ("random_state", None),
+                                  ("callback", None), ("verbose", False)):  # fmt: skip
+                value = getattr(self, name)
+                if not (value is default or (isinstance(value, str) and value == default)):
+                    advice = f"give {name} to the learner" if both == "learner" else f"drop {name}"
+                    raise InvalidInputError(
+                        f"Got {name}={value!r} beside a {both}, which makes it mean nothing; "
+                        f"{advice}."
+                    )
         if self.learner is not None and (
             isinstance(self.learner, type) or not hasattr(self.learner, "fit")
         ):
@@ -218,32 +296,33 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         array(['a'], dtype='<U1')
         """
         self._check_grows(X)
-        with whole_or_not_at_all(self) as worker:
-            if hasattr(self, "classes_"):
-                worker._add_labelled(X, y, classes)
-            else:
-                worker._fit(X, y, classes)
-        return self
-
-    def _add_labelled(self, X: ArrayLike, y: ArrayLike | None, classes: ArrayLike | None) -> None:
+        if not hasattr(self, "classes_"):
+            return self._fit(X, y, None, classes)
         known = self.classes_ if classes is None else np.unique(as_classes(classes))
         if not np.array_equal(known, self.classes_):
             raise InvalidInputError(
                 f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
                 f"leave them out, or fit again."
             )
-        _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
-        self._append(X, labels_of(as_labels(target), self.classes_))
+        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        labels = labels_of(as_labels(target), self.classes_)
+        before = self._in_memory().payload
+        assert before is not None
+        weights = np.ones(len(labels)) if before.ndim == 2 else None
+        n = self.n_samples_fit_
+        self._append(X, payload_of(labels, weights))
+        added = np.bincount(labels, minlength=len(self.classes_))
+        self.class_prior_ = (n * self.class_prior_ + added) / (n + len(labels))
+        return self
 
     def _labels(self) -> NDArray[np.intp]:
         """Return the positions among ``classes_`` of the fitted rows."""
-        return cast(NDArray[np.intp], self._in_memory().payload)
+        return split_payload(cast(NDArray[Any], self._in_memory().payload))[0]
 
     # -- predicting -----------------------------------------------------------------
 
-    @at_one_moment
-    def predict_proba(self, X: ArrayLike | None) -> NDArray[np.float64]:
-        """Return the share of the votes that each class has, in the order of ``classes_``.
+    def predict_proba(self, X: ArrayLike | None) -> Floats:
+        """Return the probability of each class, in the order of ``classes_``.
 
         Parameters
         ----------
@@ -257,19 +336,17 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         Examples
         --------
         >>> plain = CurvedMetric.euclidean(1)
-        >>> model = CurvedKNeighborsClassifier(3, metric=plain)
+        >>> model = CurvedKNeighborsClassifier(3, metric=plain, weights="uniform")
         >>> model = model.fit([[0.0], [1.0], [2.0]], ["a", "b", "b"])
         >>> model.predict_proba([[0.1]]).round(3)
         array([[0.333, 0.667]])
         """
         check_is_fitted(self, "classes_")
-        finish = partial(shares_of, classes=self.classes_, weights=self.weights)
         kind = ((len(self.classes_),), np.float64)
-        return cast(NDArray[np.float64], self._answers(X, self.n_neighbors, finish, kind)[0])
+        return cast(Floats, self._voted(X, shares_of, kind))
 
-    @at_one_moment
     def predict(self, X: ArrayLike | None) -> NDArray[Any]:
-        """Return the class with most of the votes, the first of equals.
+        """Return the most probable class, the first of equals.
 
         Parameters
         ----------
@@ -281,9 +358,15 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         ndarray or Dask array of shape (m,)
         """
         check_is_fitted(self, "classes_")
-        finish = partial(winners_of, classes=self.classes_, weights=self.weights)
-        kind = ((), self.classes_.dtype)
-        return cast(NDArray[Any], self._answers(X, self.n_neighbors, finish, kind)[0])
+        winners = partial(winners_of, classes=self.classes_)
+        return cast(NDArray[Any], self._voted(X, winners, ((), self.classes_.dtype)))
+
+    def _voted(self, X: Any, finish: Callable[..., tuple[Any]], kind: Any) -> Any:
+        """Return what `finish` makes of the votes of neighbours."""
+        check_weights(self.weights)
+        k, more = self._voters(X, self._default_neighbors(), self.weights)
+        counted = partial(finish, k=k, weights=self.weights, prior=self.class_prior_)
+        return self._answers(X, k + more, counted, kind)[0]
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -318,15 +401,39 @@ def as_classes(classes: ArrayLike) -> NDArray[Any]:
     return as_labels(given, "classes")
 
 
-def shares_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[np.float64]]:
-    """Return the share of the votes of neighbours that each class has."""
+# -- what an index knows of a row: its label, and its weight where one was given -----
+
+
+def payload_of(labels: NDArray[np.intp], weights: Floats | None) -> NDArray[Any]:
+    """Return labels (n,), or labels and weights (n, 2)."""
+    return labels if weights is None else np.column_stack([labels, weights])
+
+
+def payload_of_block(target: NDArray[Any], weights: Any, classes: NDArray[Any]) -> NDArray[Any]:
+    """Return the payload of a block of a Dask collection."""
+    labels = labels_of(target, classes)
+    return payload_of(labels, None if weights is None else as_weights(weights, labels, 0))
+
+
+def split_payload(payload: NDArray[Any], axis: int = 1) -> tuple[NDArray[np.intp], Floats | None]:
+    """Return labels and weights, None where none were given."""
+    if payload.ndim == axis:
+        return payload, None
+    return payload[..., 0].astype(np.intp), payload[..., 1]
+
+
+def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
+    """Return the probability of each class by the votes of the k nearest neighbours."""
     assert found.payload is not None
-    return (vote_shares(found.distances, found.payload, len(classes), weights),)
+    labels, row_weights = split_payload(found.payload[:, :k], axis=2)
+    return (class_shares(votes_of(found, k, weights), labels, prior, row_weights),)
 
 
-def winners_of(found: Ranked, classes: NDArray[Any], weights: Weights) -> tuple[NDArray[Any]]:
-    """Return the class with most of the votes of neighbours, the first of equals."""
-    (shares,) = shares_of(found, classes, weights)
+def winners_of(
+    found: Ranked, k: int, weights: Weights, prior: Floats, classes: NDArray[Any]
+) -> tuple[NDArray[Any]]:
+    """Return the most probable class, the first of equals."""
+    (shares,) = shares_of(found, k, weights, prior)
     return (np.asarray(classes[shares.argmax(axis=1)]),)
 
 

@@ -1,68 +1,97 @@
-"""One metric from one start: L-BFGS over (L, μ, K), impostors found anew every few iterations."""
+"""One metric from one start: passes of L-BFGS over (L, μ, K), targets chosen anew in each."""
+
+from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein._threads import Threads
-from cayleyklein.geometry import Frame
-from cayleyklein.learning._data import Rows, TrainingRows, weighted_mean
-from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._posed import Posed
+from cayleyklein.learning._large_margin import Evaluation, LargeMargin, nearest_of_class
+from cayleyklein.learning._lbfgs import minimise
+from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning._rows import TrainingRows, stratified_sample
+from cayleyklein.learning._starts import starting_factor
+from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Descent", "Progress", "Recipe", "Variables"]
+__all__ = ["Fit", "Progress", "Recipe", "Report", "descend", "start_of"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
-PAIR_BYTES = 96
-"""Memory a pair takes while it is found and used."""
+TOL = 1e-5
+"""Relative decrease of the loss at which a pass ends."""
 
-HYPERBOLIC_REACH = 0.95
-"""Largest √-K‖z‖ of a row at a hyperbolic start."""
+ELLIPTIC_SPREAD = 2.0
+"""Factor on standardised columns at an elliptic start. 1 to 4 are alike."""
+
+HYPERBOLIC_RADIUS = 0.5
+"""√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
+
+FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
+"""Rows with a term in the loss of a pass, drawn anew for each. All rows stay targets and impostors.
+
+About 25 a column do as well as all (docs/learning.md).
+"""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """What a fit minimises, and from where.
+    """What a descent minimises, from where, and for how long.
 
     Parameters
     ----------
     geometry : {"flat", "elliptic", "hyperbolic", "learned"}
     margin : float
-        In units of φ(d), at |K| = 1.
-    squared : bool
-        φ(d) = d², not d.
+        In the unit of φ(d), at |K| = 1.
     init : str
-    radius : float or None
-        Root mean square of ‖z‖ at the start; None leaves the start's own scale.
-    max_iter : int
-        Iterations of the first pass, twice those of a later one. Few of them regularise.
-    n_passes : int
+        A start of `_starts.STARTS`, or "flat": the flat metric learned first.
+    n_components : int or None
+    push : float
     n_targets : int
-    push : float, default=0.5
+    n_impostors : int or None
+    n_passes, max_iter : int
+        Passes, and iterations of each.
     """
 
     geometry: str
     margin: float
-    squared: bool
-    init: str
-    radius: float | None
-    max_iter: int
-    n_passes: int
-    n_targets: int
+    init: str = "std"
+    n_components: int | None = None
     push: float = 0.5
+    n_targets: int = 3
+    n_impostors: int | None = 10
+    n_passes: int = 4
+    max_iter: int = 5
 
     @property
     def curvature(self) -> float:
         """K at the start."""
-        return {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 0.1}[self.geometry]
+        return {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}[self.geometry]
+
+    @property
+    def squared(self) -> bool:
+        """Whether φ(d) is d² rather than d."""
+        return self.geometry == "flat"
 
 
 class Progress(NamedTuple):
-    """What a callback is told each iteration; the frame is for rows as they were given.
+    """One iteration of a fit, as a callback is told it.
+
+    Attributes
+    ----------
+    part : str
+        The metric being learned, such as "elliptic, margin 0.3".
+    n_pass, iteration : int
+        From 1; iterations count on through the passes of a part.
+    loss : float
+        The loss at this iteration's metric, over the targets and anchors of the pass.
+    n_active : int
+        Violated triplets in it.
+    metric : CurvedMetric
+        For rows as they were given.
 
     Examples
     --------
@@ -70,184 +99,163 @@ class Progress(NamedTuple):
     >>> from cayleyklein.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> losses = []
-    >>> def watch(progress):
-    ...     losses.append(progress.loss)
-    >>> learner = CurvedLMNN(geometry="elliptic", n_init=1, callback=watch).fit(X, y)
-    >>> losses[-1] < losses[0]
+    >>> learner = CurvedLMNN(geometry="flat", n_passes=1, callback=lambda p: losses.append(p.loss))
+    >>> losses == sorted(losses, reverse=True) if learner.fit(X, y) else None
     True
     """
 
+    part: str
+    n_pass: int
     iteration: int
     loss: float
     n_active: int
-    curvature: float
-    frame: Frame
+    metric: CurvedMetric
 
 
-class Point(NamedTuple):
-    """The loss at one vector of variables, and its gradient in them."""
-
-    loss: float
-    vector: Array
-    n_active: int
+Report = Callable[[Progress], bool]
+"""Told each iteration; a true answer stops the fit."""
 
 
-class Variables:
-    """The parameters of a geometry as one vector, and back."""
+class Fit(NamedTuple):
+    """A learned metric, for standardised rows.
 
-    def __init__(self, geometry: str, factor: Array, center: Array, curvature: float) -> None:
-        self.curved, self.learned = geometry != "flat", geometry == "learned"
-        self.shape, self.center, self.curvature = factor.shape, center, curvature
+    `losses` has a list for each pass, its first entry the loss before the first iteration.
+    """
 
-    def pack(self, factor: Array, center: Array, curvature: float) -> Array:
-        """Return the vector of what is free: L, μ (not flat), K (learned)."""
-        parts = [factor.ravel()]
-        if self.curved:
-            parts.append(center)
-        if self.learned:
-            parts.append(np.array([curvature]))
-        return np.concatenate(parts)
+    recipe: Recipe
+    found: Parameters
+    losses: list[list[float]]
+    converged: bool
+    stopped: bool = False
 
-    def unpack(self, x: Array) -> tuple[Array, Array, float]:
-        """Return L, μ and K."""
-        r, d = self.shape
-        center = x[r * d : r * d + d] if self.curved else self.center
-        return x[: r * d].reshape(r, d), center, float(x[-1]) if self.learned else self.curvature
-
-    def frame(self, x: Array) -> Frame:
-        """Return the frame of a vector."""
-        factor, center, curvature = self.unpack(x)
-        return Frame(factor, center=center, curvature=curvature)
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all passes."""
+        return sum(len(losses) - 1 for losses in self.losses)
 
 
-@dataclass
-class Descent:
-    """A fit that can be advanced pass by pass.
+def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Parameters:
+    """Return the parameters that a descent starts from."""
+    d = rows.n_columns
+    if recipe.init == "flat":
+        flat = Recipe("flat", 1.0, n_components=recipe.n_components)
+        factor = descend(rows, flat, rng).found.factor
+    else:
+        factor = starting_factor(recipe.init, rows, recipe.n_components or d)
+    K = recipe.curvature
+    if K > 0:
+        factor = ELLIPTIC_SPREAD * factor
+    if K < 0:
+        farthest = float(np.linalg.norm(rows.X @ factor.T, axis=1).max())
+        factor = factor * (HYPERBOLIC_RADIUS / (farthest or 1.0))
+    return Parameters(factor, np.zeros(d), K)
+
+
+def descend(
+    rows: TrainingRows,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: Parameters | None = None,
+    report: Report | None = None,
+) -> Fit:
+    """Learn one metric.
 
     Parameters
     ----------
-    data : Rows
+    rows : TrainingRows
     recipe : Recipe
-    factor : ndarray of shape (r, d)
-        Start of L.
-    center : ndarray of shape (d,), optional
-        Start of μ; the weighted mean by default.
-    curvature : float, optional
-        Start of K.
-    continues : bool, default=False
-        The start is a learned metric: the first targets are chosen under it, not under the
-        standardised columns.
+    rng : numpy.random.Generator
+        Draws the anchors of each pass.
+    start : Parameters, optional
+        Instead of the recipe's own start.
+    report : callable, optional
+        Told each iteration; a true answer stops.
     """
+    found = start_of(recipe, rows, rng) if start is None else start
+    losses: list[list[float]] = []
+    converged = stopped = False
+    for n_pass in range(recipe.n_passes):
+        anchors = draw_anchors(rows, rng)
+        targets = nearest_of_class(rows.X, rows.labels, anchors, recipe.n_targets, found)
+        objective = LargeMargin(
+            rows.X, rows.labels, rows.weights, anchors, targets, recipe.margin, recipe.push,
+            recipe.n_impostors, recipe.squared,
+        )  # fmt: skip
+        before = sum(map(len, losses)) - len(losses)
+        run = Pass(objective, found, recipe, rows, n_pass + 1, before, report)
+        end = minimise(run.value, run.pack(found), max_iter=recipe.max_iter, tol=TOL, callback=run.told)
+        found, converged, stopped = run.unpack(end.x), end.converged, end.stopped
+        losses.append(run.losses)
+        if stopped:
+            break
+    return Fit(recipe, found, losses, converged, stopped)
 
-    data: Rows
-    recipe: Recipe
-    factor: Array
-    center: Array | None = None
-    curvature: float | None = None
-    continues: bool = False
-    tol: float = 1e-5
-    impostor_interval: int = 10
-    max_impostors: int | None = 50
-    memory_budget: float = 1e9
-    pool: Threads | None = None
-    callback: Callable[[Progress], bool | None] | None = None
 
-    loss_history: list[float] = field(default_factory=list, init=False)
-    n_iter: int = field(default=0, init=False)
-    converged: bool = field(default=False, init=False)
-    stopped: bool = field(default=False, init=False)
-    budget_bitten: bool = field(default=False, init=False)
-    _passes_made: int = field(default=0, init=False)
+def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
+    """Return the rows that have a term in the loss of a pass."""
+    most = max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * rows.n_columns)
+    if len(rows) <= most:
+        return np.arange(len(rows))
+    first = np.cumsum(rows.class_sizes) - rows.class_sizes
+    drawn = stratified_sample(rows.class_sizes, most, 1, rng)
+    return np.concatenate([a + some for a, some in zip(first, drawn, strict=True)])
 
-    def __post_init__(self) -> None:
-        data, recipe = self.data, self.recipe
-        curvature = recipe.curvature if self.curvature is None else self.curvature
-        center = weighted_mean(data) if self.center is None else self.center
-        factor = self.factor
-        if curvature < 0:
-            reach = np.sqrt(-curvature * max(data.each(farthest_square, factor, center)))
-            factor = factor * min(1.0, HYPERBOLIC_REACH / max(reach, np.finfo(float).tiny))
-        self._variables = Variables(recipe.geometry, factor, center, curvature)
-        self._solver = LBFGS(self._variables.pack(factor, center, curvature))
-        if self.continues:
-            self.target_frame = self.frame
-        else:
-            self.target_frame = Frame(np.eye(data.n_columns))
 
-    @property
-    def frame(self) -> Frame:
-        """The metric so far, for standardised rows."""
-        return self._variables.frame(self._solver.x)
+class Pass:
+    """One pass as a function of a vector: L, then μ unless flat, then K if it is learned."""
 
-    def run(self) -> "Descent":
-        """Run all the passes."""
-        for _ in range(self.recipe.n_passes):
-            if not self.stopped:
-                self.advance()
-        return self
+    def __init__(
+        self,
+        objective: LargeMargin,
+        start: Parameters,
+        recipe: Recipe,
+        rows: TrainingRows,
+        n_pass: int,
+        n_before: int,
+        report: Report | None,
+    ) -> None:
+        self.objective, self.start, self.recipe, self.rows = objective, start, recipe, rows
+        self.n_pass, self.n_before, self.report = n_pass, n_before, report
+        self.losses: list[float] = []
+        self._active: dict[float, int] = {}
 
-    def advance(self) -> Frame:
-        """Choose targets, minimise, and return the metric: one pass.
+    def pack(self, p: Parameters) -> Floats:
+        """Return the vector of parameters, or of a gradient."""
+        kinds: list[Floats] = [np.asarray(p.factor).ravel()]
+        if self.recipe.geometry != "flat":
+            kinds.append(p.center)
+        if self.recipe.geometry == "learned":
+            kinds.append(np.array([p.curvature]))
+        return np.concatenate(kinds)
 
-        Targets are chosen under `target_frame` first, under the metric itself later.
-        """
-        data, recipe = self.data, self.recipe
-        posed = data.pose(
-            recipe.n_targets, self.target_frame, recipe.margin, recipe.push, recipe.squared
+    def unpack(self, x: Floats) -> Parameters:
+        """Return the parameters of a vector."""
+        factor, center, K = self.start
+        rest = x[factor.size :]
+        return Parameters(
+            x[: factor.size].reshape(factor.shape),
+            center if self.recipe.geometry == "flat" else rest[: center.size],
+            float(rest[-1]) if self.recipe.geometry == "learned" else K,
         )
-        solver = self._solver
-        solver.pairs.clear()
-        iterations = recipe.max_iter if self._passes_made == 0 else max(1, recipe.max_iter // 2)
-        self._passes_made += 1
-        self.converged = False
-        age, doubt = self.impostor_interval, False
-        for _ in range(iterations):
-            if age == self.impostor_interval or doubt:
-                evaluate = self._evaluator(posed)
-                state = evaluate(solver.x)
-                age = 0
-            before = state.loss
-            moved = solver.step(evaluate, state)
-            state = state if moved is None else moved
-            stands = before - state.loss <= self.tol * max(abs(before), np.finfo(float).tiny)
-            if moved is not None:
-                self.n_iter += 1
-                self.loss_history.append(state.loss)
-                if self._report(state):
-                    self.stopped = True
-                    break
-            if stands and age == 0:  # with impostors found just now
-                self.converged = True
-                break
-            doubt = stands  # find impostors once more before believing it
-            age += 1
-        self.target_frame = self.frame
-        return self.frame
 
-    def _evaluator(self, posed: Posed) -> Callable[[Array], Point]:
-        """Look for impostors under the current metric and return the loss over them."""
-        affordable = max(1, int(self.memory_budget / PAIR_BYTES / len(self.data)))
-        wanted = affordable if self.max_impostors is None else min(self.max_impostors, affordable)
-        loss, crowded = posed.link(self.frame, wanted, self.pool)
-        self.budget_bitten |= crowded and wanted == affordable != self.max_impostors
+    def value(self, x: Floats) -> tuple[float, Floats]:
+        """Return the loss and its gradient."""
+        found: Evaluation = self.objective(self.unpack(x))
+        if not self.losses:
+            self.losses.append(found.loss)
+        if found.gradient is None:
+            return found.loss, np.zeros_like(x)
+        self._active[found.loss] = found.n_active
+        return found.loss, self.pack(Parameters(*found.gradient))
 
-        def evaluate(x: Array) -> Point:
-            found = loss(*self._variables.unpack(x), bends=self._variables.learned)
-            free = self._variables.pack(found.factor, found.center, found.curvature)
-            return Point(found.loss, free, found.n_active)
-
-        return evaluate
-
-    def _report(self, state: Point) -> bool:
-        if self.callback is None:
+    def told(self, x: Floats, loss: float) -> bool:
+        """Keep the loss of an iteration, and pass it on."""
+        self.losses.append(loss)
+        if self.report is None:
             return False
-        frame = self.frame
-        raw = self.data.to_raw(frame)
-        told = Progress(self.n_iter, state.loss, state.n_active, frame.curvature, raw)
-        return bool(self.callback(told))
-
-
-def farthest_square(rows: TrainingRows, factor: Array, center: Array) -> float:
-    """Return the largest ‖L(x - μ)‖² of rows."""
-    z = (rows.X - center) @ factor.T
-    return float((z * z).sum(axis=1).max())
+        name = f"{self.recipe.geometry}, margin {self.recipe.margin:g}"
+        metric = self.rows.to_metric(self.unpack(x))
+        iteration = self.n_before + len(self.losses) - 1
+        told = Progress(name, self.n_pass, iteration, loss, self._active.pop(loss, 0), metric)
+        self._active.clear()
+        return bool(self.report(told))

@@ -1,37 +1,27 @@
 """L-BFGS for losses with kinks and with a wall.
 
-The hinge makes the loss non-smooth, and a hyperbolic domain ends in a wall beyond which the loss is
-infinite. SciPy's L-BFGS-B, whose line search interpolates, is at home with neither; the
-bisection of Lewis and Overton (2013) for the weak Wolfe conditions is with both: an infinite value
-is simply a step that is too long.
+The hinge makes a loss non-smooth, and a hyperbolic domain ends in a wall beyond which the loss is
+infinite. SciPy's L-BFGS-B, whose line search interpolates, is at home with neither; the bisection
+of Lewis and Overton (2013) for the weak Wolfe conditions is with both: an infinite value is simply
+a step that is too long. The value never rises from one iteration to the next.
 """
+
+from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LBFGS"]
+__all__ = ["Minimum", "minimise"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], tuple[float, Floats]]
+Pairs = deque[tuple[Floats, Floats, float]]
 
-
-class Value(Protocol):
-    """What a function returns: its value, its gradient, and whatever else the caller likes."""
-
-    @property
-    def loss(self) -> float:
-        """The value; inf beyond the wall."""
-
-    @property
-    def vector(self) -> Array:
-        """The gradient."""
-
-
-V = TypeVar("V", bound=Value)
-
+MEMORY = 10
 SUFFICIENT_DECREASE = 1e-4
 CURVATURE_CONDITION = 0.9
 MAX_BISECTIONS = 30
@@ -39,79 +29,105 @@ FIRST_STEP = 0.1
 """Length of the first step, relative to the parameters."""
 
 
-class LBFGS:
-    """The state of one minimisation; `step` makes an iteration.
+class Minimum(NamedTuple):
+    """Where a minimisation ended.
 
-    The function may change between steps (new impostors), the memory of its curvature is kept.
+    `converged` is False where `max_iter` ran out, `stopped` True where the callback said so.
+    """
+
+    x: Floats
+    converged: bool
+    stopped: bool
+
+
+def minimise(
+    function: Function,
+    x: Floats,
+    *,
+    max_iter: int,
+    tol: float,
+    callback: Callable[[Floats, float], bool] | None = None,
+) -> Minimum:
+    """Minimise a function that returns its value and gradient.
 
     Parameters
     ----------
-    x : ndarray of shape (m,)
-    memory : int, default=10
+    function : callable
+        x → (value, gradient); the value is inf beyond a wall.
+    x : ndarray
+        The start, where the value is finite.
+    max_iter : int
+    tol : float
+        Relative decrease of the value at which the descent ends.
+    callback : callable, optional
+        Told x and the value after each iteration; a true answer stops.
+
+    Examples
+    --------
+    >>> found = minimise(lambda x: (float(x @ x), 2 * x), np.array([3.0]), max_iter=9, tol=1e-9)
+    >>> bool(abs(found.x[0]) < 1e-6), found.converged
+    (True, True)
     """
-
-    def __init__(self, x: Array, memory: int = 10) -> None:
-        self.x = x
-        self.pairs: deque[tuple[Array, Array, float]] = deque(maxlen=memory)
-
-    def step(self, function: Callable[[Array], V], here: V) -> V | None:
-        """Move x from where the function is `here` to a lower value; None when stuck."""
-        gradient = here.vector
-        direction = self._direction(gradient)
+    pairs: Pairs = deque(maxlen=MEMORY)
+    value, gradient = function(x)
+    for _ in range(max_iter):
+        direction = -_apply_inverse_hessian(pairs, gradient)
         slope = float(direction @ gradient)
         if not slope < 0:
-            self.pairs.clear()
+            pairs.clear()
             direction, slope = -gradient, -float(gradient @ gradient)
         if slope == 0:
-            return None
+            return Minimum(x, True, False)
         length = 1.0
-        if not self.pairs:
-            length = FIRST_STEP * max(float(np.linalg.norm(self.x)), FIRST_STEP) / np.sqrt(-slope)
-        found = self._bisect(function, here.loss, slope, direction, length)
-        if found is None:
-            return None
-        x, there = found
-        s, y = x - self.x, there.vector - gradient
+        if not pairs:
+            length = FIRST_STEP * max(float(np.linalg.norm(x)), FIRST_STEP) / np.sqrt(-slope)
+        found = _search_line(function, x, value, slope, direction, length)
+        if found is None:  # no lower value along the direction: a kink, or rounding
+            return Minimum(x, True, False)
+        there, lower, gradient_there = found
+        s, y = there - x, gradient_there - gradient
         sy = float(s @ y)
         if sy > 1e-12 * np.sqrt(float(s @ s) * float(y @ y)):
-            self.pairs.append((s, y, 1 / sy))
-        self.x = x
-        return there
+            pairs.append((s, y, 1 / sy))
+        fall, x, value, gradient = value - lower, there, lower, gradient_there
+        if callback is not None and callback(x, value):
+            return Minimum(x, False, True)
+        if fall <= tol * abs(value):
+            return Minimum(x, True, False)
+    return Minimum(x, False, False)
 
-    def _direction(self, gradient: Array) -> Array:
-        """Return -H∇ by the two-loop recursion."""
-        q = gradient.copy()
-        shares = []
-        for s, y, r in reversed(self.pairs):
-            share = r * float(s @ q)
-            shares.append(share)
-            q -= share * y
-        if self.pairs:
-            s, y, r = self.pairs[-1]
-            q *= 1 / (r * float(y @ y))
-        for (s, y, r), share in zip(self.pairs, reversed(shares), strict=True):
-            q += s * (share - r * float(y @ q))
-        return -q
 
-    def _bisect(
-        self,
-        function: Callable[[Array], V],
-        value: float,
-        slope: float,
-        direction: Array,
-        length: float,
-    ) -> tuple[Array, V] | None:
-        low, high = 0.0, np.inf
-        best = None
-        for _ in range(MAX_BISECTIONS):
-            x = self.x + length * direction
-            there = function(x)
-            if not there.loss <= value + SUFFICIENT_DECREASE * length * slope:
-                high = length
-            else:
-                best = x, there
-                if float(there.vector @ direction) >= CURVATURE_CONDITION * slope:
-                    break
-                low = length
-            length = (low + high) / 2 if np.isfinite(high) else 2 * length
-        return best
+def _apply_inverse_hessian(pairs: Pairs, gradient: Floats) -> Floats:
+    """Return H∇ by the two-loop recursion."""
+    q = gradient.copy()
+    shares = []
+    for s, y, r in reversed(pairs):
+        share = r * float(s @ q)
+        shares.append(share)
+        q -= share * y
+    if pairs:
+        s, y, r = pairs[-1]
+        q *= 1 / (r * float(y @ y))
+    for (s, y, r), share in zip(pairs, reversed(shares), strict=True):
+        q += s * (share - r * float(y @ q))
+    return q
+
+
+def _search_line(
+    function: Function, x: Floats, value: float, slope: float, direction: Floats, length: float
+) -> tuple[Floats, float, Floats] | None:
+    """Return a lower point along a direction with its value and gradient; None if there is none."""
+    low, high = 0.0, np.inf
+    best = None
+    for _ in range(MAX_BISECTIONS):
+        there = x + length * direction
+        lower, gradient = function(there)
+        if not lower <= value + SUFFICIENT_DECREASE * length * slope:
+            high = length
+        else:
+            best = there, lower, gradient
+            if float(gradient @ direction) >= CURVATURE_CONDITION * slope:
+                break
+            low = length
+        length = (low + high) / 2 if np.isfinite(high) else 2 * length
+    return best

@@ -2,139 +2,116 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from cayleyklein._estimators import (
-    as_jobs,
-    as_random_state,
-    whole_or_not_at_all,
-)
-from cayleyklein._threads import Threads
-from cayleyklein._validation import about, as_callback, as_choice
+from cayleyklein._distributed import is_dask
+from cayleyklein._estimators import as_random_state, as_weights, check_data, encode_classes
+from cayleyklein._validation import about, check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame
-from cayleyklein.learning._auto import AUTO_FROM, train_auto
+from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
 from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._data import Rows
-from cayleyklein.learning._descent import Progress, Recipe
-from cayleyklein.learning._intake import Sampling, take_in
-from cayleyklein.learning._mixture import sum_of
-from cayleyklein.learning._parameters import (
-    COUNT,
-    NUMBER,
-    POSITIVE,
-    check_number,
-    check_optional,
-    check_subsample,
-)
-from cayleyklein.learning._recipes import SHRUNK_RADIUS, default_impostors, default_recipe
-from cayleyklein.learning._reports import warn_of_limits, warn_of_small_classes
+from cayleyklein.learning._descent import Fit, Progress, Recipe, Report, descend
+from cayleyklein.learning._paper import PaperDescent
+from cayleyklein.learning._placed import Parameters, Placed
+from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
-from cayleyklein.learning._train import (
-    Options,
-    Result,
-    train_mixed,
-    train_one,
-)
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 __all__ = ["CurvedLMNN"]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+logger = logging.getLogger(__name__)
+
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed")
-PAIR = ("elliptic", "hyperbolic")
-PAPER_ITERATIONS = 200
+
+MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.05, "learned": 0.3}
+"""Default margins: of d² in flat space, of d at |K| = 1 in curved space."""
+
+PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None}
+"""What solver="gradient" does, as the paper has it."""
+
+LEARN_FROM = 10_000
+"""Rows that a metric is learned from by default: d² numbers need no more."""
+
+SOLVER_COPIES, SQUARES = 24, 3
+"""Arrays of the size of a factor, and of a covariance, that a fit keeps."""
 
 
 class CurvedLMNN(MetricLearner):
-    """Learn a flat, elliptic, hyperbolic or mixed metric for nearest neighbours.
+    """Learn a flat, elliptic, hyperbolic or mixed metric, or a product, for nearest neighbours.
 
-    Each row is drawn to its target neighbours, rows of its class, and rows of other classes that
-    come within a margin of them, its impostors, are pushed away (Weinberger and Saul 2009; Nielsen,
-    Muzellec and Nock 2016, §4). The loss is not convex in curved space, and stopping early
-    regularises: the defaults were chosen by accuracy, not by the value of the loss.
+    Each row is drawn to its target neighbours, rows of its class, and its nearest impostors, rows
+    of other classes, are pushed a margin beyond them (Weinberger and Saul 2009; Nielsen, Muzellec
+    and Nock 2016, §4). Impostors are those of the metric being evaluated, found in every evaluation
+    of the loss. Columns need no scaling: they are standardised first.
 
     Parameters
     ----------
-    n_neighbors : int, default=3
-        The k of the nearest-neighbour vote that the metric is for.
     geometry : {"auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, default="auto"
-        "flat" is classic LMNN on squared Mahalanobis distances. "learned" makes the curvature a
-        parameter, which may cross zero. "mixed" is the paper's α d_E + (1-α) d_H. "auto" adds an
-        elliptic and a hyperbolic metric, unless held-out rows clearly support one of them alone,
-        flat, all three, more passes, or plain k-NN; below 100 distinct rows it is elliptic.
+        "auto" learns a product of spheres of curvature 0.09 and 1 (in units of the margin) and flat
+        space, and keeps it unless plain neighbours do as well on held-out rows. "flat" is classic
+        LMNN. "learned" makes the curvature a parameter, which may cross zero. "mixed" is the
+        paper's α d_E + (1-α) d_H.
+    n_targets : int, default=3
+        Target neighbours of a row.
+    n_impostors : int or None, default=10
+        Nearest impostors of a row that are pushed; None pushes all, which is the paper's loss.
+    margin : float or "auto", default="auto"
+        In units of the squared distance (flat) or of the distance at K = ±1 (curved). "auto" is 1
+        (flat), 0.3 (elliptic, learned) or 0.05 (hyperbolic).
     push : float, default=0.5
         Share of the push term in the loss, from 0 (only pull) to 1.
-    margin : float or "auto", default="auto"
-        In units of the squared distance (flat) or of the distance at K = ±1 (curved).
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "precision", "identity" (columns as they are), "std" (standardised), "flat" (flat
-        LMNN), "shrunk" (precision, drawn to the centre), "pca", "lda", or with solver="gradient"
-        "diagonal".
-    n_init : int or "auto", default="auto"
-        1 takes the default margin and start; otherwise others are tried on held-out rows, and taken
-        only on clear evidence. See `selection_`.
-    n_targets : int or "auto", default="auto"
-        Target neighbours of a row; by default more than `n_neighbors` where classes are large.
-    solver : {"lbfgs", "gradient"}, default="lbfgs"
-        "gradient" is the paper's own method.
-    max_iter : int or "auto", default="auto"
-        Iterations of the first pass; later ones have half as many.
-    tol : float, default=1e-5
-        Relative decrease of the loss at which a pass ends.
-    learning_rate : float or None, default=None
-        First step of solver="gradient"; None takes one hundredth of the factor's length.
-    impostor_interval : int, default=10
-        Iterations after which impostors are found anew.
-    max_impostors : int, None or "auto", default="auto"
-        The nearest impostors of a row that are kept; None keeps all, as the paper does. "auto"
-        keeps 100,000 in all, but at least 50 a row.
-    n_passes : int or "auto", default="auto"
-        How often target neighbours are chosen anew under the learned metric and the fit goes on.
-        1 is the paper's behaviour. "auto" tries more from 500 rows on.
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision", "pca", "lda", "flat" (flat LMNN), or with solver="gradient" "diagonal".
     n_components : int or None, default=None
         Rows of the factor: fewer than columns reduce the dimension.
-    alpha : float or None, default=None
-        Share of the elliptic metric in "mixed"; None tunes it on held-out rows.
-    memory_budget : float, default=1e9
-        Bytes that impostor pairs may take; a warning says when that binds.
-    subsample : int, float or None, default=None
-        Rows to learn from, or their share, drawn from each class alike; None takes all.
+    solver : {"lbfgs", "gradient"}, default="lbfgs"
+        "gradient" is the paper's own method, with its margin of 1, start, and all impostors, unless
+        these are given.
+    max_iter : int or "auto", default="auto"
+        Iterations of a pass; 5 by default.
+    n_passes : int or "auto", default="auto"
+        How often target neighbours are chosen anew under the learned metric and the fit goes on; 4
+        by default. 1 is the paper's behaviour.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn from, or their share, drawn from each class alike; "auto" takes at most 10,000
+        and None all of them.
     random_state : int, RandomState or None, default=None
-        Draws the held-out rows and the subsample.
-    n_jobs : int or None, default=None
-        Threads. The result does not depend on it.
-    warm_start : bool, default=False
-        Start from the metric of the last fit (a single geometry).
+        Draws held-out rows, anchors and the subsample.
     callback : callable or None, default=None
-        Told a :class:`Progress` each iteration, but for fits that only serve a choice, which the
-        logger ``cayleyklein.learning`` names at level INFO; a true answer stops the fit, and leaves
-        a usable metric.
+        Told a :class:`Progress` after each iteration of the fits that make the metric; a true
+        answer stops, and leaves a usable metric.
     verbose : bool, default=False
-        Show progress on standard error.
+        Write a line for each iteration to standard error.
 
     Attributes
     ----------
-    metric_ : CurvedMetric or MixedMetric
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
     geometry_ : str
-        "flat", "elliptic", "hyperbolic" or "mixed".
-    curvature_ : float or ndarray
-        K, or those of the parts of a mixture.
-    alpha_ : float or None
-        Share of the elliptic metric in a sum of two, where each metric is in its own unit: the
-        median distance of a row to its nearest few. Three have equal shares.
-    components_ : ndarray of shape (r, d) or list of them
-        The factor L, or those of the parts.
+        "flat", "elliptic", "hyperbolic", "mixed" or "product".
+    curvature_ : ndarray of shape (n_parts,)
+        K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        The factors L of the parts, one below the other.
     n_iter_ : int
-    loss_history_ : list of float, or list of such lists
-        The loss after each iteration, over the targets and impostors of that moment.
-    selection_ : Selection or None
+        Iterations of all passes of all parts.
+    loss_history_ : list of list of float
+        For each pass of each part the loss before its first iteration and after each. It never
+        rises within a pass.
+    selection_ : Selection
         What was tried on held-out rows, what was chosen and why.
     classes_ : ndarray
     n_features_in_ : int
@@ -151,54 +128,60 @@ class CurvedLMNN(MetricLearner):
     (150, 5)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "geometry": [StrOptions(set(GEOMETRIES))],
+        "n_targets": [Interval(Integral, 1, None, closed="left")],
+        "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
+        "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "push": [Interval(Real, 0, 1, closed="both")],
+        "init": [
+            StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like",
+        ],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "solver": [StrOptions({"lbfgs", "gradient"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(Real, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
+        ],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["boolean"],
+    }  # fmt: skip
+
     def __init__(
         self,
-        n_neighbors: int = 3,
         *,
         geometry: str = "auto",
-        push: float = 0.5,
+        n_targets: int = 3,
+        n_impostors: int | None = 10,
         margin: float | str = "auto",
+        push: float = 0.5,
         init: Any = "auto",
-        n_init: int | str = "auto",
-        n_targets: int | str = "auto",
+        n_components: int | None = None,
         solver: str = "lbfgs",
         max_iter: int | str = "auto",
-        tol: float = 1e-5,
-        learning_rate: float | None = None,
-        impostor_interval: int = 10,
-        max_impostors: int | str | None = "auto",
         n_passes: int | str = "auto",
-        n_components: int | None = None,
-        alpha: float | None = None,
-        memory_budget: float = 1e9,
-        subsample: int | float | None = None,
+        subsample: int | float | str | None = "auto",
         random_state: Any = None,
-        n_jobs: int | None = None,
-        warm_start: bool = False,
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
     ) -> None:
-        self.n_neighbors = n_neighbors
         self.geometry = geometry
-        self.push = push
-        self.margin = margin
-        self.init = init
-        self.n_init = n_init
         self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.margin = margin
+        self.push = push
+        self.init = init
+        self.n_components = n_components
         self.solver = solver
         self.max_iter = max_iter
-        self.tol = tol
-        self.learning_rate = learning_rate
-        self.impostor_interval = impostor_interval
-        self.max_impostors = max_impostors
         self.n_passes = n_passes
-        self.n_components = n_components
-        self.alpha = alpha
-        self.memory_budget = memory_budget
         self.subsample = subsample
         self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.warm_start = warm_start
         self.callback = callback
         self.verbose = verbose
 
@@ -210,7 +193,7 @@ class CurvedLMNN(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Dask rows stay on the workers of the active ``distributed.Client``.
+            Of Dask rows a sample is drawn, the same as of rows in memory, and learned from here.
         y : array-like, Dask array or Dask series of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
@@ -220,175 +203,190 @@ class CurvedLMNN(MetricLearner):
         self
         """
         self._check_parameters()
-        with whole_or_not_at_all(self) as worker:
-            worker._fit(X, y, sample_weight)
-        return self
+        rng = self._generator()
+        size, fewest = self._sample_size(), self.n_targets + 1
+        if is_dask(X):
+            classes, *rows = sample_dask(self, X, y, sample_weight, size, fewest, rng)
+        else:
+            checked, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            weights = as_weights(sample_weight, checked)
+            classes, labels = encode_classes(target)
+            rows = list(sample_rows(checked, labels, weights, size, fewest, rng))
+        return self._fit_checked(*rows, classes=classes, rng=rng)
 
-    def _fit(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
-        random = as_random_state(self.random_state)
-        data, classes = take_in(self, X, y, sample_weight, self._sampling(random))
-        jobs = as_jobs(self.n_jobs)
-        with Threads(jobs) if jobs > 1 else nullcontext() as pool:
-            options = self._options(data, pool, random)
-            if self.verbose and (options.tune or options.tune_passes):
-                sys.stderr.write("[CurvedLMNN] choosing between candidates on held-out rows\n")
-            result = self._learn(data, options)
-        if self.verbose:
-            sys.stderr.write("\n")
-        warn_of_small_classes(data, classes, self._wanted_targets())
-        warn_of_limits(result, self.memory_budget, self.max_iter)
-        self._keep(data, result, classes)
+    def fit_checked(
+        self, X: Floats, labels: Ints, classes: NDArray[Any], weights: Floats
+    ) -> CurvedLMNN:
+        """Learn from rows that are checked: what a classifier calls after its own checks."""
+        self._check_parameters()
+        rng = self._generator()
+        rows = sample_rows(X, labels, weights, self._sample_size(), self.n_targets + 1, rng)
+        self.n_features_in_ = X.shape[1]
+        return self._fit_checked(*rows, classes=classes, rng=rng)
+
+    def _fit_checked(
+        self, X: Floats, labels: Ints, weights: Floats, classes: NDArray[Any],
+        rng: np.random.Generator,
+    ) -> CurvedLMNN:  # fmt: skip
+        self._check_columns(X.shape[1])
+        present = np.unique(labels[weights > 0])
+        if len(present) < 2:
+            raise InvalidInputError(
+                f"y has only the classes {classes[present].tolist()} in rows of positive weight; "
+                f"learning a metric needs two or more."
+            )
+        rows = TrainingRows.from_raw(X, labels, weights)
+        learned = self._learn(rows, rng)
+        self._warn(rows, learned, classes)
+        metric = learned.metric
+        parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
+        self.metric_ = metric
+        self.geometry_ = metric.geometry
+        self.curvature_ = np.array([part.curvature for part in parts])
+        self.components_ = np.vstack([part.factor for part in parts])
+        self.n_iter_ = sum(fit.n_iter for fit in learned.fits)
+        self.loss_history_ = [losses for fit in learned.fits for losses in fit.losses]
+        self.selection_ = learned.selection
+        self.classes_ = classes
+        return self
 
     # -- from parameters to recipes -------------------------------------------------
 
     def _check_parameters(self) -> None:
-        as_choice(self.geometry, "geometry", GEOMETRIES)
-        as_choice(self.solver, "solver", ("lbfgs", "gradient"))
-        if self.solver == "gradient" and self.geometry in ("learned", "auto", "mixed"):
+        self._validate_params()
+        several = self.geometry in ("auto", "mixed")
+        if self.solver == "gradient" and (several or self.geometry == "learned"):
             raise InvalidInputError(
                 f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
                 f"got geometry={self.geometry!r}."
             )
-        for name in ("n_neighbors", "impostor_interval"):
-            check_number(name, getattr(self, name), COUNT, 1)
-        for name in ("n_init", "n_targets", "max_iter", "n_passes"):
-            check_optional(name, getattr(self, name), ("auto",), COUNT, 1)
-        check_optional("max_impostors", self.max_impostors, ("auto", None), COUNT, 1)
-        check_optional("n_components", self.n_components, (None,), COUNT, 1)
-        check_optional("margin", self.margin, ("auto",), NUMBER, POSITIVE)
-        check_optional("alpha", self.alpha, (None,), NUMBER, 0, 1)
-        check_optional("learning_rate", self.learning_rate, (None,), NUMBER, POSITIVE)
-        check_subsample(self.subsample)
-        check_number("tol", self.tol, NUMBER, 0)
-        check_number("memory_budget", self.memory_budget, NUMBER, 1)
-        check_number("push", self.push, NUMBER, 0, 1)
-        if isinstance(self.init, str):
-            words = ("auto", "flat", *STARTS)
-            as_choice(
-                self.init, "init", (*words, "diagonal") if self.solver == "gradient" else words
+        if several and not isinstance(self.init, str):
+            raise InvalidInputError(
+                f"Got a metric as init with geometry={self.geometry!r}, which learns several "
+                f"metrics; give one geometry, or a start by name."
             )
-        elif self.init is None:
-            raise InvalidInputError('Got init=None; leave it "auto", or give a start.')
-        as_jobs(self.n_jobs)
-        as_random_state(self.random_state)
-        as_callback(self.callback, "callback")
+        if self.geometry == "auto" and self.margin != "auto":
+            raise InvalidInputError(
+                f'Got margin={self.margin!r} with geometry="auto", whose parts have margins of '
+                f"their own; drop it, or give one geometry."
+            )
+        if self.solver != "gradient" and isinstance(self.init, str) and self.init == "diagonal":
+            raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
 
-    def _recipe(self, geometry: str, data: Rows) -> Recipe:
-        recipe = default_recipe(geometry, data, self.n_neighbors)
-        changes: dict[str, Any] = {"push": float(self.push)}
-        if self.solver == "gradient":  # as the paper has it
-            changes |= {"margin": 1.0, "init": "precision", "radius": None, "n_passes": 1}
-            changes |= {"n_targets": self.n_neighbors, "max_iter": PAPER_ITERATIONS}
-        for name in ("margin", "n_targets", "max_iter", "n_passes"):
-            if getattr(self, name) != "auto":
-                changes[name] = getattr(self, name)
-        if isinstance(self.init, str) and self.init != "auto":
-            changes |= {
-                "init": self.init,
-                "radius": SHRUNK_RADIUS if self.init == "shrunk" else None,
-            }
-        return replace(recipe, **changes)
-
-    def _options(self, data: Rows, pool: Threads | None, random: np.random.RandomState) -> Options:
-        free = self.margin == "auto" and isinstance(self.init, str) and self.init == "auto"
-        single = self.geometry not in ("auto", "mixed")
-        enough = len(data) >= AUTO_FROM and self.n_init != 1 and self.solver == "lbfgs"
-        start = self._start(data)
-        return Options(
-            n_neighbors=self.n_neighbors,
-            n_components=self.n_components,
-            solver=self.solver,
-            tol=float(self.tol),
-            learning_rate=self.learning_rate,
-            impostor_interval=self.impostor_interval,
-            max_impostors=(
-                default_impostors(data)
-                if isinstance(self.max_impostors, str)
-                else self.max_impostors
-            ),
-            memory_budget=float(self.memory_budget),
-            pool=pool,
-            callback=self._watch(),
-            tune=enough and (free or not single) and start is None,
-            tune_passes=self.n_passes == "auto" and self.solver == "lbfgs" and start is None,
-            rng=np.random.default_rng(random.randint(np.iinfo(np.int32).max)),
-            start=start,
+    def _check_columns(self, d: int) -> None:
+        if self.n_components is not None and self.n_components > d:
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but X has only {d} columns."
+            )
+        check_memory(
+            8.0 * (SOLVER_COPIES * (self.n_components or d) * d + SQUARES * d * d),
+            f"Learning a metric of {d:,} columns",
+            "Reduce the columns first, by PCA for example.",
         )
 
-    def _sampling(self, random: np.random.RandomState) -> Sampling | None:
-        if self.subsample is None:
-            return None
-        rng = np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-        return Sampling(self.subsample, self._wanted_targets() + 1, rng)
+    def _generator(self) -> np.random.Generator:
+        random = as_random_state(self.random_state)
+        return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
-    def _warm(self) -> bool:
-        return bool(self.warm_start) and isinstance(getattr(self, "metric_", None), CurvedMetric)
+    def _sample_size(self) -> int | float | None:
+        return LEARN_FROM if isinstance(self.subsample, str) else self.subsample
 
-    def _start(self, data: Rows) -> Frame | None:
-        """Return a start that was given, in standardised coordinates."""
-        init = self.init
-        d = data.n_columns
-        if self._warm():
-            init = self.metric_
-        if isinstance(init, str):
-            return None
-        if isinstance(init, CurvedMetric):
-            frame = init.frame
+    def _recipe(self, geometry: str) -> Recipe:
+        recipe = Recipe(
+            geometry, MARGINS[geometry], push=float(self.push), n_targets=self.n_targets,
+            n_impostors=self.n_impostors, n_components=self.n_components,
+        )  # fmt: skip
+        changes: dict[str, Any] = dict(PAPER) if self.solver == "gradient" else {}
+        for name in ("margin", "max_iter", "n_passes", "init"):
+            value = getattr(self, name)
+            if not isinstance(value, str) or (name == "init" and value != "auto"):
+                changes[name] = value
+        if not isinstance(self.init, str):
+            changes["init"] = "std"
+        return replace(recipe, **changes)
+
+    def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> Learned:
+        report = self._report()
+        if self.geometry == "auto":
+            return learn_product(rows, self._recipe("flat"), rng, report)
+        if self.geometry == "mixed":
+            pair = self._recipe("elliptic"), self._recipe("hyperbolic")
+            return learn_mixed(rows, pair[0], (pair[0].margin, pair[1].margin), rng, report)
+        recipe = self._recipe(self.geometry)
+        start = self._start(rows, recipe)
+        if self.solver == "gradient":
+            fit = PaperDescent(rows, recipe, start, report).run()
         else:
+            fit = descend(rows, recipe, rng, start, report)
+        selection = Selection(self.geometry, "the geometry that was asked for")
+        return Learned(rows.to_metric(fit.found), (fit,), selection)
+
+    def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
+        """Return a start that was given, for standardised rows and the geometry's K."""
+        if isinstance(self.init, str):
+            return None
+        metric = self.init
+        if not isinstance(metric, CurvedMetric):
             with about("init"):
-                frame = Frame(init)
-        if frame.dimension != d:
-            raise InvalidInputError(f"init is for {frame.dimension} columns, but X has {d}.")
-        if self.n_components is not None and self.n_components != len(frame.factor):
+                metric = CurvedMetric(factor=metric)
+        if metric.dimension != rows.n_columns:
+            raise InvalidInputError(
+                f"init is for {metric.dimension} columns, but X has {rows.n_columns}."
+            )
+        if self.n_components is not None and self.n_components != len(metric.factor):
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but init has a factor of "
-                f"{len(frame.factor)} rows."
+                f"{len(metric.factor)} rows."
             )
-        return data.from_raw_frame(frame)
-
-    def _learn(self, data: Rows, options: Options) -> Result:
-        if self.geometry in ("auto", "mixed"):
-            recipes = {geometry: self._recipe(geometry, data) for geometry in ("flat", *PAIR)}
-            if self.geometry == "auto":
-                return train_auto(data, recipes, options)
-            return train_mixed(data, [recipes[g] for g in PAIR], self.alpha, options)
-        return train_one(data, self._recipe(self.geometry, data), options)
+        factor, center, K = rows.from_metric(metric)
+        if self.geometry == "learned":
+            start = Parameters(factor, center, K)
+        else:
+            unit = np.sqrt(abs(K)) if K and recipe.curvature else 1.0  # recipes have |K| = 1
+            start = Parameters(unit * factor, center, recipe.curvature)
+        if not Placed(rows.X, start).inside:
+            raise InvalidInputError(
+                f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink "
+                f"its factor."
+            )
+        return start
 
     # -- what the caller sees -------------------------------------------------------
 
-    def _wanted_targets(self) -> int:
-        return self.n_neighbors if isinstance(self.n_targets, str) else self.n_targets
-
-    def _watch(self) -> Callable[[Progress], bool | None] | None:
-        """Return what each iteration calls; once it has been told to stop, every fit stops."""
+    def _report(self) -> Report | None:
+        """Return what each iteration calls; once told to stop, every later fit stops at once."""
         if self.callback is None and not self.verbose:
             return None
-        told_to_stop = False
+        stop = False
 
-        def watch(progress: Progress) -> bool:
-            nonlocal told_to_stop
+        def report(progress: Progress) -> bool:
+            nonlocal stop
             if self.verbose:
                 sys.stderr.write(
-                    f"\r[CurvedLMNN] iteration {progress.iteration}: loss {progress.loss:.6g}, "
-                    f"{progress.n_active} active, K = {progress.curvature:.4g}   "
+                    f"[CurvedLMNN] {progress.part}: pass {progress.n_pass}, iteration "
+                    f"{progress.iteration}, loss {progress.loss:.6g}\n"
                 )
-                sys.stderr.flush()
-            if self.callback is not None and not told_to_stop:
-                told_to_stop = bool(self.callback(progress))
-            return told_to_stop
+            if self.callback is not None and not stop:
+                stop = bool(self.callback(progress))
+            return stop
 
-        return watch
+        return report
 
-    def _keep(self, data: Rows, result: Result, classes: NDArray[Any]) -> None:
-        frames = [data.to_raw(frame) for frame in result.frames]
-        self.metric_ = sum_of(frames, result.units, result.shares)
-        self.geometry_ = self.metric_.geometry
-        single = len(frames) == 1
-        self.curvature_ = frames[0].curvature if single else np.array([f.curvature for f in frames])
-        self.alpha_ = result.shares[0] if len(frames) == 2 else None
-        self.components_ = frames[0].factor if single else [frame.factor for frame in frames]
-        self.n_iter_ = max([fit.n_iter for fit in result.fits], default=0)
-        histories = [fit.loss_history for fit in result.fits]
-        self.loss_history_ = histories[0] if len(histories) == 1 else histories
-        self.selection_ = result.selection
-        self.classes_ = classes
+    def _warn(self, rows: TrainingRows, learned: Learned, classes: NDArray[Any]) -> None:
+        """Say where something was not as asked for."""
+        sizes = rows.class_sizes  # shorter where the last classes weigh nothing
+        small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
+        if len(small):
+            warn_caller(
+                f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} "
+                f"distinct rows: they use the target neighbours there are."
+            )
+        fits: tuple[Fit, ...] = learned.fits
+        if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
+            warn_caller(
+                f"The loss still falls after max_iter={self.max_iter} iterations a pass: "
+                f"{fits[-1].losses[-1][-1]:.6g} now. Raise max_iter, or leave it out: the default "
+                f"stops early on purpose.",
+                ConvergenceWarning,
+            )
+        logger.info("%s", learned.selection)

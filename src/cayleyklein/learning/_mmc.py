@@ -2,42 +2,29 @@
 
 from __future__ import annotations
 
-import warnings
-from typing import NamedTuple
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval
 
 from cayleyklein._distributed import refuse_dask
-from cayleyklein._estimators import as_labels, as_weights, check_data, whole_or_not_at_all
+from cayleyklein._estimators import as_weights, check_data, encode_classes
+from cayleyklein._validation import check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame
 from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._data import TrainingRows
-from cayleyklein.learning._lbfgs import LBFGS
-from cayleyklein.learning._parameters import (
-    COUNT,
-    NUMBER,
-    check_factor_size,
-    check_number,
-    check_optional,
-)
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.learning._lbfgs import minimise
+from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning._rows import TrainingRows
 
 __all__ = ["MMC"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 BLOCK_ROWS = 512
 TINY = 1e-12
-
-
-class Point(NamedTuple):
-    """The objective and its gradient."""
-
-    loss: float
-    vector: Array
 
 
 class MMC(MetricLearner):
@@ -81,6 +68,12 @@ class MMC(MetricLearner):
     CurvedMetric(flat, d=4, K=0)
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
     def __init__(
         self, *, max_iter: int = 100, tol: float = 1e-6, n_components: int | None = None
     ) -> None:
@@ -104,62 +97,58 @@ class MMC(MetricLearner):
         -------
         self
         """
-        check_number("max_iter", self.max_iter, COUNT, 1)
-        check_number("tol", self.tol, NUMBER, 0)
+        self._validate_params()
         refuse_dask(X, "X", "learn from a sample of its rows in memory, or by CurvedLMNN")
-        with whole_or_not_at_all(self) as worker:
-            worker._fit(X, y, sample_weight)
-        return self
-
-    def _fit(self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None) -> None:
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        as_labels(target)
+        classes, labels = encode_classes(target)
         weights = as_weights(sample_weight, rows)
-        d = rows.shape[1]
-        check_optional("n_components", self.n_components, (None,), COUNT, 1, d)
-        shape = (self.n_components or d, d)
-        check_factor_size(*shape)
-        classes, labels = np.unique(target, return_inverse=True)
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
-            only = f"1 class ({classes[present].tolist()[0]!r})" if len(present) else "no class"
             raise InvalidInputError(
-                f"y has {only} in rows of positive weight; learning a metric needs two classes or "
-                f"more."
+                f"y has only the classes {classes[present].tolist()} in rows of positive weight; "
+                f"learning a metric needs two or more."
             )
-        data = TrainingRows.from_raw(rows, labels.astype(np.int64), weights)
-        solver = LBFGS(np.eye(*shape).ravel())
+        d = rows.shape[1]
+        if self.n_components is not None and self.n_components > d:
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but X has only {d} columns."
+            )
+        shape = (self.n_components or d, d)
+        check_memory(
+            8.0 * (24 * shape[0] * d + 3 * d * d),
+            f"Learning a metric of {d:,} columns",
+            "Reduce the columns first, by PCA for example.",
+        )
+        data = TrainingRows.from_raw(rows, labels, weights)
         like = like_scatter(data)
+        history: list[float] = []
 
-        def function(x: Array) -> Point:
+        def function(x: Floats) -> tuple[float, Floats]:
             return objective(x.reshape(shape), data, like)
 
-        state, history = function(solver.x), []
-        for _ in range(self.max_iter):
-            moved = solver.step(function, state)
-            if moved is None:
-                break
-            history.append(moved.loss)
-            fall, state = state.loss - moved.loss, moved
-            if fall <= self.tol * max(abs(state.loss), 1.0):
-                break
-        else:
-            warnings.warn(
+        def keep(x: Floats, loss: float) -> bool:
+            history.append(loss)
+            return False
+
+        start = np.eye(*shape).ravel()
+        end = minimise(function, start, max_iter=self.max_iter, tol=self.tol, callback=keep)
+        if not end.converged:
+            warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "
                 f"or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
-        frame = data.to_raw(Frame(solver.x.reshape(shape)))
-        self.metric_ = CurvedMetric.from_frame(frame)
+        found = Parameters(end.x.reshape(shape), np.zeros(d), 0.0)
+        self.metric_ = data.to_metric(found)
         self.geometry_ = "flat"
-        self.components_ = frame.factor
+        self.components_ = self.metric_.factor
         self.n_iter_ = len(history)
         self.loss_history_ = history
         self.classes_ = classes
+        return self
 
 
-def like_scatter(data: TrainingRows) -> Array:
+def like_scatter(data: TrainingRows) -> Floats:
     """Return Σ (x - y)(x - y)ᵀ over unordered pairs of rows of one class, in closed form."""
     total = np.zeros((data.X.shape[1],) * 2)
     for label in np.unique(data.labels):
@@ -170,7 +159,7 @@ def like_scatter(data: TrainingRows) -> Array:
     return total
 
 
-def objective(factor: Array, data: TrainingRows, like: Array) -> Point:
+def objective(factor: Floats, data: TrainingRows, like: Floats) -> tuple[float, Floats]:
     """Return the objective and its gradient in L; unlike pairs in blocks, as XᵀWX."""
     z, weights = data.X @ factor.T, data.weights
     total, pull = 0.0, np.zeros_like(z)
@@ -186,4 +175,4 @@ def objective(factor: Array, data: TrainingRows, like: Array) -> Point:
         pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
     loss = float(np.einsum("ij,jk,ik", factor, like, factor)) - np.log(total)
     gradient = 2 * factor @ like - pull.T @ data.X / total
-    return Point(loss, gradient.ravel())
+    return loss, gradient.ravel()

@@ -8,22 +8,28 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 (hyperbolic) and of the step (L, not ε) are followed.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Frame, frame_from_form
-from cayleyklein.learning._data import TrainingRows
-from cayleyklein.learning._descent import PAIR_BYTES, Progress, Recipe
-from cayleyklein.learning._loss import DOMAIN_EDGE, Links, Problem, loss_and_gradient
-from cayleyklein.learning._search import find_impostors, find_targets, radii
+from cayleyklein.learning._descent import TOL, Fit, Progress, Recipe, Report
+from cayleyklein.learning._large_margin import LargeMargin, nearest_of_class
+from cayleyklein.learning._placed import DOMAIN_EDGE, Parameters, Placed
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._starts import starting_factor
 
 __all__ = ["PaperDescent"]
 
-Array = NDArray[np.float64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+IMPOSTOR_INTERVAL = 10
+"""Iterations after which impostors are found anew."""
 
 GROWTH = 1.01
 MOST_HALVINGS = 60
@@ -34,108 +40,73 @@ KAPPA = 2.0
 """The κ > 1 of the hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius."""
 
 
-@dataclass
 class PaperDescent:
     """One fit by the paper's method.
 
-    The losses of two iterates compare only where impostors were found just before both: the metric
-    that a fit returns is the best of those iterates and of the last one, for which impostors are
-    found once more.
+    The descent minimises the loss over impostors found every ten iterations, as in the paper. What
+    is reported, and decides which iterate is returned, is the true loss over all impostors of the
+    iterate's own metric.
 
     Parameters
     ----------
-    data : TrainingRows
+    rows : TrainingRows
     recipe : Recipe
-        Its init "diagonal" starts about the origin of the raw rows, L̃ = diag(L', 1) there; any
+        Its init "diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
         other about their mean (the paper's G₊ and G₋).
-    factor : ndarray of shape (r, d)
-        L' of the start. A curved geometry needs one of rank d.
-    learning_rate : float, optional
-        The first γ; by default a step of one hundredth of L̃.
-    tol : float
-        Relative change of the loss at which a fit ends.
-    impostor_interval : int
-        Iterations after which impostors are found anew.
-    callback : callable, optional
-        Told a :class:`Progress` of each iterate before it moves; a true answer stops the fit.
-    start : Frame, optional
-        A metric for standardised rows that the fit goes on from. Where its geometry is another one,
-        or rows are outside its domain, the fit starts from `factor` about the mean.
-    memory_budget : float
-        Bytes that impostor pairs may take. `budget_bitten` says that rows kept only their nearest.
-
-    Attributes
-    ----------
-    loss_history : list of float
-        The loss at the beginning of each iteration, and after the last step.
-    n_iter : int
-    converged : bool
-        The loss stood still, also with impostors found anew. Not where it did because the last
-        step was halved: that is the wall of the domain, no minimum.
-    stopped : bool
-        By the callback.
-    budget_bitten : bool
+    start : Parameters, optional
+        A metric for standardised rows that the fit goes on from.
+    report : callable, optional
+        Told each iterate before it moves; a true answer stops the fit.
     """
 
-    data: TrainingRows
-    recipe: Recipe
-    factor: Array
-    learning_rate: float | None = None
-    tol: float = 1e-5
-    impostor_interval: int = 10
-    callback: Callable[[Progress], bool | None] | None = None
-    start: Frame | None = None
-    memory_budget: float = 1e9
-
-    loss_history: list[float] = field(default_factory=list, init=False)
-    n_iter: int = field(default=0, init=False)
-    converged: bool = field(default=False, init=False)
-    stopped: bool = field(default=False, init=False)
-    budget_bitten: bool = field(default=False, init=False)
-
-    def __post_init__(self) -> None:
-        # A constant column weighs nothing: L̃ of a curved geometry has none, and stays invertible.
-        self._varies = np.isfinite(self.data.scale)
-        if self.recipe.geometry == "flat" or not self._varies.any():
-            self._varies = np.ones(self.data.X.shape[1], dtype=bool)
-        self._X = self.data.X[:, self._varies]
-        self._homogeneous = np.column_stack([self._X, np.ones(len(self._X))])
-        if not self._begin_at_start():
-            self._begin_at_factor()
-        self._best: tuple[float, Array] = (np.inf, self._matrix)
+    def __init__(
+        self,
+        rows: TrainingRows,
+        recipe: Recipe,
+        start: Parameters | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self.rows, self.recipe, self.report = rows, recipe, report
+        # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
+        self._varies = rows.varies
+        if recipe.geometry == "flat" or not self._varies.any():
+            self._varies = np.ones(rows.n_columns, dtype=bool)
+        X = rows.X[:, self._varies]
+        self._homogeneous = np.column_stack([X, np.ones(len(X))])
+        self._losses: list[float] = []
+        if start is None:
+            self._begin()
+        else:
+            self._c = 1.0
+            self._matrix = self._bordered(start.factor, start.center)
+            if self._frame(self._matrix) is None:
+                raise InvalidInputError("init has rows outside its domain; take another start.")
+        self._best: tuple[float, Floats] = (np.inf, self._matrix)
 
     # -- where it starts ------------------------------------------------------------
 
-    def _begin_at_start(self) -> bool:
-        """Take L̃ from a given metric with c = 1; False where there is none that fits."""
-        if self.start is None or self.start.geometry != self.recipe.geometry:
-            return False
-        unit = np.sqrt(abs(self.start.curvature)) if self.start.curvature else 1.0
-        self._c = 1.0
-        self._matrix = self._bordered(unit * self.start.factor, self.start.center)
-        return self._frame(self._matrix) is not None
-
-    def _begin_at_factor(self) -> None:
+    def _begin(self) -> None:
         """Take L̃ from L' and a centre, and c so that all rows are inside."""
-        data = self.data
-        if self.recipe.init == "diagonal" and self.start is None:
-            center = -data.mean / data.scale  # the raw origin; 0 for a constant column
-        else:
-            center = np.average(data.X, axis=0, weights=data.weights)
-        self._matrix = self._bordered(self.factor, center)
+        rows, recipe = self.rows, self.recipe
+        name = "identity" if recipe.init == "diagonal" else recipe.init
+        factor = starting_factor(name, rows, recipe.n_components or rows.n_columns)
+        center = np.zeros(rows.n_columns)
+        if recipe.init == "diagonal":
+            center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
+        self._matrix = self._bordered(factor, center)
         self._c = 1.0
-        if self.recipe.geometry == "hyperbolic":
+        if recipe.geometry == "hyperbolic":
             y, _ = self._coordinates(self._matrix)
             farthest = float((y * y).sum(axis=1).max())
             self._c = KAPPA * farthest if farthest > 0 else 1.0
         if self._frame(self._matrix) is None:
             raise InvalidInputError(
-                f"The start init={self.recipe.init!r} is no {self.recipe.geometry} metric to "
-                f"rounding: its factor is too ill-conditioned, or the rows are too far from its "
-                f'centre. Take init="precision", or solver="lbfgs".'
+                f"The start init={recipe.init!r} is no {recipe.geometry} metric to rounding: its "
+                f"factor is too ill-conditioned, or the rows are too far from its centre. Take "
+                f'init="precision", or solver="lbfgs".'
             )
 
-    def _bordered(self, factor: Array, center: Array) -> Array:
+    def _bordered(self, factor: Floats, center: Floats) -> Floats:
         """Return [[L', -L'μ], [0, 1]] on the columns that vary."""
         factor, center = factor[:, self._varies], center[self._varies]
         r, d = factor.shape
@@ -157,18 +128,13 @@ class PaperDescent:
 
     # -- from L̃ to a metric ---------------------------------------------------------
 
-    @property
-    def frame(self) -> Frame:
-        """The metric of least loss among those that impostors were found under, standardised."""
-        return self._inside(self._best[1])
-
-    def _inside(self, matrix: Array) -> Frame:
+    def _inside(self, matrix: Floats) -> Frame:
         """Return the frame of an L̃ that was accepted."""
         found = self._frame(matrix)
         assert found is not None
         return found
 
-    def _frame(self, matrix: Array) -> Frame | None:
+    def _frame(self, matrix: Floats) -> Frame | None:
         """Return the frame of L̃ with |K| = 1, or None outside the domain."""
         with np.errstate(over="ignore", invalid="ignore"):
             sign = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0}[self.recipe.geometry]
@@ -194,107 +160,97 @@ class PaperDescent:
         factor[np.ix_(self._varies, self._varies)] = root
         center[self._varies] = found.center
         frame = Frame(factor, center=center, curvature=sign)
-        inside = frame.form_values(self.data.X) > 0
+        inside = frame.form_values(self.rows.X) > 0
         return frame if inside.all() else None
 
-    def _coordinates(self, matrix: Array) -> tuple[Array, Array]:
+    def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
         return image[:, :-1], image[:, -1]
 
     # -- the descent ----------------------------------------------------------------
 
-    def run(self) -> "PaperDescent":
+    def run(self) -> Fit:
         """Descend for `max_iter` iterations, or until the loss stands still."""
-        data, recipe = self.data, self.recipe
-        targets = find_targets(
-            data.X, data.labels, recipe.n_targets, Frame(np.eye(data.X.shape[1]))
-        )
-        problem = Problem(data.X, targets, data.weights, recipe.margin, recipe.push, recipe.squared)
-        gamma, before = self.learning_rate, np.inf
-        moved = fresh = halved = False
+        rows, recipe = self.rows, self.recipe
+        everyone = np.arange(len(rows))
+        euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
+        targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
+        objective = LargeMargin(
+            rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin, recipe.push, None,
+            recipe.squared,
+        )  # fmt: skip
+        gamma: float | None = None
+        before, converged, stopped, halved = np.inf, False, False, False
+        impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            fresh = iteration % self.impostor_interval == 0
-            if fresh:
-                links = self._links(problem)
-            loss, n_active, gradient = self._evaluate(problem, links, fresh)
-            if not fresh and self._stands(before, loss, gradient):
-                # With impostors found anew, before believing it.
-                links, fresh = self._links(problem), True
-                loss, n_active, gradient = self._evaluate(problem, links, fresh)
-            self.loss_history.append(loss)
-            self.n_iter += 1
-            moved = False
-            if self._report(loss, n_active):
-                self.stopped = True
+            true_loss, n_active = self._remember(objective)
+            if self.report is not None and self._told(true_loss, n_active, iteration):
+                stopped = True
                 break
-            if self._stands(before, loss, gradient):
-                self.converged = not halved
+            fresh = iteration % IMPOSTOR_INTERVAL == 0
+            if fresh:
+                impostors = objective.impostors(self._placed()[0])
+            loss, gradient = self._gradient(objective, impostors)
+            if not fresh and _stands(before, loss, gradient):  # by new impostors too?
+                impostors = objective.impostors(self._placed()[0])
+                loss, gradient = self._gradient(objective, impostors)
+            if _stands(before, loss, gradient):
+                converged = not halved  # a halved step stands at the wall, not at a minimum
                 break
             before = loss
             if gamma is None:
-                size = float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
-                gamma = FIRST_STEP * size
+                gamma = FIRST_STEP * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
             tried, (gamma, moved) = gamma, self._step(gamma, gradient)
             halved = gamma < tried
             if not moved:
                 break
-        if moved or not fresh:
-            last, *_ = self._evaluate(problem, self._links(problem), True)
-            if moved:
-                self.loss_history.append(last)
-        return self
+        self._remember(objective)
+        frame = self._inside(self._best[1])
+        found = Parameters(frame.factor, frame.center, frame.curvature)
+        return Fit(recipe, found, [self._losses], converged, stopped)
 
-    def _stands(self, before: float, loss: float, gradient: Array) -> bool:
-        return not gradient.any() or abs(before - loss) <= self.tol * abs(loss)
-
-    def _links(self, problem: Problem) -> Links:
-        """Find the impostors under L̃."""
-        frame = self._inside(self._matrix)
-        reach = radii(problem.targets, problem.X, frame, problem.margin, problem.squared)
-        affordable = max(1, int(self.memory_budget / PAIR_BYTES / len(problem.X)))
-        pairs, crowded = find_impostors(problem.X, self.data.labels, reach, frame, affordable)
-        self.budget_bitten |= crowded
-        return Links.of(problem.targets, pairs)
-
-    def _evaluate(self, problem: Problem, links: Links, fresh: bool) -> tuple[float, int, Array]:
-        """Return what `_gradient` does, and remember L̃ if it is the best with fresh impostors."""
-        if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ and its gradient do not change with Q
+    def _remember(self, objective: LargeMargin) -> tuple[float, int]:
+        """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
+        if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             self._matrix = np.linalg.qr(self._matrix)[1]
             self._matrix *= np.sign(self._matrix[-1, -1])
-        found = self._gradient(problem, links)
-        if fresh and found[0] < self._best[0]:
-            self._best = found[0], self._matrix
-        return found
+        loss, n_active = objective.evaluate(self._placed()[0])
+        self._losses.append(loss)
+        if loss < self._best[0]:
+            self._best = loss, self._matrix
+        return loss, n_active
 
-    def _gradient(self, problem: Problem, links: Links) -> tuple[float, int, Array]:
-        """Return the loss, its violated triplets, and its gradient in L̃, at z = y/(√c w)."""
+    def _placed(self) -> tuple[Placed, Floats, Floats]:
+        """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
         y, w = self._coordinates(self._matrix)
         if self.recipe.geometry == "flat":
             w = np.ones_like(w)
         z = y / (np.sqrt(self._c) * w[:, None])
-        inner = Problem(
-            z, problem.targets, problem.weights, problem.margin, problem.push, problem.squared
-        )
-        found = loss_and_gradient(
-            inner, links, np.eye(z.shape[1]), np.zeros(z.shape[1]), self.recipe.curvature
-        )
-        by_y = found.rows / (np.sqrt(self._c) * w[:, None])
-        by_w = -np.einsum("ij,ij->i", found.rows, z) / w
+        d = z.shape[1]
+        return Placed(z, Parameters(np.eye(d), np.zeros(d), self.recipe.curvature)), z, w
+
+    def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
+        """Return the loss over given impostors and its gradient in L̃."""
+        placed, z, w = self._placed()
+        loss, _ = replace(objective, X=z).evaluate(placed, impostors)
+        by_z, _ = placed.row_gradient()
+        by_y = by_z / (np.sqrt(self._c) * w[:, None])
+        by_w = -np.einsum("ij,ij->i", by_z, z) / w
         gradient = np.column_stack([by_y, by_w]).T @ self._homogeneous
         if self.recipe.geometry == "flat":
             gradient[-1] = 0.0
             gradient[:, -1] = 0.0
-        return found.loss, found.n_active, gradient
+        return loss, gradient
 
-    def _report(self, loss: float, n_active: int) -> bool:
-        """Tell the callback the loss and the metric of the present iterate."""
-        if self.callback is None:
-            return False
-        frame = self.data.to_raw(self._inside(self._matrix))
-        told = Progress(self.n_iter, loss, n_active, frame.curvature, frame)
-        return bool(self.callback(told))
+    def _told(self, loss: float, n_active: int, iteration: int) -> bool:
+        """Tell the callback the true loss and the metric of the present iterate."""
+        assert self.report is not None
+        frame = self._inside(self._matrix)
+        metric = self.rows.to_metric(Parameters(frame.factor, frame.center, frame.curvature))
+        name = f"{self.recipe.geometry}, the paper's solver"
+        return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
-    def _step(self, gamma: float, gradient: Array) -> tuple[float, bool]:
+    def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
         for _ in range(MOST_HALVINGS):
             matrix = self._matrix - gamma * gradient
@@ -303,3 +259,8 @@ class PaperDescent:
                 return gamma * GROWTH, True
             gamma /= 2
         return gamma, False
+
+
+def _stands(before: float, loss: float, gradient: Floats) -> bool:
+    """Say whether the loss no longer moves."""
+    return not gradient.any() or abs(before - loss) <= TOL * abs(loss)

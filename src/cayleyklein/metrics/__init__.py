@@ -2,5 +2,6 @@
 
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._mixed import MixedMetric
+from cayleyklein.metrics._product import ProductMetric
 
-__all__ = ["CurvedMetric", "MixedMetric"]
+__all__ = ["CurvedMetric", "MixedMetric", "ProductMetric"]

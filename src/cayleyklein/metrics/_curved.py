@@ -13,6 +13,7 @@ from cayleyklein import geometry
 from cayleyklein._validation import about, as_count, as_points, float_dtype
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
 from cayleyklein.geometry._angles import frame_angle
+from cayleyklein.geometry._chords import euclidean_coordinates
 from cayleyklein.geometry._distances import Outside
 from cayleyklein.geometry._frames import Geometry, as_frame
 from cayleyklein.geometry._frozen import Frozen
@@ -228,6 +229,24 @@ class CurvedMetric(Frozen):
         """
         X = as_points(X, "X", self.dimension)
         return np.asarray(self.frame._form_values(X, self.frame._coordinates(X), "X") > 0)[()]
+
+    def embed(self, X: ArrayLike) -> Floats:
+        """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
+
+        Flat: Lx up to a shift, where the Euclidean distance is the metric. Elliptic: points of a
+        sphere in r + 1 dimensions, where it is the chord, which has the metric's order.
+        Hyperbolic: tangent coordinates at the centre (the log map), where it only approximates the
+        metric; rows outside the domain are put just inside its boundary.
+
+        Examples
+        --------
+        >>> CurvedMetric.euclidean(1, curvature=1.0).embed([[0.0], [1.0]]).round(3)
+        array([[0.   , 0.   ],
+               [0.707, 0.293]])
+        """
+        rows = as_points(X, "X", self.dimension, ndim=2)
+        found = euclidean_coordinates(self.frame._coordinates(rows), self.curvature)
+        return found.astype(float_dtype(X), copy=False)
 
     # -- geometry -------------------------------------------------------------------
 

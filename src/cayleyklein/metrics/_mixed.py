@@ -15,6 +15,7 @@ from cayleyklein.geometry._distances import Outside
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
+from cayleyklein.metrics._product import ProductMetric
 
 __all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
 
@@ -133,6 +134,20 @@ class MixedMetric(Frozen):
         parts = [(metric.frame, weight) for metric, weight in self._terms()]
         return checked_pairwise(X, Y, parts, outside)
 
+    def embed(self, X: ArrayLike) -> Floats:
+        """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
+
+        Scaled by the weights; their Euclidean distance only approximates the metric, which no
+        finite Euclidean map keeps.
+
+        Examples
+        --------
+        >>> mixed = MixedMetric([CurvedMetric.euclidean(1, K) for K in (0.0, -1.0)], [1.0, 2.0])
+        >>> mixed.embed([[0.5]]).round(3)
+        array([[0.5  , 1.099]])
+        """
+        return np.hstack([metric.embed(X) * weight for metric, weight in self._terms()])
+
     def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
         """Say which points lie inside the domains of all the metrics.
 
@@ -161,17 +176,19 @@ class MixedMetric(Frozen):
         return metric_html(self)
 
 
-Metric = CurvedMetric | MixedMetric
+Metric = CurvedMetric | MixedMetric | ProductMetric
 
 
 def terms_of(metric: Metric) -> list[tuple[CurvedMetric, float]]:
-    """Return the metrics of a sum and their weights; a single metric is a sum of one.
+    """Return the parts of a metric and their weights; a single metric is its own part.
 
     >>> terms_of(CurvedMetric.euclidean(2))
     [(CurvedMetric(flat, d=2, K=0), 1.0)]
     """
     if isinstance(metric, CurvedMetric):
         return [(metric, 1.0)]
+    if isinstance(metric, ProductMetric):
+        return list(zip(metric.metrics, (1 / metric.units).tolist(), strict=True))
     return list(zip(metric.metrics, metric.weights.tolist(), strict=True))
 
 

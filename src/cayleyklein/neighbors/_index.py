@@ -111,6 +111,11 @@ class SearchIndex:
     def __len__(self) -> int:
         return len(self.references)
 
+    @property
+    def X(self) -> Floats:
+        """The fitted rows."""
+        return self.references.X
+
     def __sizeof__(self) -> int:
         """Count the rows and, as large, their lift: a scheduler must know that moving it costs."""
         extra = 0 if self.payload is None else self.payload.nbytes

@@ -14,21 +14,28 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks
 from cayleyklein._estimators import (
     as_jobs,
-    at_one_moment,
     check_columns,
     check_data,
-    whole_or_not_at_all,
 )
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
-from cayleyklein.neighbors._index import Ranked, SearchIndex, as_ragged
+from cayleyklein.neighbors._index import Ranked, as_ragged
 from cayleyklein.neighbors._parameters import as_metric, as_radius
 from cayleyklein.neighbors._rows import Metric
-from cayleyklein.neighbors._shards import LEAST_ROWS, Kind, QueryBlocks, Shards, refuse_queries
+from cayleyklein.neighbors._shards import (
+    LEAST_ROWS,
+    AnyIndex,
+    Kind,
+    QueryBlocks,
+    Shards,
+    build_index,
+    refuse_queries,
+)
+from cayleyklein.neighbors._votes import Weights, neighbor_weights
 
-__all__ = ["CurvedNeighbors"]
+__all__ = ["CurvedNeighbors", "votes_of"]
 
 Floats = NDArray[np.float64]
 Index = NDArray[np.intp]
@@ -37,7 +44,7 @@ ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose 
 
 
 class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
-    """Nearest neighbours by a curved or a mixed metric, at the price of Euclidean ones.
+    """Nearest neighbours by a curved, mixed or product metric, at the price of Euclidean ones.
 
     Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or
     by an inner product (hyperbolic); a mixed metric, which has no lift, is searched by a tree of
@@ -46,9 +53,9 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     Parameters
     ----------
-    metric : CurvedMetric or MixedMetric, optional
-        The Euclidean metric when None.
     n_neighbors : int, default=5
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
+        The Euclidean metric when None.
     radius : float, default=1.0
         Of :meth:`radius_neighbors`, in the unit of the metric's distances.
     algorithm : str or callable, default="auto"
@@ -66,7 +73,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     ----------
     algorithm_used_ : str
         What ``"auto"`` picked, or what took over where a tree would not have paid.
-    metric_ : CurvedMetric or MixedMetric
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
     recall_ : float
         With ``"faiss-approximate"``, the share of true neighbours found for a sample of the
         fitted rows; 1 for every exact algorithm.
@@ -79,7 +86,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> search = CurvedNeighbors(disc, n_neighbors=2).fit([[0.0, 0.0], [0.5, 0.0], [0.0, 0.9]])
+    >>> search = CurvedNeighbors(2, metric=disc).fit([[0.0, 0.0], [0.5, 0.0], [0.0, 0.9]])
     >>> distances, rows = search.kneighbors([[0.1, 0.0]])
     >>> rows
     array([[0, 1]])
@@ -92,13 +99,13 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     (array([[inf, inf]]), array([[2, 0]]))
     """
 
-    _searcher: SearchIndex | Shards
+    _searcher: AnyIndex | Shards
 
     def __init__(
         self,
-        metric: Metric | None = None,
         n_neighbors: int = 5,
         *,
+        metric: Metric | None = None,
         radius: float = 1.0,
         algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
@@ -123,14 +130,13 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         y : ignored
         """
         self._check_parameters()
-        with whole_or_not_at_all(self) as worker:
-            if is_dask(X):
-                check_columns(worker, X, reset=True)
-                rows = row_blocks(X, least_rows=LEAST_ROWS)
-                worker._spread(rows, as_metric(self.metric, rows.n_columns))
-            else:
-                checked = worker._rows(X, reset=True)
-                worker._index(checked, as_metric(self.metric, checked.shape[1]))
+        if is_dask(X):
+            check_columns(self, X, reset=True)
+            rows = row_blocks(X, least_rows=LEAST_ROWS)
+            self._spread(rows, as_metric(self.metric, rows.n_columns))
+        else:
+            checked = self._rows(X, reset=True)
+            self._index(checked, as_metric(self.metric, checked.shape[1]))
         return self
 
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
@@ -147,8 +153,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         self._check_grows(X)
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
-        with whole_or_not_at_all(self) as worker:
-            worker._append(X, None)
+        self._append(X, None)
         return self
 
     def _check_grows(self, X: object) -> None:
@@ -167,30 +172,34 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
         """Index rows in memory, with what is known of each."""
-        index = SearchIndex.build(X, metric, self.algorithm, self.n_jobs, payload=payload)
+        index = build_index(X, metric, self.algorithm, self.n_jobs, payload=payload)
         self._take(index, metric)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
         """Index row blocks where they are, with what is known of their rows."""
         self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads), metric)
 
-    def _take(self, index: SearchIndex | Shards, metric: Metric) -> None:
+    def _take(self, index: AnyIndex | Shards, metric: Metric) -> None:
         self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
         self.algorithm_used_, self.recall_ = index.name, index.recall
 
     def _check_parameters(self) -> None:
-        as_count(self.n_neighbors, "n_neighbors")
+        as_count(self._default_neighbors(), "n_neighbors")
         if not callable(self.algorithm):
             as_choice(self.algorithm, "algorithm", ALGORITHMS)
         as_choice(self.outside, "outside", ("extend", "raise"))
         as_radius(self.radius)
         as_jobs(self.n_jobs)
 
+    def _default_neighbors(self) -> int:
+        """Return the number of neighbours that is meant where none is given."""
+        return self.n_neighbors
+
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
-    def _in_memory(self) -> SearchIndex:
+    def _in_memory(self) -> AnyIndex:
         """Return what is fitted, which must be in memory."""
         check_is_fitted(self, "metric_")
         if isinstance(self._searcher, Shards):
@@ -209,7 +218,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
     def _query_rows(self, X: ArrayLike | None) -> Floats:
         check_is_fitted(self, "metric_")
         if X is None:
-            return self._in_memory().references.X
+            return self._in_memory().X
         refuse_dask(X, "X", ASK_KNEIGHBORS)
         rows = self._rows(X, reset=False)
         if self.outside == "raise":
@@ -218,7 +227,6 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     # -- searching ------------------------------------------------------------------
 
-    @at_one_moment
     def kneighbors(
         self,
         X: ArrayLike | None = None,
@@ -241,7 +249,7 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
             array if the queries are a Dask collection.
         rows : ndarray or Dask array of shape (m, n_neighbors)
         """
-        k = self.n_neighbors if n_neighbors is None else n_neighbors
+        k = self._default_neighbors() if n_neighbors is None else n_neighbors
         rows, distances = ((k,), np.intp), ((k,), np.float64)
         if not return_distance:
             return cast(Index, self._answers(X, k, Ranked.only_rows, rows)[0])
@@ -273,12 +281,18 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
                 f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
         lazy = is_dask(X) or (own and isinstance(index, Shards))
-        if isinstance(index, SearchIndex):
+        if not isinstance(index, Shards):
             if not lazy:
                 return finish(index.nearest(self._query_rows(X), k, self.n_jobs, own))
             index = Shards.of_index(index, self.n_jobs)
         answers = index.nearest(self._query_blocks(X, index), k, finish, own=own)
         return answers.lazy(*kinds) if lazy else answers.in_memory()
+
+    def _voters(self, X: Any, k: Any, weights: Weights) -> tuple[int, int]:
+        """Return how many neighbours vote, and whether the next one is needed and there."""
+        k = as_count(k, "n_neighbors")
+        check_is_fitted(self, "metric_")
+        return k, int(weights == "linear" and k < self.n_samples_fit_ - (X is None))
 
     def _query_blocks(self, X: Any, shards: Shards) -> QueryBlocks:
         if X is None:
@@ -289,7 +303,6 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         refuse = self.metric_ if self.outside == "raise" else None
         return QueryBlocks.of_dask(X, self.n_features_in_, refuse)
 
-    @at_one_moment
     def radius_neighbors(
         self,
         X: ArrayLike | None = None,
@@ -339,7 +352,6 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
 
     # -- graphs ---------------------------------------------------------------------
 
-    @at_one_moment
     def kneighbors_graph(
         self,
         X: ArrayLike | None = None,
@@ -367,7 +379,6 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         m, k = rows.shape
         return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
 
-    @at_one_moment
     def radius_neighbors_graph(
         self,
         X: ArrayLike | None = None,
@@ -398,3 +409,10 @@ class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
         values = distances if mode == "distance" else np.ones(len(rows))
         shape = (len(starts) - 1, self.n_samples_fit_)
         return sparse.csr_matrix((values, rows, starts), shape=shape)
+
+
+def votes_of(found: Ranked, k: int, weights: Weights) -> Floats:
+    """Return the weights of the k nearest neighbours, of which one more may have been found."""
+    distances = found.distances
+    beyond = distances[:, k] if distances.shape[1] > k else None
+    return neighbor_weights(distances[:, :k], weights, beyond)

@@ -6,7 +6,7 @@ import math
 
 from cayleyklein._validation import as_real
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors._rows import Metric
 
 __all__ = ["as_metric", "as_radius"]
@@ -16,9 +16,10 @@ def as_metric(metric: object, n_features: int) -> Metric:
     """Check the metric of a search against the number of columns."""
     if metric is None:
         return CurvedMetric.euclidean(n_features)
-    if not isinstance(metric, CurvedMetric | MixedMetric):
+    if not isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
         raise InvalidInputError(
-            f"metric must be a CurvedMetric, a MixedMetric or None; got {type(metric).__name__}."
+            f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
+            f"{type(metric).__name__}."
         )
     if metric.dimension != n_features:
         raise InvalidInputError(

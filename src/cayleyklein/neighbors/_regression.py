@@ -12,21 +12,19 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import in_memory, is_dask, row_blocks, task
 from cayleyklein._estimators import (
-    at_one_moment,
     check_columns,
     check_data,
     check_truth,
-    whole_or_not_at_all,
 )
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import CurvedNeighbors
+from cayleyklein.neighbors._nearest import CurvedNeighbors, votes_of
 from cayleyklein.neighbors._parameters import as_metric
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._weights import Weights, check_weights, weighted_mean
+from cayleyklein.neighbors._votes import Weights, check_weights, weighted_mean
 
 __all__ = ["CurvedKNeighborsRegressor"]
 
@@ -38,13 +36,13 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
     Parameters
     ----------
-    metric : CurvedMetric or MixedMetric, optional
-        The Euclidean metric when None.
     n_neighbors : int, default=5
-    weights : {"uniform", "distance"} or callable, default="uniform"
-        What each neighbour counts in the mean: as much as the others, 1/distance, or what a
-        function makes of the distances. All neighbours of a query outside a hyperbolic domain are
-        infinitely far; ``"distance"`` then counts them alike.
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
+        The Euclidean metric when None.
+    weights : {"uniform", "linear", "distance"} or callable, default="uniform"
+        What each neighbour counts in the mean: as much as the others, 1 - d_i/d_{k+1}, 1/d_i, or
+        what a function makes of the distances. All neighbours of a query outside a hyperbolic
+        domain are infinitely far, and count alike.
     radius, algorithm, outside, n_jobs : see :class:`CurvedNeighbors`
 
     Attributes
@@ -55,16 +53,16 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
     --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
-    >>> model = CurvedKNeighborsRegressor(disc, n_neighbors=2, weights="distance")
+    >>> model = CurvedKNeighborsRegressor(2, metric=disc, weights="distance")
     >>> model.fit([[0.0], [0.5], [0.9]], [0.0, 1.0, 2.0]).predict([[0.0], [0.25]]).round(3)
     array([0.   , 0.465])
     """
 
     def __init__(
         self,
-        metric: Metric | None = None,
         n_neighbors: int = 5,
         *,
+        metric: Metric | None = None,
         weights: Weights = "uniform",
         radius: float = 1.0,
         algorithm: Algorithm = "auto",
@@ -72,8 +70,8 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(
-            metric,
             n_neighbors,
+            metric=metric,
             radius=radius,
             algorithm=algorithm,
             outside=outside,
@@ -91,8 +89,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         """
         self._check_parameters()
         check_weights(self.weights)
-        with whole_or_not_at_all(self) as worker:
-            worker._fit_targets(X, y)
+        self._fit_targets(X, y)
         return self
 
     def _fit_targets(self, X: ArrayLike, y: Any) -> None:
@@ -121,18 +118,16 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         if not hasattr(self, "metric_"):
             return self.fit(X, y)
         check_weights(self.weights)
-        with whole_or_not_at_all(self) as worker:
-            targets = worker._targets_of(X, y, reset=False)
-            before = worker._in_memory().payload_shape
-            if targets.shape[1:] != before:
-                raise InvalidInputError(
-                    f"y has shape {targets.shape}, but expected {(len(targets), *before)}, like "
-                    f"the targets of the rows before."
-                )
-            worker._append(X, targets)
+        targets = self._targets_of(X, y, reset=False)
+        before = self._in_memory().payload_shape
+        if targets.shape[1:] != before:
+            raise InvalidInputError(
+                f"y has shape {targets.shape}, but expected {(len(targets), *before)}, like "
+                f"the targets of the rows before."
+            )
+        self._append(X, targets)
         return self
 
-    @at_one_moment
     def predict(self, X: ArrayLike | None) -> NDArray[np.float64]:
         """Return the mean targets of the neighbours; with None, of the fitted rows, each left out.
 
@@ -147,8 +142,9 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         """
         check_is_fitted(self, "metric_")
         kind = (self._searcher.payload_shape, np.float64)
-        finish = partial(mean_of, weights=self.weights)
-        return cast(Floats, self._answers(X, self.n_neighbors, finish, kind)[0])
+        k, more = self._voters(X, self.n_neighbors, self.weights)
+        finish = partial(mean_of, k=k, weights=self.weights)
+        return cast(Floats, self._answers(X, k + more, finish, kind)[0])
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
@@ -181,10 +177,10 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         return tags
 
 
-def mean_of(found: Ranked, weights: Weights) -> tuple[Floats]:
-    """Return the mean target of neighbours."""
+def mean_of(found: Ranked, k: int, weights: Weights) -> tuple[Floats]:
+    """Return the mean target of the k nearest neighbours."""
     assert found.payload is not None
-    return (weighted_mean(found.distances, found.payload, weights),)
+    return (weighted_mean(votes_of(found, k, weights), found.payload[:, :k]),)
 
 
 def checked_targets(targets: NDArray[Any], start: int, outputs: tuple[int, ...]) -> Floats:

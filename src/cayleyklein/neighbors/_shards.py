@@ -28,22 +28,49 @@ from cayleyklein._distributed import (
 )
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
+from cayleyklein.metrics import ProductMetric
 from cayleyklein.neighbors._engines import Algorithm
+from cayleyklein.neighbors._embedded import EmbeddedIndex
 from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._outside import refuse_outside
 from cayleyklein.neighbors._rows import Metric, form_values, parts_of
 
-__all__ = ["LEAST_ROWS", "Answers", "Kind", "QueryBlocks", "Shards", "refuse_queries"]
+__all__ = [
+    "LEAST_ROWS",
+    "Answers",
+    "AnyIndex",
+    "Kind",
+    "QueryBlocks",
+    "Shards",
+    "build_index",
+    "refuse_queries",
+]
 
 Floats = NDArray[np.float64]
 Finish = Callable[[Ranked], tuple[Any, ...]]
 Kind = tuple[tuple[int, ...], Any]
+
+AnyIndex = SearchIndex | EmbeddedIndex
 
 LEAST_ROWS = 2**14
 """Rows of a shard at least: smaller chunks are joined, as each costs every query a little."""
 
 FAN_IN = 8
 """Answers of shards merged at a time."""
+
+
+def build_index(
+    X: Floats,
+    metric: Metric,
+    algorithm: Algorithm,
+    n_jobs: int | None,
+    first_row: int = 0,
+    payload: NDArray[Any] | None = None,
+) -> AnyIndex:
+    """Index rows in memory, by their Euclidean coordinates where the metric is a product."""
+    if isinstance(metric, ProductMetric):
+        return EmbeddedIndex(X, metric, algorithm, first_row, payload)
+    return SearchIndex.build(X, metric, algorithm, n_jobs, first_row, payload)
 
 
 class QueryBlocks(NamedTuple):
@@ -100,7 +127,7 @@ class Shards:
     Parameters
     ----------
     indexes : list of Delayed
-        Persisted tasks that yield a SearchIndex.
+        Persisted tasks that yield an index.
     lengths : list of int
     n_jobs : int or None
         Threads of a task.
@@ -138,7 +165,7 @@ class Shards:
         doing = "indexing the rows of X"
         indexes = persist(
             *(
-                task(SearchIndex.build, block, metric, algorithm, n_jobs, *rest)
+                task(build_index, block, metric, algorithm, n_jobs, *rest)
                 for block, *rest in parts
             ),
             doing=doing,
@@ -151,7 +178,7 @@ class Shards:
         return cls(list(indexes), rows.lengths, n_jobs, name, recall, shapes[0])
 
     @classmethod
-    def of_index(cls, index: SearchIndex, n_jobs: int | None) -> Shards:
+    def of_index(cls, index: AnyIndex, n_jobs: int | None) -> Shards:
         """Send one index in memory to the workers."""
         (sent,) = persist(held(index), doing="sending the fitted rows to the workers")
         return cls([sent], [len(index)], n_jobs, index.name, index.recall, index.payload_shape)
@@ -199,19 +226,19 @@ class Shards:
         return Answers(answers, queries.lengths)
 
 
-def searched(index: SearchIndex, Q: Floats, k: int, n_jobs: int | None, own: bool) -> Ranked:
+def searched(index: AnyIndex, Q: Floats, k: int, n_jobs: int | None, own: bool) -> Ranked:
     """Return the k nearest rows of a shard."""
     return index.nearest(Q, k, n_jobs, own)
 
 
-def built_as(index: SearchIndex) -> tuple[str, float, tuple[int, ...]]:
+def built_as(index: AnyIndex) -> tuple[str, float, tuple[int, ...]]:
     """Return the algorithm of a shard, its recall and the shape of what is known of a row."""
     return index.name, index.recall, index.payload_shape
 
 
-def rows_of(index: SearchIndex) -> Floats:
+def rows_of(index: AnyIndex) -> Floats:
     """Return the rows of a shard."""
-    return index.references.X
+    return index.X
 
 
 def checked_queries(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:

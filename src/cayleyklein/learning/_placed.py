@@ -1,0 +1,125 @@
+"""Rows placed in a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
+
+An objective is a function of squared chords. It asks `Placed` for the chords of some pairs, says how
+the objective changes with each (its force ∂ε/∂c²), and gets the gradient. This file knows nothing of
+objectives, and an objective nothing of curvature but the distance of a chord.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from cayleyklein.geometry._chords import lift_points
+
+__all__ = ["Gradient", "Parameters", "Placed"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+DOMAIN_EDGE = 1e-10
+"""S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
+
+
+class Parameters(NamedTuple):
+    """A metric being learned: factor L (r, d), centre μ (d,) and curvature K."""
+
+    factor: Floats
+    center: Floats
+    curvature: float
+
+
+class Gradient(NamedTuple):
+    """Derivatives of an objective in L, μ and K."""
+
+    factor: Floats
+    center: Floats
+    curvature: float
+
+
+class Placed:
+    """Rows lifted under a metric.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+    metric : Parameters
+
+    Attributes
+    ----------
+    inside : bool
+        Whether every row is inside the domain; if not, nothing else is set.
+    lift : ndarray of shape (n, r + 1)
+    signature : ndarray of shape (r + 1,)
+        1, …, 1, K: c² is the square of a difference of lifts in this form.
+    pull : ndarray of shape (n, r + 1)
+        ∂ε/∂lift, summed over the pairs that `push_apart` was told.
+    """
+
+    def __init__(self, X: Floats, metric: Parameters) -> None:
+        self.metric = metric
+        factor, center, K = metric
+        self._offset = X - center
+        self._z = self._offset @ factor.T
+        s = 1 + K * np.einsum("ij,ij->i", self._z, self._z)
+        self.inside = bool((s > DOMAIN_EDGE).all() and np.isfinite(s).all())
+        if not self.inside:
+            return
+        self.lift, self._sigma, self._sqnorm = lift_points(self._z, K)
+        self.signature = np.append(np.ones(len(factor)), K)
+        self.pull = np.zeros_like(self.lift)
+        self._by_curvature = 0.0
+
+    def sqchords(self, rows: Ints, columns: Ints) -> Floats:
+        """Return c² of rows (b,) to their own columns (b, w).
+
+        c² = (‖δ‖² - K rise²)/(σ_p σ_q) with δ = z_p - z_q and rise = ⟨δ, z_p + z_q⟩/(σ_p + σ_q):
+        a difference of lifts would lose digits near a hyperbolic boundary.
+        """
+        p, q = self._z[rows][:, None, :], self._z[columns]
+        sigma_p, sigma_q = self._sigma[rows][:, None], self._sigma[columns]
+        step = p - q
+        rise = np.einsum("bwr,bwr->bw", step, p + q) / (sigma_p + sigma_q)
+        square = np.einsum("bwr,bwr->bw", step, step) - self.metric.curvature * rise * rise
+        return np.maximum(square / (sigma_p * sigma_q), 0.0)
+
+    def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
+        """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
+
+        `by_curvature` is ∂ε/∂K at fixed c².
+        """
+        b, w = columns.shape
+        n = len(self.lift)
+        matrix = sparse.csr_array(
+            (force.ravel(), columns.ravel(), np.arange(0, b * w + 1, w)), shape=(b, n)
+        )
+        own = self.lift[rows]
+        self.pull[rows] += 2 * (force.sum(axis=1)[:, None] * own - matrix @ self.lift)
+        received = np.bincount(columns.ravel(), weights=force.ravel(), minlength=n)
+        self.pull += 2 * (received[:, None] * self.lift - matrix.T @ own)
+        rise = own[:, -1:] - self.lift[columns, -1]
+        self._by_curvature += by_curvature + float((force * rise * rise).sum())
+
+    def row_gradient(self) -> tuple[Floats, float]:
+        """Return ∂ε/∂z (n, r) and ∂ε/∂K, by the chain rule through u = z/σ and h."""
+        K = self.metric.curvature
+        pull = self.pull * self.signature
+        by_u, by_h = pull[:, :-1], pull[:, -1]
+        u, h, sigma = self.lift[:, :-1], self.lift[:, -1], self._sigma
+        # ∂h/∂‖z‖² = 1/(2σ³), ∂σ/∂z = K z/σ, ∂σ/∂K = ‖z‖²/(2σ)
+        by_sigma = -np.einsum("ij,ij->i", by_u, u) / sigma
+        along = by_h / sigma**3 + by_sigma * K / sigma
+        by_z = by_u / sigma[:, None] + along[:, None] * self._z
+        # h depends on K only through σ. At K = 0 the signature hides h, and K h² alone counts
+        rises = -h * (1 + 2 * sigma) / (sigma * (1 + sigma))
+        by_K = (by_sigma + by_h * rises) * self._sqnorm / (2 * sigma)
+        return by_z, self._by_curvature + float(by_K.sum())
+
+    def gradient(self) -> Gradient:
+        """Return the gradient in (L, μ, K)."""
+        by_z, by_K = self.row_gradient()
+        factor = self.metric.factor
+        return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
