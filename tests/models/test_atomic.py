@@ -1,54 +1,77 @@
-"""Kills and full disks: the old file or the new one, never half, and nothing piles up."""
+"""Files are written whole: the old one or the new one, never half, and nothing piles up."""
 
 import fcntl
-import json
 import os
-import subprocess
-import sys
+import resource
+import signal
+import threading
 import time
 from pathlib import Path
 
 import pytest
+from tests.small import TABLE, Y
 
+from cayleyklein.cli import main
 from cayleyklein.models import writing
 from cayleyklein.models._atomic import STALE
 
-ROOT = Path(__file__).resolve().parents[2]
+
+@pytest.fixture
+def full_disk():
+    """Let no file grow beyond 600 bytes."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+
+    def fill():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (600, limits[1]))
+
+    yield fill
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.fixture(scope="module")
-def broken():
-    """What a process finds that kills its children, and fills their disk."""
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
-    answer = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "tests.trust.breaking", "--times", "8"],
-        capture_output=True, text=True, timeout=600, env=environment, cwd=ROOT,
-    )  # fmt: skip
-    assert answer.returncode == 0, answer.stderr
-    return json.loads(answer.stdout)
-
-
-@pytest.mark.parametrize("command", ["fit", "predict", "reproduce"])
-def test_kills_leave_the_old_file_or_the_new_one(broken, command):
-    assert broken[command]["kills"] >= 4
-    assert broken[command]["old"] > 0
-
-
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
-    ("command", "name"),
+    ("output", "command"),
     [
-        ("fit", "b.ckm"),
-        ("predict", "a.csv"),
-        ("predict parquet", "a.parquet"),
-        ("voronoi", "a.png"),
-        ("reproduce", "results.json"),
+        ("new.ckm", "fit table.csv -t kind -g flat -o new.ckm"),
+        ("answers.csv", "predict model.ckm long.csv --proba -o answers.csv"),
+        ("answers.parquet", "predict model.ckm long.csv -o answers.parquet"),
+        ("cells.png", "voronoi table.csv --x length --y width -o cells.png"),
     ],
 )
-def test_a_full_disk_keeps_what_was_there(broken, command, name):
-    said = broken["full disk"][command].splitlines()[-1]
+def test_a_full_disk_keeps_the_old_file(output, command, tmp_path, full_disk, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    table = TABLE.assign(kind=Y)
+    table.to_csv("table.csv", index=False)
+    table.sample(200, replace=True, random_state=0).to_csv("long.csv", index=False)
+    if "model.ckm" in command:
+        assert main(["fit", "table.csv", "-t", "kind", "-g", "flat", "-o", "model.ckm"]) == 0
+    Path(output).write_text("old")
+    before = sorted(tmp_path.iterdir())
+    capsys.readouterr()
+    full_disk()
+    assert main(command.split()) == 1
+    said = capsys.readouterr().err.splitlines()[-1]
     assert said.startswith("cayleyklein: ")
-    assert name in said
+    assert output in said
     assert "File too large" in said
+    assert Path(output).read_text() == "old"
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_many_threads_write_one_file(tmp_path):
+    def write_often(number):
+        for _ in range(20):
+            write(tmp_path / "one.txt", str(number) * 1000)
+
+    threads = [threading.Thread(target=write_often, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert (tmp_path / "one.txt").read_text() in {str(number) * 1000 for number in range(8)}
+    assert [path.name for path in tmp_path.iterdir()] == ["one.txt"]
 
 
 # -- what a killed process leaves ----------------------------------------------------------

@@ -14,7 +14,6 @@ from cayleyklein.cli import main
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make_mixed
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError, TooLargeError
-from cayleyklein.experiments._parallel import at_most_one_a_core
 from cayleyklein.learning import MMC
 from cayleyklein.neighbors import _index
 from cayleyklein.plotting import DecisionBoundaryDisplay
@@ -63,10 +62,6 @@ def test_is_refused_before_the_work(request_):
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 400_000  # KB
 
 
-def test_is_a_memory_error_of_the_library():
-    assert issubclass(TooLargeError, MemoryError)
-
-
 def test_what_fits_is_done(little_memory):
     X = np.random.default_rng(0).normal(size=(300, 2))
     metric = CurvedMetric.euclidean(2)
@@ -86,13 +81,6 @@ def test_neighbours(little_memory, monkeypatch):
         search.radius_neighbors(X, math.inf)
     with pytest.raises(TooLargeError, match=r"within inf, about 399 of each of 400 rows,"):
         search.radius_neighbors(radius=math.inf)
-    monkeypatch.setattr(_index, "PROBED_FROM", 1e12)
-    expected = search.radius_neighbors(X, 0.5)
-    monkeypatch.setattr(_index, "PROBED_FROM", 1e6)
-    found = search.radius_neighbors(X, 0.5)
-    for a, b in zip(found, expected, strict=True):
-        for row, other in zip(a, b, strict=True):
-            np.testing.assert_array_equal(row, other)
 
 
 def test_more_targets_than_rows_are_those_there_are():
@@ -119,15 +107,6 @@ def test_fine_tolerances_of_the_plane():
     diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
     cells = diagram.cells(1e-10)
     assert sum(cell.area for cell in cells) == pytest.approx(np.pi, rel=1e-9)
-
-
-def test_processes_are_no_more_than_cores():
-    import joblib
-
-    assert at_most_one_a_core(10**6) == joblib.cpu_count()
-    assert at_most_one_a_core(1) == 1
-    assert at_most_one_a_core(-1) == -1
-    assert at_most_one_a_core(None) is None
 
 
 def test_the_limit_follows_ulimit():

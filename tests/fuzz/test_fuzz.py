@@ -2,7 +2,7 @@
 
 import pytest
 from hypothesis import HealthCheck, given, settings
-from tests.trust.fuzzing import TARGETS
+from tests.fuzz.targets import TARGETS
 
 EXAMPLES = {"tables": 100, "models": 120, "command lines": 40, "uploads": 150, "addresses": 30}
 

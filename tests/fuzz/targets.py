@@ -2,7 +2,7 @@
 
 Each target is a strategy of cases and a function that runs one. A case is answered, or refused by
 an error of the library's own; anything else that is raised is a find, and so is a case that takes
-longer than `PATIENCE`. ``tests/trust/test_fuzz.py`` runs some of each; ``make fuzz`` runs them
+longer than `PATIENCE`. ``test_fuzz.py`` runs some of each; ``make fuzz`` runs them
 for as long as it is told.
 """
 

@@ -1,4 +1,4 @@
-"""Fuzz for as long as told: ``python -m tests.trust.fuzz --minutes 10`` (``make fuzz``).
+"""Fuzz for as long as told: ``python -m tests.fuzz --minutes 10`` (``make fuzz``).
 
 Every round draws new cases. Prints how many were tried of each kind, the slowest, and what the
 memory did; a find is printed with the case, made as small as hypothesis can, and ends the run.
@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from tests.trust.fuzzing import FOLDER, TARGETS
+from tests.fuzz.targets import FOLDER, TARGETS
 
 MORE_MEMORY = 60.0
 """MB that a run may hold at its end beyond what it held once everything had been used."""

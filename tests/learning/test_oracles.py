@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris, load_wine
-from tests.trust import slow
+from tests.learning import slow
 
 from cayleyklein import (
     CurvedKNeighborsClassifier,

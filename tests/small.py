@@ -1,6 +1,4 @@
-"""The valid values that the entrances are called with: small, and exact in every float type."""
-
-from __future__ import annotations
+"""Small valid values that the tests of bad input share, exact in every float type."""
 
 import functools
 import warnings
@@ -37,19 +35,17 @@ TARGETS = X @ [1.0, 2.0] + 0.25
 WEIGHTS = np.tile([1.0, 2.0], 8)
 QUERIES = np.array([[4, 8], [-16, 12], [20, -4], [-2, -30]]) / 64
 P, Q = X[:3], X[8:11]
+LINES = np.column_stack([P, [0.0625, 0.125, 0.0]])
+MORE_LINES = np.column_stack([-X[[1, 2, 4]], [0.0625, 0.0, -0.125]])
 FORM = np.diag([1.0, 1.0, -1.0])
-COLLINEATION = np.array([[1.0, 0.25, 0.0], [0.0, 1.0, 0.5], [0.125, 0.0, 1.0]])
 TABLE = pd.DataFrame({"length": X[:, 0], "width": X[:, 1], "colour": np.tile(["red", "blue"], 8)})
-
-QUICK: dict[str, Any] = {"geometry": "elliptic", "max_iter": 3, "random_state": 0}
 
 
 @functools.cache
 def fitted(name: str) -> Any:
-    """Return a fitted estimator, or another object that methods belong to."""
+    """Return a fitted estimator or a diagram."""
     make = {
-        "lmnn": lambda: CurvedLMNN(**QUICK).fit(X, Y),
-        "flat": lambda: CurvedLMNN(geometry="flat", max_iter=3).fit(X, Y),
+        "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
         "neighbors": lambda: CurvedNeighbors(DISC, n_neighbors=2).fit(X),
         "regressor": lambda: CurvedKNeighborsRegressor(DISC, n_neighbors=2).fit(X, TARGETS),
@@ -60,7 +56,6 @@ def fitted(name: str) -> Any:
         "space diagram": lambda: CayleyKleinVoronoi(
             np.column_stack([X, X[::-1, 0]]), CurvedMetric.euclidean(3, curvature=-1.0)
         ),
-        "flat diagram": lambda: CayleyKleinVoronoi(X, FLAT, labels=Y),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # three iterations are few, and enough here

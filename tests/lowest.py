@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
 EXTRAS = ("plot", "cli", "faiss", "app", "scale")
 BOUND = re.compile(r"([\w-]+(?:\[[\w,]+\])?)>=([\d.]+)")
 
