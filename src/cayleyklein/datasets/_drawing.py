@@ -6,15 +6,14 @@ import math
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = [
     "LARGEST_RADIUS",
-    "Array",
     "around",
     "carriers",
     "elliptic_clusters",
@@ -24,8 +23,6 @@ __all__ = [
     "uniform_in_ball",
 ]
 
-Array = NDArray[np.float64]
-Labels = NDArray[np.intp]
 
 CANDIDATES = 20
 """Places drawn for each new centre, of which the farthest from the others is taken."""
@@ -34,14 +31,14 @@ LARGEST_RADIUS = 8.0
 """Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
 
 
-def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Labels:
+def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
     """Return n labels in random order, as many of each class as of the next, or one more."""
     return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
 def around(
-    places: list[Array], y: Labels, d: int, std: float, sign: int, rng: np.random.RandomState
-) -> Array:
+    places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: np.random.RandomState
+) -> Floats:
     """Draw rows around the origin and carry each by the isometry of its label; nan beyond."""
     drawn = rng.normal(size=(len(y), d))
     length = np.linalg.norm(drawn, axis=1, keepdims=True)
@@ -53,8 +50,8 @@ def around(
 
 
 def elliptic_clusters(
-    middles: Array, y: Labels, std: float, reach: float, rng: np.random.RandomState
-) -> Array:
+    middles: Floats, y: Ints, std: float, reach: float, rng: np.random.RandomState
+) -> Floats:
     """Draw clusters on the unit hemisphere, no row farther than `reach` from the pole."""
     d = middles.shape[1]
     if std * math.sqrt(d) > reach:
@@ -71,15 +68,15 @@ def elliptic_clusters(
     return X
 
 
-def carriers(middles: Array, sign: int) -> list[Array]:
+def carriers(middles: Floats, sign: int) -> list[Floats]:
     """Return the isometries that carry the origin to each of these points."""
     unit = CurvedMetric.euclidean(middles.shape[1], curvature=float(sign))
     return [unit.transvection(np.zeros(middles.shape[1]), middle) for middle in middles]
 
 
 def spread_centers(
-    n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Array]
-) -> Array:
+    n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Floats]
+) -> Floats:
     """Draw points one by one, each far from those before."""
     found = draw(1)
     while len(found) < n:
@@ -89,7 +86,7 @@ def spread_centers(
     return found
 
 
-def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.RandomState) -> Array:
+def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.RandomState) -> Floats:
     """Draw points of a ball around the origin uniformly by volume.
 
     Their distances have the density sinᵈ⁻¹, or sinhᵈ⁻¹ where the curvature is negative, tabulated.
@@ -105,7 +102,7 @@ def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.Ran
 
 def tree_nodes(
     depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
-) -> list[Array]:
+) -> list[Floats]:
     """Return the isometries that carry the origin to the nodes, level by level."""
     length = as_real(edge, "edge")
     if not 0 < depth * length <= LARGEST_RADIUS:
@@ -130,7 +127,7 @@ def tree_nodes(
     return nodes
 
 
-def rotation(angle: float, d: int) -> Array:
+def rotation(angle: float, d: int) -> Floats:
     """Return the collineation that turns the plane of the first two coordinates."""
     turn = np.eye(d + 1)
     c, s = math.cos(angle), math.sin(angle)

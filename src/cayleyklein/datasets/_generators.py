@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._estimators import as_random_state
+from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_count, as_real
 from cayleyklein.datasets._drawing import (
     LARGEST_RADIUS,
-    Array,
     around,
     carriers,
     check_size,
@@ -233,7 +233,7 @@ def make_mixed(
     rng = as_random_state(random_state)
     check_size(n, d_e + d_h, n_centers)
 
-    def draw(m: int) -> Array:
+    def draw(m: int) -> Floats:
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
         return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
 

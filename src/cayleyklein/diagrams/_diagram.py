@@ -5,8 +5,9 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._discs import cut_edges
 from cayleyklein.diagrams._domains import far_walls, meets_ball
@@ -20,15 +21,11 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = ["Diagram"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
-
 
 class Diagram:
     """The combinatorial part of :class:`CayleyKleinVoronoi`, whose attributes it documents."""
 
-    points: Array
+    points: Floats
     metric: CurvedMetric
     order: int
 
@@ -72,7 +69,7 @@ class Diagram:
         return _numbering(self._cells, len(self._A))
 
     @cached_property
-    def _disc_corners(self) -> Array | None:
+    def _disc_corners(self) -> Floats | None:
         """The corners in coordinates in which a hyperbolic domain is the unit ball."""
         if self.metric.curvature >= 0:
             return None
@@ -113,7 +110,7 @@ class Diagram:
         return self._sets[self._cells]
 
     @cached_property
-    def vertices(self) -> Array:
+    def vertices(self) -> Floats:
         """The vertices in the domain, of shape (n_vertices, d)."""
         return self._chart.to_points(self._power.corners[self._vertices])
 
@@ -207,7 +204,7 @@ def _as_curved(metric: Any) -> CurvedMetric:
     return CurvedMetric.from_frame(as_frame(metric, "metric"))
 
 
-def _first_rows_alike(points: Array) -> Ints:
+def _first_rows_alike(points: Floats) -> Ints:
     """Return the first row that is equal to each row: itself, or an earlier one."""
     _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
     return first[like.reshape(-1)]

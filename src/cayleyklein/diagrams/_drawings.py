@@ -5,8 +5,8 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import require
 from cayleyklein.diagrams._discs import Pieces, cut_edges, cut_to_disc, whole_polygons
 from cayleyklein.diagrams._domains import CutOut
@@ -14,9 +14,6 @@ from cayleyklein.diagrams._power import Groups
 from cayleyklein.geometry import Frame
 
 __all__ = ["Boundary", "PlaneDrawing", "draw_in_disc", "draw_in_window"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Boundary(NamedTuple):
@@ -34,9 +31,9 @@ class Boundary(NamedTuple):
     array([ True, False])
     """
 
-    starts: Array
-    ends: Array
-    angles: Array
+    starts: Floats
+    ends: Floats
+    angles: Floats
 
 
 class PlaneDrawing(NamedTuple):
@@ -44,16 +41,16 @@ class PlaneDrawing(NamedTuple):
 
     pieces: Pieces
     pairs: Ints
-    segments: Array
-    matrix: Array
-    origin: Array
+    segments: Floats
+    matrix: Floats
+    origin: Floats
     n_cells: int
 
-    def to_points(self, y: Array) -> Array:
+    def to_points(self, y: Floats) -> Floats:
         """Return x of coordinates y."""
         return np.asarray(y @ self.matrix.T + self.origin)
 
-    def areas(self) -> Array:
+    def areas(self) -> Floats:
         """Return the areas of the cells in the plane of x."""
         return self.pieces.areas(self.n_cells) * abs(float(np.linalg.det(self.matrix)))
 
@@ -85,7 +82,7 @@ class PlaneDrawing(NamedTuple):
 
 
 def draw_in_disc(
-    frame: Frame, corners: Array, cells: Groups, center: int, ridges: tuple[Ints, Groups]
+    frame: Frame, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
 ) -> PlaneDrawing:
     """Return a diagram within a hyperbolic domain, in coordinates where that is the unit disc.
 

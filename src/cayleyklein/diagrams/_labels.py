@@ -1,19 +1,16 @@
 """Labelled diagrams: what k nearest neighbours vote in each cell."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Ints
 from cayleyklein._validation import at_index, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["as_labels", "majority"]
 
-Ints = NDArray[np.intp]
 
-
-def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
+def as_labels(labels: ArrayLike, n: int) -> tuple[AnyArray, Ints]:
     """Return the classes, and the class of each of n points as a number."""
     refuse_containers(labels, "labels")
     values = np.asarray(labels)

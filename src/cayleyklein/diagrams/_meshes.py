@@ -3,15 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
 
 __all__ = ["Mesh", "cell_meshes"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Mesh(NamedTuple):
@@ -23,7 +20,7 @@ class Mesh(NamedTuple):
     1.0
     """
 
-    vertices: Array
+    vertices: Floats
     triangles: Ints
 
     @property
@@ -68,6 +65,6 @@ def _fans(polygons: Groups) -> tuple[Ints, Ints]:
     return corners, key[second]
 
 
-def _mesh(x: Array, faces: Ints) -> Mesh:
+def _mesh(x: Floats, faces: Ints) -> Mesh:
     used, number = np.unique(faces, return_inverse=True)
     return Mesh(x[used], number.reshape(-1, 3))

@@ -13,21 +13,17 @@ set of copies of one alone has no neighbour to meet on the way: its next copy is
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.diagrams._power import PowerDiagram
 
 __all__ = ["exchanges", "order_k"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
-
 
 def order_k(
-    A: Array, b: Array, walls: tuple[Array, Array], order: int, original: Ints
-) -> tuple[Ints, Array, Array, PowerDiagram]:
+    A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints
+) -> tuple[Ints, Floats, Floats, PowerDiagram]:
     """Return the candidate sets (m, k), their mean planes, and the diagram of these.
 
     `original` (n,) is the first row that each row is a copy of, itself in general.

@@ -13,8 +13,9 @@ far the generators are from μ and however close to each other, and b ≤ 0 = b_
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Frame, distance, proximity_planes
@@ -24,7 +25,6 @@ from cayleyklein.geometry._trigonometry import sine
 
 __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 
-Array = NDArray[np.float64]
 
 LARGEST_EXTENT = 1e100
 """Of points in z, and its inverse the smallest: products of three extents are floats still."""
@@ -41,10 +41,10 @@ class EquivalentBalls(NamedTuple):
     array([[1., 0.]])
     """
 
-    centers: Array
-    sq_radii: Array
+    centers: Floats
+    sq_radii: Floats
 
-    def power(self, x: ArrayLike) -> Array:
+    def power(self, x: ArrayLike) -> Floats:
         """Return the power distances ‖x - c_i‖² - r_i² of points (m, d) as an (m, n) array."""
         x = as_points(x, "x", self.centers.shape[1], ndim=2)
         height = np.einsum("ij,ij->i", self.centers, self.centers) - self.sq_radii
@@ -100,31 +100,31 @@ class LocalChart(NamedTuple):
     """Coordinates w with x = pivot + spread L⁻¹w, in which the generators are of order 1."""
 
     frame: Frame
-    pivot: Array
+    pivot: Floats
     spread: float
 
-    def to_local(self, x: Array) -> Array:
+    def to_local(self, x: Floats) -> Floats:
         """Return w of points x."""
         with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
             return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
 
-    def to_points(self, w: Array) -> Array:
+    def to_points(self, w: Floats) -> Floats:
         """Return x of coordinates w."""
         return np.asarray(w @ self.matrix.T + self.pivot)
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """The linear part of :meth:`to_points`, spread L⁻¹."""
         return self.spread * self.frame.inverse_factor
 
     @property
-    def disc(self) -> tuple[Array, float]:
+    def disc(self) -> tuple[Floats, float]:
         """(o, ρ) with √-K z = o + ρ w: a hyperbolic domain is ‖o + ρ w‖ < 1."""
         k = float(np.sqrt(-self.frame.curvature))
         return k * self.frame.coordinates(self.pivot), k * self.spread
 
 
-def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]:
+def local_planes(points: Floats, frame: Frame) -> tuple[LocalChart, Floats, Floats]:
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
     frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
     frame._inside(points, "points")
@@ -142,7 +142,7 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
     return LocalChart(frame, pivot, spread), spatial * (spread / height), offsets / height
 
 
-def _check_extent(points: Array, frame: Frame) -> None:
+def _check_extent(points: Floats, frame: Frame) -> None:
     """Refuse points whose square distances overflow, or vanish."""
     with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
         extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
@@ -153,7 +153,7 @@ def _check_extent(points: Array, frame: Frame) -> None:
         )
 
 
-def _typical(values: Array, default: float) -> float:
+def _typical(values: Floats, default: float) -> float:
     """Return the median of the positive values, which a few outliers do not move."""
     positive = values[values > 0]
     return float(np.median(positive)) if len(positive) else float(default)

@@ -16,17 +16,15 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["Groups", "PowerDiagram", "simplex_walls"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 THIN = 1e-3
 """Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
@@ -85,7 +83,7 @@ class PowerDiagram:
         The corner of each simplex.
     """
 
-    def __init__(self, A: Array, b: Array, N: Array, r: Array) -> None:
+    def __init__(self, A: Floats, b: Floats, N: Floats, r: Floats) -> None:
         self.n, self.dimension = A.shape
         b = b - b.max()  # a common constant moves no cell
         flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
@@ -108,14 +106,14 @@ class PowerDiagram:
         self.corners = normal @ fatten / (slope - constant)
 
     @cached_property
-    def used(self) -> NDArray[np.bool_]:
+    def used(self) -> Bools:
         """Which generators have a cell."""
         flags = np.zeros(self.n, dtype=bool)
         flags[self.simplices[self.simplices < self.n]] = True
         return flags
 
     @cached_property
-    def on_wall(self) -> NDArray[np.bool_]:
+    def on_wall(self) -> Bools:
         """Which corners lie on a wall."""
         flags = np.zeros(len(self.corners), dtype=bool)
         flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
@@ -190,7 +188,7 @@ class PowerDiagram:
         return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
 
 
-def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
+def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:
     """Return the d + 1 walls of a regular simplex around the ball of radius `reach`."""
     corners = np.eye(dimension + 1) - 1 / (dimension + 1)
     basis = np.linalg.svd(corners)[2][:dimension]
@@ -198,7 +196,7 @@ def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
     return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
 
 
-def _hull(points: Array) -> ConvexHull:
+def _hull(points: Floats) -> ConvexHull:
     """Return the convex hull of points, in simplices."""
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
@@ -209,7 +207,7 @@ def _hull(points: Array) -> ConvexHull:
         return ConvexHull(points, qhull_options="QJ")
 
 
-def _fattening(flat: Array) -> Array:
+def _fattening(flat: Floats) -> Floats:
     """Return a linear map for points (n, d) that makes a thin hull of them a thick one.
 
     A hull keeps its facets under such a map. Qhull rounds alike in all directions, and would merge
@@ -222,7 +220,7 @@ def _fattening(flat: Array) -> Array:
     return np.asarray(axes * (extent[0] / extent / longest)[:, None])
 
 
-def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:
+def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
     """Return a number for each facet, one for all that Qhull split from one; and one of each."""
     rows, columns = np.nonzero(neighbors > np.arange(len(neighbors))[:, None])
     others = neighbors[rows, columns]
@@ -238,7 +236,7 @@ def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
 
 
-def _mean_by(key: Ints, values: Array, sizes: Ints) -> Array:
+def _mean_by(key: Ints, values: Floats, sizes: Ints) -> Floats:
     """Return the mean of rows in each group."""
     sums = [np.bincount(key, column, minlength=len(sizes)) for column in values.T]
     return np.stack(sums, axis=1) / sizes[:, None]

@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
@@ -19,9 +20,6 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 
 __all__ = ["CayleyKleinVoronoi", "Triangulation"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
 """Default distance between the absolute and what is drawn for it, as a part of its radius."""
@@ -92,8 +90,8 @@ class CayleyKleinVoronoi(Diagram):
     True
     """
 
-    window: Array | None
-    labels: NDArray[Any] | None
+    window: Floats | None
+    labels: AnyArray | None
 
     def __init__(
         self,
@@ -168,7 +166,7 @@ class CayleyKleinVoronoi(Diagram):
         """
         return self._drawing.boundaries()
 
-    def areas(self) -> Array:
+    def areas(self) -> Floats:
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
         return self._drawing.areas()
 
@@ -200,7 +198,7 @@ class CayleyKleinVoronoi(Diagram):
             return self._drawing.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
         return cell_meshes(self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)))
 
-    def ridge_segments(self) -> tuple[Ints, Array]:
+    def ridge_segments(self) -> tuple[Ints, Floats]:
         """Return the ridges of a plane diagram within the domain, or the window, as segments.
 
         Returns
@@ -222,7 +220,7 @@ class CayleyKleinVoronoi(Diagram):
         drawing = self._drawing
         return drawing.pairs, drawing.to_points(drawing.segments)
 
-    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Array]]:
+    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Floats]]:
         """Return the same for space: pairs of cells (m, 2), and m convex polygons (k, 3).
 
         Examples
@@ -266,7 +264,7 @@ class CayleyKleinVoronoi(Diagram):
     # -- labels -----------------------------------------------------------------------
 
     @cached_property
-    def cell_labels(self) -> NDArray[Any]:
+    def cell_labels(self) -> AnyArray:
         """The label that k-NN gives to each cell: the majority's, the smallest of equals."""
         if self.labels is None:
             raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
@@ -326,7 +324,7 @@ class CayleyKleinVoronoi(Diagram):
         cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
         return {label: shapely.union_all(cells[labels == label]) for label in self.classes.tolist()}
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
+    def predict(self, X: ArrayLike) -> AnyArray:
         """Return the label of the cell of each query: what k-NN says, k = order.
 
         Raises
@@ -369,7 +367,7 @@ class Triangulation(NamedTuple):
     simplices: Ints
     """The points of each simplex, shape (m, d + 1)."""
 
-    centers: Array
+    centers: Floats
     """What is as far from all of them, shape (m, d): the vertices of the diagram."""
 
     edges: Ints

@@ -6,11 +6,12 @@ the adjugate of A wherever that is not zero. Corrected: A is symmetric, not posi
 semi-definite, since a real conic is indefinite.
 """
 
-from typing import Any, Literal, final
+from typing import Literal, final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats, Ints, Texts
 from cayleyklein._validation import (
     as_points,
     as_real,
@@ -33,8 +34,6 @@ from cayleyklein.geometry._measures import (
 
 __all__ = ["Absolute", "MeasurementKind", "adjugate", "signature"]
 
-Array = NDArray[np.float64]
-FloatArray = NDArray[np.floating[Any]]
 MeasurementKind = Literal["elliptic", "parabolic", "hyperbolic"]
 
 ZERO_EIGENVALUE = 1e-12
@@ -80,7 +79,7 @@ def _as_rtol(value: float) -> float:
     return rtol
 
 
-def adjugate(A: ArrayLike) -> FloatArray:
+def adjugate(A: ArrayLike) -> AnyFloats:
     """Return the adjugate of a symmetric matrix, |A| A⁻¹ where A is invertible (paper §2.2).
 
     With A = Q Λ Qᵀ it is Q diag(∏_{j≠i} λ_j) Qᵀ, which needs no inverse: the products are made
@@ -166,15 +165,15 @@ class Absolute(Frozen):
 
     __slots__ = ("_dual", "dimension", "matrix", "signature")
 
-    matrix: Array
+    matrix: Floats
     dimension: int
     signature: tuple[int, int, int]
-    _dual: Array | None
+    _dual: Floats | None
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
         form = as_form(matrix, "matrix")
         counts = signature(form)
-        dual_form: Array | None = None
+        dual_form: Floats | None = None
         if dual is not None:
             dual_form = as_form(dual, "dual")
             _check_dual(form, dual_form)
@@ -193,7 +192,7 @@ class Absolute(Frozen):
         )
 
     @property
-    def dual(self) -> Array:
+    def dual(self) -> Floats:
         """A^Δ, the conic of tangent hyperplanes."""
         if self._dual is None:
             d, rank = self.dimension, self.dimension + 1 - self.signature[1]
@@ -214,7 +213,7 @@ class Absolute(Frozen):
         """(n, z, p) of the dual."""
         return signature(self.dual)
 
-    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> FloatArray:
+    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> AnyFloats:
         """Return S(p, q) = p̃ᵀ A q̃, and S(p, p) without a q (paper §2.3).
 
         Parameters
@@ -235,7 +234,7 @@ class Absolute(Frozen):
         values = bilinear(self.matrix, homogenize(points), homogenize(others))
         return values.astype(dtype, copy=False)[()]
 
-    def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> NDArray[np.int_]:
+    def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
         """Return -1 for points inside, 0 on and +1 outside the absolute.
 
         Inside a real quadric is where the form has the sign of its lone eigenvalue; an
@@ -269,7 +268,7 @@ class Absolute(Frozen):
         signs = np.where(np.abs(values) <= rtol * caps, 0, np.sign(values))
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
-    def tangent(self, points: ArrayLike) -> FloatArray:
+    def tangent(self, points: ArrayLike) -> AnyFloats:
         """Return A x̃, the polar hyperplanes of points: the tangents where they are on the absolute.
 
         Returns
@@ -286,7 +285,7 @@ class Absolute(Frozen):
         x = homogenize(as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(float_dtype(points), copy=False)
 
-    def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> NDArray[np.bool_]:
+    def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
         """Return whether hyperplanes touch the absolute, that is belong to the dual conic.
 
         Parameters
@@ -308,7 +307,7 @@ class Absolute(Frozen):
         caps = bilinear(np.abs(self.dual), np.abs(vectors), np.abs(vectors))
         return np.asarray(np.abs(values) <= _as_rtol(rtol) * caps)[()]
 
-    def distance_kind(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.str_]:
+    def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
         """Return how distance is measured on the line pq (paper §2.2).
 
         "hyperbolic" where the line meets the absolute in two real points, "parabolic" where it
@@ -323,7 +322,7 @@ class Absolute(Frozen):
             )
         return kind_of(line.discriminant)
 
-    def angle_kind(self, l: ArrayLike, m: ArrayLike) -> NDArray[np.str_]:  # noqa: E741
+    def angle_kind(self, l: ArrayLike, m: ArrayLike) -> Texts:  # noqa: E741
         """Return how angles are measured in the pencil of hyperplanes l and m (paper §2.2).
 
         By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
@@ -344,7 +343,7 @@ class Absolute(Frozen):
             )
         return kind_of(pencil.discriminant)
 
-    def __reduce__(self) -> tuple[type["Absolute"], tuple[Array, Array | None]]:
+    def __reduce__(self) -> tuple[type["Absolute"], tuple[Floats, Floats | None]]:
         return Absolute, (self.matrix, self._dual)
 
     def __repr__(self) -> str:
@@ -352,14 +351,14 @@ class Absolute(Frozen):
         return f"Absolute({self.matrix.tolist()}{dual})"
 
 
-def kind_of(discriminant: Array) -> NDArray[np.str_]:
+def kind_of(discriminant: Floats) -> Texts:
     """Name the measurement by the sign of D: minus the determinant of a 2×2 restriction."""
     return np.select([discriminant > 0, discriminant < 0], ["hyperbolic", "elliptic"], "parabolic")[
         ()
     ]
 
 
-def _check_dual(form: Array, dual: Array) -> None:
+def _check_dual(form: Floats, dual: Floats) -> None:
     product = form @ dual
     factor = np.trace(product) / len(form)
     error = np.abs(product - factor * np.eye(len(form))).max()

@@ -10,16 +10,16 @@ and the angle is the arctangent of their quotient, which is exact for small angl
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._absolute import FloatArray, signature
+from cayleyklein.geometry._absolute import signature
 from cayleyklein.geometry._compensated import total, two_product
 from cayleyklein.geometry._frames import Frame
 from cayleyklein.geometry._measures import (
     EPS,
-    ComplexArray,
     as_form,
     as_hyperplanes,
     as_unit,
@@ -32,7 +32,6 @@ from cayleyklein.geometry._measures import (
 
 __all__ = ["frame_angle", "hyperplane_angle", "hyperplane_measure"]
 
-Array = NDArray[np.float64]
 
 UNCERTAIN = 1e-8
 """Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
@@ -44,7 +43,7 @@ def hyperplane_angle(
     m: ArrayLike,
     *,
     signed: bool = False,
-) -> FloatArray:
+) -> AnyFloats:
     """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
 
     Parameters
@@ -106,7 +105,7 @@ def frame_angle(
     *,
     signed: bool = False,
     names: tuple[str, str] = ("l", "m"),
-) -> FloatArray:
+) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a frame, wherever its centre is.
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
@@ -120,7 +119,7 @@ def frame_angle(
     )
     unit = math.sqrt(abs(K)) if K else 1.0
 
-    def move(plane: Array) -> Array:
+    def move(plane: Floats) -> Floats:
         plane = plane / binary_scale(plane)
         offset = unit * _value(plane, frame.center)
         return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
@@ -130,7 +129,7 @@ def frame_angle(
         return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
 
 
-def _value(plane: Array, x: Array) -> Array:
+def _value(plane: Floats, x: Floats) -> Floats:
     """Return n·x + o in twice the precision: it may cancel."""
     product, error = two_product(plane[..., :-1], np.broadcast_to(x, plane[..., :-1].shape))
     high = np.concatenate([product, plane[..., -1:]], axis=-1)
@@ -138,7 +137,7 @@ def _value(plane: Array, x: Array) -> Array:
     return total((high, low))[0]
 
 
-def _angle(form: Array, l: Array, m: Array, signed: bool) -> Array:  # noqa: E741
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa: E741
     if signed and len(form) != 3:
         raise InvalidInputError(
             f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
@@ -174,7 +173,7 @@ def hyperplane_measure(
     l: ArrayLike,  # noqa: E741
     m: ArrayLike,
     unit: complex = 0.5j,
-) -> ComplexArray:
+) -> AnyComplexes:
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
@@ -219,7 +218,7 @@ def hyperplane_measure(
     return (multiply(2 * factor, value) + 0.0).astype(dtype)[()]
 
 
-def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Array, Array, Array]:  # noqa: E741
+def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
     form = as_form(dual, "dual")
     first, second = broadcast_points(
         l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
@@ -227,7 +226,7 @@ def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Array, Arra
     return form, first, second
 
 
-def _orientation(l: Array, m: Array) -> NDArray[np.int_]:  # noqa: E741
+def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
     """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
 
     l × m is the common point of the two lines, its last coordinate n_l × n_m.

@@ -17,8 +17,9 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import _distance
@@ -30,7 +31,6 @@ from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["Ball", "ball_from_ellipsoid"]
 
-Array = NDArray[np.float64]
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
@@ -40,7 +40,7 @@ PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 class _Numbers(NamedTuple):
     """What the formulas above are made of; for K < 0 with s/C, 1, 1/C², D/C² for s, C, 1, D."""
 
-    z: Array
+    z: Floats
     form: float  # S(c, c)
     sin: float
     cos: float
@@ -78,7 +78,7 @@ class Ball(Frozen):
     'everything'
     """
 
-    center: Array
+    center: Floats
     radius: float
     frame: Frame
 
@@ -130,7 +130,7 @@ class Ball(Frozen):
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
-    def quadric(self) -> Array:
+    def quadric(self) -> Floats:
         """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
@@ -178,7 +178,7 @@ class Ball(Frozen):
         center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
         return Ellipsoid(center, shape, n.sin * n.form * n.cos / math.sqrt(n.D))
 
-    def contains(self, x: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, x: ArrayLike) -> Bools:
         """Say which points are in the ball; points outside a hyperbolic domain are not.
 
         Examples

@@ -18,11 +18,11 @@ In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_choice,
     as_points,
@@ -36,14 +36,12 @@ from cayleyklein.geometry._lifts import lift
 
 __all__ = ["CHARTS", "from_chart", "to_chart"]
 
-Array = NDArray[np.float64]
 
-
-def _sqnorm(w: Array) -> Array:
+def _sqnorm(w: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...i", w, w))
 
 
-def _form(w: Array, sign: int) -> Array:
+def _form(w: Floats, sign: int) -> Floats:
     """Return 1 + sign ‖w‖²; factored for the hyperbolic case, where it cancels."""
     if sign >= 0:
         return np.asarray(1 + sign * _sqnorm(w))
@@ -51,49 +49,49 @@ def _form(w: Array, sign: int) -> Array:
     return np.asarray((1 - r) * (1 + r))
 
 
-def _sigma(w: Array, sign: int) -> Array:
+def _sigma(w: Floats, sign: int) -> Floats:
     return np.asarray(np.sqrt(_form(w, sign)))
 
 
-def _append(w: Array, last: Array) -> Array:
+def _append(w: Floats, last: Floats) -> Floats:
     return np.concatenate([w, last[..., None]], axis=-1)
 
 
-def _embed(w: Array, sign: int) -> Array:
+def _embed(w: Floats, sign: int) -> Floats:
     return lift(w, _form(w, sign))
 
 
-def _project(X: Array, sign: int) -> Array:
+def _project(X: Floats, sign: int) -> Floats:
     return X[..., :-1] / X[..., -1:]
 
 
-def _conformal(w: Array, sign: int) -> Array:
+def _conformal(w: Floats, sign: int) -> Floats:
     return w / (1 + _sigma(w, sign)[..., None])
 
 
-def _from_conformal(y: Array, sign: int) -> Array:
+def _from_conformal(y: Floats, sign: int) -> Floats:
     return 2 * y / (1 - sign * _sqnorm(y)[..., None])
 
 
-def _half_space(w: Array, sign: int) -> Array:
+def _half_space(w: Floats, sign: int) -> Floats:
     depth = 1 - w[..., -1:]
     return _append(w[..., :-1] / depth, _sigma(w, sign) / depth[..., 0])
 
 
-def _from_half_space(y: Array, sign: int) -> Array:
+def _from_half_space(y: Floats, sign: int) -> Floats:
     sqnorm = _sqnorm(y)[..., None]
     return np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
 
 
-def _hemisphere(w: Array, sign: int) -> Array:
+def _hemisphere(w: Floats, sign: int) -> Floats:
     return _append(w, _sigma(w, sign))
 
 
-def _from_hemisphere(X: Array, sign: int) -> Array:
+def _from_hemisphere(X: Floats, sign: int) -> Floats:
     return X[..., :-1]
 
 
-Map = Callable[[Array, int], Array]
+Map = Callable[[Floats, int], Floats]
 
 CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
     "klein": (lambda w, sign: w, lambda w, sign: w, (-1, 0, 1)),
@@ -123,7 +121,7 @@ def _find(chart: str, sign: int) -> tuple[Map, Map]:
     return forward, backward
 
 
-def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map canonical (Klein) coordinates to a chart.
 
     Parameters
@@ -160,7 +158,7 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
     return forward(w, sign).astype(dtype, copy=False)
 
 
-def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map a chart's coordinates back to canonical (Klein) ones.
 
     Examples
@@ -189,7 +187,7 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]
     return backward(y, sign).astype(dtype, copy=False)
 
 
-def _refuse(bad: NDArray[np.bool_], name: str, expected: str) -> None:
+def _refuse(bad: Bools, name: str, expected: str) -> None:
     if bad.any():
         raise OutsideDomainError(
             f"{name}{at_index(bad)} lies outside the chart: expected {expected}."

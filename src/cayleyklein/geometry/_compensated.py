@@ -8,33 +8,33 @@ answer is as good as the coordinates that were given.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["one_plus_quadratic_form"]
 
-Array = NDArray[np.float64]
-Pair = tuple[Array, Array]
+Pair = tuple[Floats, Floats]
 
 SPLITTER = 2.0**27 + 1.0
 BLOCK_ENTRIES = 2**19
 """Entries of the largest temporary: 4 MB, a few of which are alive at once."""
 
 
-def two_sum(a: Array, b: Array) -> Pair:
+def two_sum(a: Floats, b: Floats) -> Pair:
     """Return s, e with s = fl(a + b) and s + e = a + b exactly."""
     s = a + b
     t = s - a
     return s, (a - (s - t)) + (b - t)
 
 
-def split(a: Array) -> Pair:
+def split(a: Floats) -> Pair:
     """Split 53 bits into two halves whose products are exact."""
     c = SPLITTER * a
     high = c - (c - a)
     return high, a - high
 
 
-def two_product(a: Array, b: Array) -> Pair:
+def two_product(a: Floats, b: Floats) -> Pair:
     """Return p, e with p = fl(a b) and p + e = a b exactly."""
     p = a * b
     a_high, a_low = split(a)
@@ -62,8 +62,8 @@ def total(terms: Pair) -> Pair:
 
 
 def one_plus_quadratic_form(
-    points: Array, center: Array, scale: float, *, factor: Array, shape: Array | None = None
-) -> Array:
+    points: Floats, center: Floats, scale: float, *, factor: Floats, shape: Floats | None = None
+) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
     Parameters

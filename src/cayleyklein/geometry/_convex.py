@@ -1,18 +1,16 @@
 """What the library asks of a convex body, and the checks its bodies share."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._measures import binary_scale
 
 __all__ = ["ConvexBody", "as_rays", "check_inside"]
-
-Array = NDArray[np.float64]
-FloatArray = NDArray[np.floating[Any]]
 
 
 @runtime_checkable
@@ -33,7 +31,7 @@ class ConvexBody(Protocol):
     def dimension(self) -> int:
         """The d of its points."""
 
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, points: ArrayLike) -> Bools:
         """Return whether points are inside; those on the boundary are not.
 
         Parameters
@@ -41,7 +39,7 @@ class ConvexBody(Protocol):
         points : array-like of shape (..., d)
         """
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> FloatArray:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         """Return the finite t > 0 for which x + t u is on the boundary.
 
         Parameters
@@ -53,7 +51,7 @@ class ConvexBody(Protocol):
         """
 
 
-def check_inside(body: ConvexBody, points: Array, name: str) -> None:
+def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
     outside = ~np.asarray(body.contains(points))
     if np.any(outside):
         where = at_index(outside) or f": {points.tolist()}"
@@ -64,7 +62,7 @@ def check_inside(body: ConvexBody, points: Array, name: str) -> None:
 
 def as_rays(
     body: ConvexBody, points: ArrayLike, directions: ArrayLike
-) -> tuple[Array, Array, Array]:
+) -> tuple[Floats, Floats, Floats]:
     """Return points inside, directions of length about 1, and by what they were divided for it."""
     x, u = broadcast_points(
         points=as_points(points, "points", body.dimension),

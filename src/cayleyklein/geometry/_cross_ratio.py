@@ -7,8 +7,9 @@ coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Complexes
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -30,7 +31,6 @@ from cayleyklein.geometry._measures import (
 
 __all__ = ["apply_collineation", "cross_ratio", "line_intersections"]
 
-AnyArray = NDArray[Any]
 
 COLLINEARITY_TOLERANCE = 1e-8
 """Largest distance to the line, as a part of the extent of the points, still taken for rounding."""
@@ -162,9 +162,7 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     return moved.astype(dtype, copy=False)
 
 
-def line_intersections(
-    A: ArrayLike, p: ArrayLike, q: ArrayLike
-) -> tuple[NDArray[np.complex128], NDArray[np.complex128]]:
+def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
     """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
 
     Ordered such that, with D = S_pq² - S_pp S_qq and √D ≥ 0 or √D = i√-D,

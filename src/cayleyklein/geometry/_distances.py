@@ -16,11 +16,12 @@ arccosh for distant ones only; asinh is for both.
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._frames import Frame, as_frame
@@ -29,11 +30,10 @@ from cayleyklein.geometry._measures import half_log
 
 __all__ = ["distance", "wedge"]
 
-Array = NDArray[np.float64]
 Outside = Literal["raise", "inf", "modulus"]
 
 
-def wedge(u: Array, c: Array, s_c: Array, K: float) -> Array:
+def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     """Return W = ‖u‖² + K (‖u‖²‖c‖² - ⟨u, c⟩²) without cancellation inside the domain.
 
     Parameters
@@ -57,9 +57,7 @@ def wedge(u: Array, c: Array, s_c: Array, K: float) -> Array:
     return np.asarray(uu + K * cc * np.einsum("...i,...i", across, across))
 
 
-def distance(
-    p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise"
-) -> NDArray[np.floating[Any]]:
+def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise") -> AnyFloats:
     """Return the distances between p and q, broadcast over leading axes.
 
     Equal, where those are well conditioned, to the paper's forms (its §2.3, with
@@ -104,8 +102,8 @@ def distance(
 
 
 def _distance(
-    p: Array, q: Array, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
-) -> Array:
+    p: Floats, q: Floats, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
+) -> Floats:
     K = frame.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = (p - q) @ frame.factor.T

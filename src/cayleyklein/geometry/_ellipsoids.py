@@ -4,8 +4,9 @@ import math
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_count, as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._convex import as_rays
@@ -13,8 +14,6 @@ from cayleyklein.geometry._frames import cholesky
 from cayleyklein.geometry._frozen import Frozen, read_only
 
 __all__ = ["Ellipsoid"]
-
-Array = NDArray[np.float64]
 
 
 class Ellipsoid(Frozen):
@@ -38,8 +37,8 @@ class Ellipsoid(Frozen):
     array([1., 0.])
     """
 
-    center: Array
-    shape: Array
+    center: Floats
+    shape: Floats
     radius: float
 
     def __init__(self, center: ArrayLike, shape: ArrayLike, radius: float = 1.0) -> None:
@@ -64,12 +63,12 @@ class Ellipsoid(Frozen):
         return f"Ellipsoid(center={middle}, d={self.dimension}, radius={self.radius:g})"
 
     @cached_property
-    def factor(self) -> Array:
+    def factor(self) -> Floats:
         """Upper triangular L' with shape = L'ᵀL'."""
         return read_only(cholesky(self.shape))
 
     @property
-    def semi_axes(self) -> Array:
+    def semi_axes(self) -> Floats:
         """Lengths of the semi-axes, longest first; inf along a cylinder."""
         eigenvalues = np.maximum(np.linalg.eigvalsh(self.shape), 0.0)
         with np.errstate(divide="ignore"):
@@ -80,7 +79,7 @@ class Ellipsoid(Frozen):
         """Number of coordinates d."""
         return len(self.center)
 
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, points: ArrayLike) -> Bools:
         """Say which points are inside; those on the boundary are not."""
         t = as_points(points, "points", self.dimension) - self.center
         radius, exponent = math.frexp(self.radius)  # by a power of two: its square may overflow
@@ -88,7 +87,7 @@ class Ellipsoid(Frozen):
             t = np.ldexp(t, -exponent)
             return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < radius**2)
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Array:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
         """Return the t > 0 for which x + t u is on the boundary, for x inside.
 
         Examples
@@ -109,12 +108,12 @@ class Ellipsoid(Frozen):
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
             return np.asarray(times / scale)
 
-    def to_euclidean(self, points: ArrayLike) -> Array:
+    def to_euclidean(self, points: ArrayLike) -> Floats:
         """Return L'(x - center)/radius: the affine map to the unit ball."""
         t = as_points(points, "points", self.dimension) - self.center
         return np.asarray(t @ self.factor.T / self.radius)
 
-    def from_euclidean(self, y: ArrayLike) -> Array:
+    def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`.
 
         Examples
@@ -126,7 +125,7 @@ class Ellipsoid(Frozen):
         flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
         return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
-    def boundary(self, n: int = 256) -> Array:
+    def boundary(self, n: int = 256) -> Floats:
         """Return n points of the boundary of an ellipse, in order (plane only).
 
         Examples

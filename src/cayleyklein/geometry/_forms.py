@@ -8,9 +8,10 @@ learning section uses -S for the hyperbolic case.
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frames import Frame, as_frame
@@ -25,8 +26,6 @@ __all__ = [
     "kappa_from_curvature",
     "spectral_factor",
 ]
-
-Array = NDArray[np.float64]
 
 
 def curvature_from_kappa(kappa: float) -> float:
@@ -49,7 +48,7 @@ def kappa_from_curvature(curvature: float) -> float:
     return math.copysign(math.sqrt(abs(curvature)), curvature)
 
 
-def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Array:
+def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Floats:
     """Return S = [[Σ, a], [aᵀ, b]].
 
     >>> form_from_blocks([[2.0]], [1.0], 3.0)
@@ -61,7 +60,7 @@ def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Array:
     return np.block([[shape, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
 
 
-def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
+def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]].
 
     Examples
@@ -76,7 +75,7 @@ def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
     return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
 
 
-def form_from_frame(frame: Frame) -> Array:
+def form_from_frame(frame: Frame) -> Floats:
     """Return the paper's S of a curved frame (K ≠ 0).
 
     >>> form_from_frame(Frame([[1.0]], center=[2.0], curvature=-0.25))
@@ -135,7 +134,7 @@ def frame_from_form(S: ArrayLike) -> Frame:
     return Frame(shape=shape, center=center, curvature=1 / inverse_curvature)
 
 
-def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
+def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     """Factor S = MᵀDM with M upper triangular and D = diag(1, …, 1, ±1) (paper §5.1).
 
     The Cholesky factor for an elliptic S (D = I); for a hyperbolic one the factor of
@@ -164,7 +163,7 @@ def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
     return M, _signs(frame)
 
 
-def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
+def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     """Factor S = MᵀDM with M = |Λ|^½ Oᵀ from the eigenvalues of S (paper §5.1).
 
     The eigenvalue of the lone sign comes last, as in D = diag(1, …, 1, ±1).
@@ -184,5 +183,5 @@ def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
     return root[:, None] * vectors[:, order].T, _signs(frame)
 
 
-def _signs(frame: Frame) -> Array:
+def _signs(frame: Frame) -> Floats:
     return np.append(np.ones(frame.dimension), math.copysign(1.0, frame.curvature))

@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -31,7 +32,6 @@ from cayleyklein.geometry._frozen import Frozen, read_only
 
 __all__ = ["Frame", "Geometry", "as_frame"]
 
-Array = NDArray[np.float64]
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
 REFINE_BELOW = 1e-2
@@ -63,10 +63,10 @@ class Frame(Frozen):
     array([0.5, 0.5])
     """
 
-    factor: Array
-    center: Array
+    factor: Floats
+    center: Floats
     curvature: float
-    given_shape: Array | None
+    given_shape: Floats | None
 
     def __init__(
         self,
@@ -113,20 +113,20 @@ class Frame(Frozen):
         return "elliptic" if self.curvature > 0 else "hyperbolic"
 
     @cached_property
-    def shape(self) -> Array:
+    def shape(self) -> Floats:
         """Σ = LᵀL."""
         given = self.given_shape
         return read_only(self.factor.T @ self.factor) if given is None else given
 
     @cached_property
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """[[L, -Lμ], [0, 1]], which takes x̃ = (x, 1) to (z, 1)."""
         last = self.factor @ (0.0 - self.center)
         bottom = np.append(np.zeros(self.dimension), 1.0)
         return read_only(np.vstack([np.column_stack([self.factor, last]), bottom]))
 
     @cached_property
-    def inverse_factor(self) -> Array:
+    def inverse_factor(self) -> Floats:
         """L⁻¹, for a square L of full rank."""
         rows, d = self.factor.shape
         rank = np.linalg.matrix_rank(self.factor)
@@ -137,17 +137,17 @@ class Frame(Frozen):
             )
         return read_only(linalg.inv(self.factor))
 
-    def coordinates(self, x: ArrayLike) -> Array:
+    def coordinates(self, x: ArrayLike) -> Floats:
         """Return z = L(x - μ)."""
         z = self._coordinates(as_points(x, "x", self.dimension))
         refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
 
-    def _coordinates(self, x: Array) -> Array:
+    def _coordinates(self, x: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
             return np.asarray((x - self.center) @ self.factor.T)
 
-    def points(self, z: ArrayLike) -> Array:
+    def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`.
 
         Examples
@@ -158,7 +158,7 @@ class Frame(Frozen):
         inverse = self.inverse_factor
         return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
-    def form_values(self, x: ArrayLike) -> Array:
+    def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain.
 
         Examples
@@ -170,7 +170,7 @@ class Frame(Frozen):
         points = as_points(x, "x", self.dimension)
         return self._form_values(points, self._coordinates(points), "x")
 
-    def _form_values(self, x: Array, z: Array, name: str) -> Array:
+    def _form_values(self, x: Floats, z: Floats, name: str) -> Floats:
         if self.curvature == 0:
             refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
             return np.ones(z.shape[:-1])
@@ -184,7 +184,7 @@ class Frame(Frozen):
             )
         return values
 
-    def inside(self, x: ArrayLike, name: str = "x") -> tuple[Array, Array]:
+    def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points that must all lie in the domain.
 
         Parameters
@@ -207,7 +207,7 @@ class Frame(Frozen):
         """
         return self._inside(as_points(x, name, self.dimension), name)
 
-    def _inside(self, x: Array, name: str) -> tuple[Array, Array]:
+    def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
         z = self._coordinates(x)
         s = self._form_values(x, z, name)
         if not (s > 0).all():
@@ -229,7 +229,7 @@ def as_frame(value: Any, name: str = "frame") -> Frame:
     return frame
 
 
-def cholesky(shape: Array) -> Array:
+def cholesky(shape: Floats) -> Floats:
     """Return the upper triangular L with Σ = LᵀL."""
     try:
         return np.asarray(linalg.cholesky(shape, lower=False))
@@ -241,7 +241,7 @@ def cholesky(shape: Array) -> Array:
         ) from None
 
 
-def as_factor(values: ArrayLike | None) -> Array:
+def as_factor(values: ArrayLike | None) -> Floats:
     """Check a factor L of shape (r, d)."""
     matrix = as_finite_array(values, "factor")  # type: ignore[arg-type]
     if matrix.ndim != 2 or matrix.size == 0:
@@ -251,7 +251,7 @@ def as_factor(values: ArrayLike | None) -> Array:
     return matrix
 
 
-def _rebuild(factor: Array, shape: Array | None, center: Array, curvature: float) -> Frame:
+def _rebuild(factor: Floats, shape: Floats | None, center: Floats, curvature: float) -> Frame:
     if shape is not None:
         return Frame(shape=shape, center=center, curvature=curvature)
     return Frame(factor, center=center, curvature=curvature)

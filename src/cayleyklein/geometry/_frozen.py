@@ -3,11 +3,10 @@
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["Frozen", "read_only"]
-
-Array = NDArray[np.float64]
 
 
 class Frozen:
@@ -42,7 +41,7 @@ class Frozen:
         return hash(self._key())
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: Floats) -> Floats:
     """Return a copy that cannot be written to."""
     copy = array + 0.0  # without -0.0, so that equal arrays have equal bytes
     copy.setflags(write=False)

@@ -5,11 +5,11 @@ sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -26,18 +26,17 @@ from cayleyklein.geometry._trigonometry import cosine, sine, tangent
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
 
-Array = NDArray[np.float64]
-Floats = NDArray[np.floating[Any]]
 
-
-def _pair(p: ArrayLike, q: ArrayLike, frame: Frame, names: tuple[str, str]) -> tuple[Array, Array]:
+def _pair(
+    p: ArrayLike, q: ArrayLike, frame: Frame, names: tuple[str, str]
+) -> tuple[Floats, Floats]:
     d = frame.dimension
     points = {names[0]: as_points(p, names[0], d), names[1]: as_points(q, names[1], d)}
     p, q = broadcast_points(**points)
     return p, q
 
 
-def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
+def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> AnyFloats:
     """Return the points at fractions t of the way from p to q, by arc length.
 
     Parameters
@@ -85,7 +84,7 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
     return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
-def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
+def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
     """Return sin_K(a) and sin_K(b) up to a common factor, with which sinh does not overflow."""
     if K >= 0:
         return sine(a, K), sine(b, K)
@@ -97,7 +96,7 @@ def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
     return np.asarray(first), np.asarray(second)
 
 
-def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the point half way from p to q.
 
     Examples
@@ -109,7 +108,7 @@ def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
     return geodesic(p, q, frame, 0.5)
 
 
-def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
+def metric_tensor(x: ArrayLike, frame: Frame) -> Floats:
     """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
 
     Examples
@@ -126,7 +125,7 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
     return np.asarray(frame.shape / s[..., None, None] - outer)
 
 
-def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
+def _speed(x: Floats, v: Floats, frame: Frame) -> tuple[Floats, Floats, Floats]:
     """Return ‖v‖ in the metric at x, and K⟨z, Lv⟩ and S(x, x) beside it."""
     z, s = frame._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
@@ -141,7 +140,7 @@ def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
     return speed, slope, s
 
 
-def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
+def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the end of the geodesic that leaves x with velocity v, after unit time.
 
     Raises
@@ -171,7 +170,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
     return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
 
 
-def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
+def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the velocity v at x with exp_map(x, v) = y: the inverse of :func:`exp_map`.
 
     Examples
@@ -188,7 +187,7 @@ def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
 
-def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the angle at x between the geodesics to p and to q, in [0, π].
 
     Examples
@@ -208,7 +207,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
-    def unit_vector(y: Array, name: str) -> Array:
+    def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = (y - x) @ frame.factor.T
         u = u / binary_scale(u)  # lest squares under- or overflow
@@ -223,7 +222,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     return np.asarray(2 * half).astype(dtype, copy=False)[()]
 
 
-def _refuse_beyond_chart(beyond: NDArray[np.bool_], name: str) -> None:
+def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
     if beyond.any():
         raise OutsideDomainError(
             f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator, or too "

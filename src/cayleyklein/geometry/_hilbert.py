@@ -9,13 +9,14 @@ onwards and t₋ from p backwards, in units of the step q - p,
 which keeps its digits for close points (t large) and near the boundary (t small).
 """
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -30,9 +31,6 @@ from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._measures import binary_scale
 
 __all__ = ["Polytope", "hilbert_distance"]
-
-Array = NDArray[np.float64]
-FloatArray = NDArray[np.floating[Any]]
 
 
 @final
@@ -63,8 +61,8 @@ class Polytope(Frozen, ConvexBody):
     cayleyklein.exceptions.InvalidInputError: The half-spaces do not bound their intersection...
     """
 
-    normals: Array
-    offsets: Array
+    normals: Floats
+    offsets: Floats
 
     def __init__(self, normals: ArrayLike, offsets: ArrayLike) -> None:
         normals = as_points(normals, "normals", ndim=2)
@@ -116,12 +114,12 @@ class Polytope(Frozen, ConvexBody):
         equations = np.unique(hull.equations, axis=0)
         return cls(equations[:, :-1], -equations[:, -1])
 
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, points: ArrayLike) -> Bools:
         """Return whether points are inside: see :meth:`ConvexBody.contains`."""
         x = as_points(points, "points", self.dimension)
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> FloatArray:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         """Return when rays leave the body: see :meth:`ConvexBody.exit_time`."""
         x, u, scale = as_rays(self, points, directions)
         speed = u @ self.normals.T
@@ -130,11 +128,11 @@ class Polytope(Frozen, ConvexBody):
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
             return _as_result(times.min(axis=-1) / scale, points, directions)
 
-    def _slack(self, points: Array) -> Array:
+    def _slack(self, points: Floats) -> Floats:
         return np.asarray(self.offsets - points @ self.normals.T)
 
 
-def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> FloatArray:
+def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
     Parameters
@@ -191,12 +189,12 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> FloatArray
     return _as_result(value, p, q)
 
 
-def _as_result(values: Array, *given: ArrayLike) -> FloatArray:
-    result: FloatArray = np.asarray(values).astype(float_dtype(*given), copy=False)[()]
+def _as_result(values: Floats, *given: ArrayLike) -> AnyFloats:
+    result: AnyFloats = np.asarray(values).astype(float_dtype(*given), copy=False)[()]
     return result
 
 
-def _check_bounded(normals: Array, offsets: Array) -> None:
+def _check_bounded(normals: Floats, offsets: Floats) -> None:
     """Check that a·x ≤ b is bounded, and has an inside."""
     m, d = normals.shape
     scale = binary_scale(normals)

@@ -5,19 +5,18 @@ and however far the centre is.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["inner_point", "lift", "lift_difference"]
 
-Array = NDArray[np.float64]
 
-
-def lift(z: Array, s: Array) -> Array:
+def lift(z: Floats, s: Floats) -> Floats:
     """Return (z, 1)/√s, for s = S(x, x)."""
     return np.concatenate([z, np.ones_like(z[..., :1])], axis=-1) / np.sqrt(s)[..., None]
 
 
-def inner_point(z_p: Array, s_p: Array, z_q: Array, s_q: Array, K: float) -> Array:
+def inner_point(z_p: Floats, s_p: Floats, z_q: Floats, s_q: Floats, K: float) -> Floats:
     """Return the one of two points nearer to μ, or their midpoint when they are as far.
 
     Being symmetric in p and q, it leaves what is computed from it symmetric.
@@ -28,8 +27,8 @@ def inner_point(z_p: Array, s_p: Array, z_q: Array, s_q: Array, K: float) -> Arr
 
 
 def lift_difference(
-    u: Array, z_p: Array, s_p: Array, z_q: Array, s_q: Array, K: float
-) -> tuple[Array, Array]:
+    u: Floats, z_p: Floats, s_p: Floats, z_q: Floats, s_q: Floats, K: float
+) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, with h = (1/σ - 1)/K = -‖z‖²/(σ(1 + σ)).
 
     Parameters

@@ -16,8 +16,9 @@ x being p or q: D does not change when a multiple of one vector is taken from th
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, AnyComplexes, Bools, Complexes, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -30,8 +31,6 @@ from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["half_log", "log_cross_ratio", "measure"]
 
-Array = NDArray[np.float64]
-ComplexArray = NDArray[np.complexfloating[Any, Any]]
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -42,17 +41,17 @@ ISOTROPIC_BELOW = 1e-3
 class Pencil(NamedTuple):
     """The form on the span of two homogeneous vectors, each up to a positive factor."""
 
-    s_pp: Array
-    s_qq: Array
-    s_pq: Array
-    discriminant: Array
-    noise: Array  # the rounding of the discriminant, which is 0 under it
-    coincident: NDArray[np.bool_]
+    s_pp: Floats
+    s_qq: Floats
+    s_pq: Floats
+    discriminant: Floats
+    noise: Floats  # the rounding of the discriminant, which is 0 under it
+    coincident: Bools
 
 
 def half_log(
     s_pp: ArrayLike, s_qq: ArrayLike, s_pq: ArrayLike, discriminant: ArrayLike
-) -> NDArray[np.complex128]:
+) -> Complexes:
     """Return half the principal logarithm of a cross-ratio, from the values of the form.
 
     ½ Log (S_pq + √D)/(S_pq - √D) (paper §2.3), one branch for each sign of S_pp S_qq and D:
@@ -112,7 +111,7 @@ def half_log(
     return value[()]
 
 
-def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> ComplexArray:
+def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyComplexes:
     """Return the principal logarithm of (p, q; P, Q), P and Q on the absolute.
 
     Log (S_pq + √D)/(S_pq - √D) with its imaginary part in (-π, π] (paper §2.1 and §2.3),
@@ -165,7 +164,7 @@ def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> ComplexArray:
     return multiply(2.0, value).astype(dtype)[()]
 
 
-def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> ComplexArray:
+def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
     """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1).
 
     Parameters
@@ -216,7 +215,7 @@ def as_unit(unit: complex) -> complex:
     return factor
 
 
-def multiply(factor: complex, value: NDArray[Any]) -> NDArray[np.complex128]:
+def multiply(factor: complex, value: AnyArray) -> Complexes:
     """Multiply by parts, so that 0 · ∞ is 0 and an infinite measure has no NaN in it."""
     factor, value = complex(factor), np.asarray(value)
     product = np.zeros(value.shape, dtype=np.complex128)
@@ -229,7 +228,7 @@ def multiply(factor: complex, value: NDArray[Any]) -> NDArray[np.complex128]:
     return product
 
 
-def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Array, Array, Array]:
+def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Check a form and two broadcastable arrays of affine points."""
     form = as_form(A, "A")
     d = len(form) - 1
@@ -237,7 +236,7 @@ def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Array,
     return form, p, q
 
 
-def as_form(values: ArrayLike, name: str) -> Array:
+def as_form(values: ArrayLike, name: str) -> Floats:
     """Check a symmetric matrix of size at least 2 that is not zero."""
     form = as_symmetric(values, name)
     if len(form) < 2:
@@ -247,7 +246,7 @@ def as_form(values: ArrayLike, name: str) -> Array:
     return form
 
 
-def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Array:
+def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
     """Check homogeneous vectors (normal, offset), none of them zero."""
     vectors = as_finite_array(values, name)
     if vectors.ndim == 0 or vectors.shape[-1] != size or vectors.size == 0:
@@ -261,23 +260,23 @@ def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Array:
     return vectors
 
 
-def homogenize(points: NDArray[Any]) -> NDArray[Any]:
+def homogenize(points: AnyArray) -> AnyArray:
     """Append the coordinate w = 1."""
     return np.concatenate([points, np.ones_like(points[..., :1])], axis=-1)
 
 
-def bilinear(form: Array, x: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
+def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
     """Return xᵀ form y along the last axis."""
     return np.asarray(((x @ form) * y).sum(axis=-1))
 
 
-def binary_scale(values: NDArray[Any]) -> Array:
+def binary_scale(values: AnyArray) -> Floats:
     """Return a power of two above the largest entry of each row: dividing by it is exact."""
     _, exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))
     return np.asarray(np.ldexp(1.0, np.minimum(exponent, 1023)))
 
 
-def discriminant(form: Array, x: Array, u: Array) -> tuple[Array, Array]:
+def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     """Return D = S_xu² - S_xx S_uu, 0 where it is nothing but rounding, and that rounding.
 
     u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
@@ -303,7 +302,7 @@ def discriminant(form: Array, x: Array, u: Array) -> tuple[Array, Array]:
     return np.where(np.abs(value) <= noise, 0.0, value), noise
 
 
-def line_pencil(form: Array, p: Array, q: Array) -> Pencil:
+def line_pencil(form: Floats, p: Floats, q: Floats) -> Pencil:
     """Evaluate a form on the lines through affine points p and q (the same shape)."""
     form, p, q, _ = rescale(form, p, q)
     near, far, u = line_frame(p, q)
@@ -320,7 +319,7 @@ def line_pencil(form: Array, p: Array, q: Array) -> Pencil:
     )
 
 
-def rescale(form: Array, p: Array, q: Array) -> tuple[Array, Array, Array, float]:
+def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats, float]:
     """Change the unit of the chart, and that of the form, by powers of two to avoid underflow.
 
     The last value is the new unit in terms of the old one.
@@ -332,7 +331,7 @@ def rescale(form: Array, p: Array, q: Array) -> tuple[Array, Array, Array, float
     return form / binary_scale(form.reshape(-1)), p / unit, q / unit, unit
 
 
-def line_frame(p: Array, q: Array) -> tuple[Array, Array, Array]:
+def line_frame(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
     """Return x̃, ỹ and u = ±(p̃ - q̃), scaled: x̃ of the point nearer to the origin, ỹ of the other.
 
     u points from x to y and carries the scale of ỹ. Taking x, and not always q, keeps the
@@ -344,11 +343,11 @@ def line_frame(p: Array, q: Array) -> tuple[Array, Array, Array]:
     return x / binary_scale(x), y / scale, y / scale - x / scale
 
 
-def _is_nearer(p: Array, q: Array) -> NDArray[np.bool_]:
+def _is_nearer(p: Floats, q: Floats) -> Bools:
     return np.asarray(np.abs(p).max(axis=-1) < np.abs(q).max(axis=-1))
 
 
-def vector_pencil(form: Array, x: Array, y: Array) -> Pencil:
+def vector_pencil(form: Floats, x: Floats, y: Floats) -> Pencil:
     """Evaluate a form on the spans of homogeneous vectors x and y (the same shape).
 
     A power of two times x is taken from y first: exact when they differ by little.
@@ -371,5 +370,5 @@ def vector_pencil(form: Array, x: Array, y: Array) -> Pencil:
     )
 
 
-def _log2(share: Array) -> Array:
+def _log2(share: Floats) -> Floats:
     return np.asarray(np.log2(np.maximum(np.abs(share), 0.125)))

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats, Texts
 from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._absolute import (
@@ -191,7 +192,7 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     )
 
 
-def measurement_geometry(absolute: Absolute, p: ArrayLike, q: ArrayLike) -> NDArray[np.str_]:
+def measurement_geometry(absolute: Absolute, p: ArrayLike, q: ArrayLike) -> Texts:
     """Return which of the nine geometries holds at the points p along the lines pq.
 
     Distances are those on the line pq, angles those in the pencil of lines through p.
@@ -245,7 +246,7 @@ def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
     return (1,) * max(negative, positive) + (-1,) * min(negative, positive) + (0,) * zero
 
 
-def _pencil_kind(dual: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.str_]:
+def _pencil_kind(dual: Floats, p: Floats) -> Texts:
     # The determinant of B on the lines l ⟂ x̃ is x̃ᵀ adj(B) x̃ / |x̃|².
     form, x = np.asarray(adjugate(dual / np.abs(dual).max()), np.float64), homogenize(p)
     x /= binary_scale(x)

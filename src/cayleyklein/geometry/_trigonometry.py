@@ -7,14 +7,14 @@
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import Floats
 
 __all__ = ["cosine", "sine", "tangent"]
 
-Array = NDArray[np.float64]
 
-
-def sine(r: ArrayLike, K: float) -> Array:
+def sine(r: ArrayLike, K: float) -> Floats:
     """Return sin(√K r)/√K, r, or sinh(√-K r)/√-K, by the sign of K."""
     r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
     if K == 0:
@@ -22,13 +22,13 @@ def sine(r: ArrayLike, K: float) -> Array:
     return (np.sin(k * r) if K > 0 else np.sinh(k * r)) / k
 
 
-def cosine(r: ArrayLike, K: float) -> Array:
+def cosine(r: ArrayLike, K: float) -> Floats:
     """Return cos(√K r), 1, or cosh(√-K r): the derivative of `sine`."""
     r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
     return np.cos(k * r) if K > 0 else np.cosh(k * r)
 
 
-def tangent(r: ArrayLike, K: float) -> Array:
+def tangent(r: ArrayLike, K: float) -> Floats:
     """Return `sine` / `cosine`."""
     r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
     if K == 0:

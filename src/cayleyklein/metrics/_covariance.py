@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import LARGEST_SQUARED, refuse_huge
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
 __all__ = ["mean_and_precision", "standard_factor"]
-
-Floats = NDArray[np.float64]
 
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import about, as_count, as_points, float_dtype
 from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
 from cayleyklein.geometry._angles import frame_angle
@@ -20,8 +20,6 @@ from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["CurvedMetric"]
-
-Floats = NDArray[np.floating[Any]]
 
 
 class CurvedMetric(Frozen):
@@ -130,17 +128,17 @@ class CurvedMetric(Frozen):
         return self.frame.curvature
 
     @property
-    def factor(self) -> NDArray[np.float64]:
+    def factor(self) -> Floats:
         """L, with z = L(x - μ)."""
         return self.frame.factor
 
     @property
-    def shape(self) -> NDArray[np.float64]:
+    def shape(self) -> Floats:
         """Σ = LᵀL."""
         return self.frame.shape
 
     @property
-    def center(self) -> NDArray[np.float64]:
+    def center(self) -> Floats:
         """μ."""
         return self.frame.center
 
@@ -155,7 +153,7 @@ class CurvedMetric(Frozen):
         return self.frame.geometry
 
     @property
-    def form(self) -> NDArray[np.float64]:
+    def form(self) -> Floats:
         """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
         return geometry.form_from_frame(self.frame)
 
@@ -182,7 +180,7 @@ class CurvedMetric(Frozen):
 
     # -- distances ------------------------------------------------------------------
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), broadcast over leading axes.
 
         Parameters
@@ -199,7 +197,7 @@ class CurvedMetric(Frozen):
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself.
 
         Close pairs are as exact as by :meth:`distance`; besides the result and copies of X and
@@ -218,7 +216,7 @@ class CurvedMetric(Frozen):
         """
         return checked_pairwise(X, Y, [(self.frame, 1.0)], outside)
 
-    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, X: ArrayLike) -> Bools:
         """Say which points lie inside the domain, where distances are real.
 
         Examples
@@ -255,7 +253,7 @@ class CurvedMetric(Frozen):
         """
         return Ball(center, radius, self.frame)
 
-    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
+    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
         50 of them, at equal distances, when t is None.
@@ -272,15 +270,15 @@ class CurvedMetric(Frozen):
         """
         return geometry.geodesic(p, q, self.frame, np.linspace(0, 1, 50) if t is None else t)
 
-    def midpoint(self, p: ArrayLike, q: ArrayLike) -> Floats:
+    def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
         return geometry.midpoint(p, q, self.frame)
 
-    def exp(self, x: ArrayLike, v: ArrayLike) -> Floats:
+    def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end of the geodesic that leaves x with velocity v."""
         return geometry.exp_map(x, v, self.frame)
 
-    def log(self, x: ArrayLike, y: ArrayLike) -> Floats:
+    def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1.
 
         Examples
@@ -294,7 +292,7 @@ class CurvedMetric(Frozen):
 
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
         Examples
@@ -307,7 +305,7 @@ class CurvedMetric(Frozen):
         names = ("first", "second")
         return frame_angle(first, second, self.frame, signed=signed, names=names)
 
-    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
+    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x of the triangle x, p, q.
 
         Examples
@@ -319,7 +317,7 @@ class CurvedMetric(Frozen):
         """
         return geometry.vertex_angle(x, p, q, self.frame)
 
-    def transvection(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the isometry that carries p to q along their geodesic, as a collineation.
 
         Examples
@@ -331,7 +329,7 @@ class CurvedMetric(Frozen):
         """
         return geometry.transvection(p, q, self.frame)
 
-    def to_chart(self, X: ArrayLike, chart: str) -> Floats:
+    def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`.
 
         Examples
@@ -344,7 +342,7 @@ class CurvedMetric(Frozen):
         z, _ = self.frame._inside(as_points(X, "X", self.dimension), "X")
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
-    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
+    def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
         dtype = float_dtype(Y)
         with about("Y"):

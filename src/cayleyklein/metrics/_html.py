@@ -7,8 +7,8 @@ from html import escape
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import AnyArray
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics._mixed import Metric, MixedMetric, first_term, terms_of
 from cayleyklein.metrics._palette import GEOMETRY_COLORS
@@ -88,7 +88,7 @@ def _plane(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
     return principal_section(first).restrict(metric), f"the plane of {whose} two principal axes"
 
 
-def _bounds(centers: NDArray[Any], edges: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def _bounds(centers: AnyArray, edges: Sequence[AnyArray]) -> AnyArray:
     if edges:
         return bounds_of(*edges)
     around = bounds_of(centers)

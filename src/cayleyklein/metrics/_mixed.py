@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
@@ -17,8 +17,6 @@ from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
-
-Floats = NDArray[np.floating[Any]]
 
 
 class MixedMetric(Frozen):
@@ -51,7 +49,7 @@ class MixedMetric(Frozen):
     """
 
     metrics: tuple[CurvedMetric, ...]
-    weights: NDArray[np.float64]
+    weights: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
         if not isinstance(metrics, Iterable):
@@ -100,7 +98,7 @@ class MixedMetric(Frozen):
         """Return the metrics that count, and their weights."""
         return [(metric, weight) for metric, weight in terms_of(self) if weight]
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`.
 
         Examples
@@ -120,7 +118,7 @@ class MixedMetric(Frozen):
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return all distances between rows, see :meth:`CurvedMetric.pairwise`.
 
         Examples
@@ -133,7 +131,7 @@ class MixedMetric(Frozen):
         parts = [(metric.frame, weight) for metric, weight in self._terms()]
         return checked_pairwise(X, Y, parts, outside)
 
-    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, X: ArrayLike) -> Bools:
         """Say which points lie inside the domains of all the metrics.
 
         Examples

@@ -11,31 +11,29 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg
 
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._mixed import Metric, MixedMetric, first_term
 
 __all__ = ["Section", "choose_section", "principal_section"]
 
-Array = NDArray[np.float64]
-
 
 class Section(NamedTuple):
     """The plane of the points origin + basis t, and a projection t = chart (x - origin) to it."""
 
-    origin: Array
-    basis: Array
-    chart: Array
+    origin: Floats
+    basis: Floats
+    chart: Floats
     names: tuple[str, str]
 
-    def project(self, X: Array) -> Array:
+    def project(self, X: Floats) -> Floats:
         """Return t of rows X."""
         return np.asarray((X - self.origin) @ self.chart.T)
 
-    def embed(self, t: Array) -> Array:
+    def embed(self, t: Floats) -> Floats:
         """Return the points of the space at t."""
         return np.asarray(self.origin + t @ self.basis.T)
 
@@ -68,7 +66,7 @@ class Section(NamedTuple):
 
 def choose_section(
     metric: Metric,
-    X: Array | None,
+    X: Floats | None,
     features: Sequence[Any] | str | None,
     names: Sequence[str] | None = None,
 ) -> Section:
@@ -122,7 +120,7 @@ def principal_section(metric: CurvedMetric) -> Section:
     return Section(metric.center, (V / scale).T, V * scale, ("first", "second"))
 
 
-def _principal_plane(metric: CurvedMetric, X: Array) -> Section:
+def _principal_plane(metric: CurvedMetric, X: Floats) -> Section:
     middle = X.mean(axis=0)
     z = (X - middle) @ metric.factor.T
     _, _, directions = np.linalg.svd(z, full_matrices=False)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics._curved import CurvedMetric
@@ -14,7 +14,6 @@ from cayleyklein.metrics._mixed import Metric, first_term
 
 __all__ = ["HORIZON", "RIM", "ball_lattice", "bounds_of", "domains_of", "sphere_path"]
 
-Array = NDArray[np.float64]
 
 RIM = 1e-9
 """How far inside the conic, relative to its size, what lies on it is drawn: it has no chart."""
@@ -29,7 +28,7 @@ BALL_OF_CELL = 0.4
 """How far balls reach towards their neighbours in the lattice, as a part of the way."""
 
 
-def bounds_of(*points: Array) -> Array:
+def bounds_of(*points: Floats) -> Floats:
     """Return the corners (2, 2) of the box around points."""
     rows = np.concatenate(points)
     return np.stack([rows.min(axis=0), rows.max(axis=0)])
@@ -43,7 +42,7 @@ def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     return () if domain is None else (domain,)
 
 
-def sphere_path(metric: Metric, center: Array, radius: float, n: int) -> tuple[Array, bool]:
+def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Return a sphere in the plane as a polyline, and whether it is closed.
 
     A sphere that crosses the elliptic equator is an open branch of a conic; one that the whole
@@ -56,7 +55,7 @@ def sphere_path(metric: Metric, center: Array, radius: float, n: int) -> tuple[A
     return _sphere_by_rays(metric, center, radius, n)
 
 
-def _sphere_by_rays(metric: Metric, center: Array, radius: float, n: int) -> tuple[Array, bool]:
+def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Find the sphere on rays from its centre.
 
     Straight lines are geodesics of every curvature, so along a ray a distance grows, and
@@ -87,7 +86,7 @@ def _sphere_by_rays(metric: Metric, center: Array, radius: float, n: int) -> tup
     return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
 
 
-def ball_lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]:
+def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, float]:
     """Return centres over the rows (or the domain), and a radius for which balls hardly meet."""
     if X is not None and np.ptp(X, axis=0).any():
         low, high = bounds_of(X)
@@ -114,7 +113,7 @@ def ball_lattice(metric: Metric, X: Array | None, n: int) -> tuple[Array, float]
     return centers, float(np.median(radii))
 
 
-def _unit_box(metric: Metric) -> Array:
+def _unit_box(metric: Metric) -> Floats:
     """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
     part = first_term(metric)
     half = np.linalg.norm(part.frame.inverse_factor, axis=1) / part._unit

@@ -5,11 +5,11 @@ from __future__ import annotations
 from html import escape
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["Drawing", "path_data"]
 
-Array = NDArray[np.float64]
 
 BEYOND = 40.0
 """Coordinates end this many widths outside the picture."""
@@ -18,7 +18,7 @@ PADDING = 0.04
 """How far a picture reaches beyond its bounds, as a part of the longer side."""
 
 
-def path_data(points: Array, *, closed: bool = False) -> str:
+def path_data(points: Floats, *, closed: bool = False) -> str:
     """Return the data of an SVG path; a row of NaN lifts the pen.
 
     >>> path_data(np.array([[0.0, 0.0], [1.0, 0.5]]))
@@ -54,7 +54,7 @@ class Drawing:
     1
     """
 
-    def __init__(self, bounds: Array, size: float) -> None:
+    def __init__(self, bounds: Floats, size: float) -> None:
         extent = np.ptp(bounds, axis=0)
         longest = float(extent.max()) or 1.0
         self._scale = size / (longest * (1 + 2 * PADDING))
@@ -62,7 +62,7 @@ class Drawing:
         self._size = np.maximum((extent + 2 * PADDING * longest) * self._scale, 1.0)
         self._elements: list[str] = []
 
-    def _place(self, points: Array) -> Array:
+    def _place(self, points: Floats) -> Floats:
         x = (points - self._corner) * self._scale
         flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
         reach = BEYOND * float(self._size.max())
@@ -70,7 +70,7 @@ class Drawing:
 
     def path(
         self,
-        points: Array,
+        points: Floats,
         *,
         closed: bool = False,
         color: str = "currentColor",
@@ -84,7 +84,7 @@ class Drawing:
             f'stroke="{color}" stroke-width="{width:g}" stroke-linejoin="round"/>'
         )
 
-    def dots(self, points: Array, *, color: str = "currentColor", radius: float = 2.0) -> None:
+    def dots(self, points: Floats, *, color: str = "currentColor", radius: float = 2.0) -> None:
         """Draw points."""
         self._elements += [
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="{color}"/>'

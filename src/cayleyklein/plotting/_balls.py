@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import (
     about,
     as_count,
@@ -37,8 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["BallDisplay"]
-
-Array = NDArray[np.float64]
 
 
 class BallDisplay:
@@ -87,9 +86,9 @@ class BallDisplay:
     def __init__(
         self,
         *,
-        centers: Array,
-        radii: Array,
-        outlines: Sequence[Array],
+        centers: Floats,
+        radii: Floats,
+        outlines: Sequence[Floats],
         closed: Sequence[bool],
         geometry: str = "flat",
         domains: Sequence[Ellipsoid] = (),

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, as_count, check_memory
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.diagrams._domains import box_around
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DecisionBoundaryDisplay", "Regions", "Samples"]
 
-Array = NDArray[np.float64]
-
 
 class Regions(NamedTuple):
     """Exact regions: outlines of cells, the class of each, and the frontier between classes.
@@ -53,9 +52,9 @@ class Regions(NamedTuple):
     (2, array([0, 1]), (1, 2, 2))
     """
 
-    cells: list[Array]
-    codes: NDArray[np.intp]
-    frontier: Array
+    cells: list[Floats]
+    codes: Ints
+    frontier: Floats
 
 
 class Samples(NamedTuple):
@@ -72,9 +71,9 @@ class Samples(NamedTuple):
     (50, 50)
     """
 
-    x: Array
-    y: Array
-    codes: NDArray[np.intp]
+    x: Floats
+    y: Floats
+    codes: Ints
 
 
 class DecisionBoundaryDisplay:
@@ -120,10 +119,10 @@ class DecisionBoundaryDisplay:
         self,
         *,
         regions: Regions | Samples,
-        classes: NDArray[Any],
-        bounds: Array,
-        X: Array | None = None,
-        y: NDArray[Any] | None = None,
+        classes: AnyArray,
+        bounds: Floats,
+        X: Floats | None = None,
+        y: AnyArray | None = None,
         names: Sequence[str] = ("$x_1$", "$x_2$"),
         domains: Sequence[Ellipsoid] = (),
     ) -> None:
@@ -304,9 +303,7 @@ def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:
         return ()
 
 
-def _predict(
-    estimator: Any, grid: Any, metric: Metric | None, seen: Any
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _predict(estimator: Any, grid: Any, metric: Metric | None, seen: Any) -> tuple[AnyArray, Ints]:
     """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
     inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
     if not inside.any():

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_choice, as_texts, require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChartDisplay", "ChartPanel"]
 
-Array = NDArray[np.float64]
 
 EUCLIDEAN = "euclidean"
 TITLES = {
@@ -97,11 +97,11 @@ class ChartPanel(NamedTuple):
 
     chart: str
     title: str
-    edges: list[Array]
-    points: Array
-    rim: Array
+    edges: list[Floats]
+    points: Floats
+    rim: Floats
     rim_width: float
-    bounds: Array
+    bounds: Floats
 
 
 class ChartDisplay:
@@ -227,7 +227,7 @@ def _projection(panel: ChartPanel) -> str | None:
     return "3d" if panel.points.shape[1] == 3 else None
 
 
-def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
+def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
     """Return points of a segment, dense where the charts stretch it: far out."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
@@ -237,11 +237,11 @@ def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
     return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
 
 
-def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) -> ChartPanel:
+def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats) -> ChartPanel:
     as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
     domain = metric.domain
 
-    def image(x: Array) -> Array:
+    def image(x: Floats) -> Floats:
         if chart == EUCLIDEAN:
             return x
         return np.asarray(metric.to_chart(inset(domain, x), chart), dtype=float)
@@ -262,7 +262,7 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) 
     return ChartPanel(chart, TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
 
 
-def _rim(chart: str, metric: CurvedMetric, image: Callable[[Array], Array]) -> Array:
+def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) -> Floats:
     angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
     equator = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     if metric.domain is None:
@@ -274,14 +274,14 @@ def _rim(chart: str, metric: CurvedMetric, image: Callable[[Array], Array]) -> A
     return image(metric.domain.from_euclidean(equator[:, :2]))
 
 
-def _around(points: Array) -> Array:
+def _around(points: Floats) -> Floats:
     """Return a square around points, with as much room again."""
     low, high = bounds_of(points)
     half = np.full(points.shape[1], 0.75 * (high - low).max())
     return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
 
 
-def _cap(points: Array) -> Array:
+def _cap(points: Floats) -> Floats:
     """Return the box of a cap of the hyperboloid that holds the points, with some room."""
     top = max(1 + 1.3 * (points[:, 2].max() - 1), LEAST_CAP)
     reach = math.sqrt(top**2 - 1)
@@ -318,14 +318,14 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
-def _in_front(points: Array, chart: str) -> NDArray[np.bool_]:
+def _in_front(points: Floats, chart: str) -> Bools:
     """Say which points of a sphere its other side does not hide; a bowl hides none."""
     flat = math.cos(ELEVATION)
     eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
     return np.asarray((points @ eye >= 0) | (chart == "hyperboloid"))
 
 
-def _surface(panel: ChartPanel) -> tuple[Array, Array, Array]:
+def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
     """Return a mesh of the surface, up to the bounds."""
     around = np.linspace(0, 2 * math.pi, 49)
     if panel.chart == "hyperboloid":

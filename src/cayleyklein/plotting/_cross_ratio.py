@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_texts
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, cross_ratio, line_intersections
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CrossRatioDisplay"]
 
-Array = NDArray[np.float64]
 
 OVERHANG = 0.08
 """How far the line is drawn beyond the outermost points, as a part of their distance."""
@@ -73,7 +73,7 @@ class CrossRatioDisplay:
     def __init__(
         self,
         *,
-        points: Array,
+        points: Floats,
         value: float,
         distance: float | None = None,
         domains: Sequence[Ellipsoid] = (),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cayleyklein._estimators import as_labels as as_classes
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, refuse_containers, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
@@ -16,14 +17,14 @@ from cayleyklein.metrics._mixed import Metric
 __all__ = ["as_labels", "as_rows", "find_metric"]
 
 
-def as_rows(X: ArrayLike, d: int | None = None) -> NDArray[np.float64]:
+def as_rows(X: ArrayLike, d: int | None = None) -> Floats:
     """Check rows to show."""
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
     return rows
 
 
-def as_labels(y: ArrayLike | None, n: int) -> NDArray[Any] | None:
+def as_labels(y: ArrayLike | None, n: int) -> AnyArray | None:
     """Check that there is one label for each of n rows, or no labels."""
     if y is None:
         return None

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, as_points, broadcast_points
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["GeodesicDisplay"]
-
-Array = NDArray[np.float64]
 
 
 class GeodesicDisplay:
@@ -64,7 +63,7 @@ class GeodesicDisplay:
     """
 
     def __init__(
-        self, *, paths: Sequence[Array], marks: Array, domains: Sequence[Ellipsoid] = ()
+        self, *, paths: Sequence[Floats], marks: Floats, domains: Sequence[Ellipsoid] = ()
     ) -> None:
         self.paths = paths
         self.marks = marks

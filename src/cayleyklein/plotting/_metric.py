@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_count, as_real, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics._html import number
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["MetricDisplay"]
 
-Array = NDArray[np.float64]
 
 DISTANT = 3.0
 """Size of the domain relative to the data from which on it is drawn apart, in a corner."""
@@ -77,8 +77,8 @@ class MetricDisplay:
         *,
         metric: Metric,
         balls: BallDisplay,
-        X: Array | None = None,
-        y: NDArray[Any] | None = None,
+        X: Floats | None = None,
+        y: AnyArray | None = None,
         names: Sequence[str] = ("$x_1$", "$x_2$"),
     ) -> None:
         self.metric = metric
@@ -198,7 +198,7 @@ class MetricDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_overview(self, ax: Axes, near: Array, far: Array) -> None:
+    def _draw_overview(self, ax: Axes, near: Floats, far: Floats) -> None:
         """Draw the whole domain in a corner, with the place of the picture in it."""
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
         draw_domains(corner, domains_of(self.metric))

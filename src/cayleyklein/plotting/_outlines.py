@@ -5,18 +5,16 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._spheres import HORIZON, RIM
 
 __all__ = ["inset", "line_path"]
 
-Array = NDArray[np.float64]
 
-
-def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
+def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     """Return a line of the plane, clipped to the domain; empty when it misses it."""
     normal, offset = np.asarray(line.normal, float), float(line.offset)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
@@ -35,7 +33,7 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
     return np.asarray(P + t[:, None] * (Q - P))
 
 
-def inset(domain: Ellipsoid | None, points: Array, margin: float = RIM) -> Array:
+def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floats:
     """Move points of a conic, and those outside it, to a little inside: charts need that.
 
     Parameters

@@ -7,8 +7,8 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
@@ -41,7 +41,6 @@ __all__ = [
     "tint",
 ]
 
-Array = NDArray[np.float64]
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -92,7 +91,7 @@ def new_axes(ax: Axes | None) -> Any:
 
 def finish_axes(
     ax: Axes,
-    bounds: Array | None,
+    bounds: Floats | None,
     names: Sequence[str] = ("$x_1$", "$x_2$"),
     *,
     padding: float = PADDING,
@@ -142,7 +141,7 @@ def _domains_in(ax: Axes) -> list[Any]:
     return [artist for artist in ax.get_children() if artist.get_gid() == DOMAIN_ID]
 
 
-def draw_lines(ax: Axes, paths: Sequence[Array], **style: Any) -> Any:
+def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
     """Draw polylines that do not widen the limits: they may leave for infinity."""
     collections = require("matplotlib.collections", "plot")
     look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
@@ -151,7 +150,7 @@ def draw_lines(ax: Axes, paths: Sequence[Array], **style: Any) -> Any:
     return lines
 
 
-def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
+def draw_cells(ax: Axes, cells: Sequence[Floats], colors: Sequence[Any]) -> Any:
     """Fill polygons, without edges and beneath everything else."""
     collections = require("matplotlib.collections", "plot")
     # Edges of the same colour close the hairlines that antialiasing leaves between cells.
@@ -164,9 +163,9 @@ def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
 
 def draw_points(
     ax: Axes,
-    points: Array,
-    labels: NDArray[Any] | None = None,
-    classes: NDArray[Any] | None = None,
+    points: Floats,
+    labels: AnyArray | None = None,
+    classes: AnyArray | None = None,
     **style: Any,
 ) -> None:
     """Draw points: black dots, or one colour and one marker for each label.

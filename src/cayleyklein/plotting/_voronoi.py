@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
@@ -31,15 +32,13 @@ if TYPE_CHECKING:
 
 __all__ = ["VoronoiDisplay", "outlines", "picture_bounds"]
 
-Array = NDArray[np.float64]
 
-
-def outlines(diagram: CayleyKleinVoronoi) -> list[Array]:
+def outlines(diagram: CayleyKleinVoronoi) -> list[Floats]:
     """Return the corners of each cell of a diagram of the plane; none of a cell out of sight."""
     return [np.asarray(cell.exterior.coords).reshape(-1, 2) for cell in diagram.cells()]
 
 
-def picture_bounds(diagram: CayleyKleinVoronoi) -> Array:
+def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
     """Return the corners of what a diagram of the plane fills: its window, or its domain."""
     if not isinstance(diagram, CayleyKleinVoronoi):
         raise InvalidInputError(
@@ -100,13 +99,13 @@ class VoronoiDisplay:
     def __init__(
         self,
         *,
-        edges: Array,
-        cells: Sequence[Array],
-        generators: NDArray[np.intp],
-        points: Array,
-        bounds: Array,
-        labels: NDArray[Any] | None = None,
-        cell_labels: NDArray[Any] | None = None,
+        edges: Floats,
+        cells: Sequence[Floats],
+        generators: Ints,
+        points: Floats,
+        bounds: Floats,
+        labels: AnyArray | None = None,
+        cell_labels: AnyArray | None = None,
         domains: Sequence[Ellipsoid] = (),
     ) -> None:
         self.edges = edges
