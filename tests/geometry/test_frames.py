@@ -6,7 +6,7 @@ from tests import oracle
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import Frame
-from cayleyklein.geometry._compensated import one_plus_quadratic_form
+from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
 
 def test_factor_and_shape_agree():

@@ -16,7 +16,7 @@ from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._frames import as_frame
+from cayleyklein.geometry import as_frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = ["Diagram"]

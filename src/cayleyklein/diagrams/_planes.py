@@ -18,10 +18,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame, distance, proximity_planes
-from cayleyklein.geometry._bisectors import point_difference
-from cayleyklein.geometry._frames import as_frame
-from cayleyklein.geometry._trigonometry import sine
+from cayleyklein.geometry import Frame, as_frame, distance, point_difference, proximity_planes, sine
 
 __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 

@@ -22,12 +22,12 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._distances import _distance
+from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
 from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._geodesics import midpoint
-from cayleyklein.geometry._trigonometry import cosine, sine, tangent
+from cayleyklein.geometry._lifts import cosine, sine, tangent
 
 __all__ = ["Ball", "ball_from_ellipsoid"]
 
@@ -189,7 +189,9 @@ class Ball(Frozen):
         """
         x = as_points(x, "x", self.frame.dimension)
         x, center = np.broadcast_arrays(x, self.center)
-        return np.asarray(_distance(x, center, self.frame, "inf", ("x", "center")) <= self.radius)
+        return np.asarray(
+            distance_between(x, center, self.frame, "inf", ("x", "center")) <= self.radius
+        )
 
 
 def ball_from_ellipsoid(
@@ -233,7 +235,7 @@ def ball_from_ellipsoid(
     ends = given.center + half, given.center - half
     with about("center, shape and radius"):  # of which the ends p and q of an axis are made
         middle = midpoint(*ends, frame)
-        ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
+        ball = Ball(middle, float(distance_between(*ends, frame, "raise")) / 2, frame)
         found = ball.ellipsoid()
     got = found.shape * (given.radius / found.radius) ** 2  # the shape of the same radius
     difference = np.abs(given.shape - got).max()

@@ -26,9 +26,9 @@ from cayleyklein._validation import as_choice, as_points, at_index, broadcast_po
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._lifts import inner_point
-from cayleyklein.geometry._measures import half_log
+from cayleyklein.geometry.projective import half_log
 
-__all__ = ["distance", "wedge"]
+__all__ = ["Outside", "distance", "distance_between", "wedge"]
 
 Outside = Literal["raise", "inf", "modulus"]
 
@@ -98,12 +98,13 @@ def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "ra
     p, q = broadcast_points(
         p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
     )
-    return _distance(p, q, frame, outside).astype(dtype, copy=False)[()]
+    return distance_between(p, q, frame, outside).astype(dtype, copy=False)[()]
 
 
-def _distance(
+def distance_between(
     p: Floats, q: Floats, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
 ) -> Floats:
+    """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
     K = frame.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = (p - q) @ frame.factor.T

@@ -27,8 +27,8 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._compensated import one_plus_quadratic_form
 from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
 __all__ = ["Frame", "Geometry", "as_frame"]
 

@@ -19,10 +19,10 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry._distances import _distance, wedge
+from cayleyklein.geometry._distances import distance_between, wedge
 from cayleyklein.geometry._frames import Frame, as_frame
-from cayleyklein.geometry._measures import binary_scale
-from cayleyklein.geometry._trigonometry import cosine, sine, tangent
+from cayleyklein.geometry._lifts import cosine, sine, tangent
+from cayleyklein.geometry._rounding import binary_scale
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
 
@@ -68,7 +68,7 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> AnyFloat
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     _, s_p = frame._inside(p, "p")
     _, s_q = frame._inside(q, "q")
-    d = _distance(p, q, frame, "raise")
+    d = distance_between(p, q, frame, "raise")
     if t.ndim:
         p, q = p[..., None, :], q[..., None, :]
         d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
@@ -181,7 +181,7 @@ def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> AnyFloats:
     """
     frame, dtype = as_frame(frame), float_dtype(x, y)
     x, y = _pair(x, y, frame, ("x", "y"))
-    d = _distance(x, y, frame, "raise", ("x", "y"))
+    d = distance_between(x, y, frame, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, frame)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)

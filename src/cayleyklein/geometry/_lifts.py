@@ -1,14 +1,21 @@
-"""Points lifted to the vectors (z, 1)/σ, σ = √S(x, x), and their differences.
+"""Points lifted to the vectors (z, 1)/σ, σ = √S(x, x), and trigonometry of constant curvature.
 
-The differences come from u = L(p - q), and keep their digits however close the points are
-and however far the centre is.
+Differences of lifts come from u = L(p - q), and keep their digits however close the points are
+and however far the centre is. Sine, cosine and tangent are one function in K for circle, line
+and hyperbola:
+
+>>> float(sine(1.0, 0.0)), float(sine(1.0, 1e-300)), float(sine(1.0, -1e-300))
+(1.0, 1.0, 1.0)
 """
 
+import math
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 
-__all__ = ["inner_point", "lift", "lift_difference"]
+__all__ = ["cosine", "inner_point", "lift", "lift_difference", "sine", "tangent"]
 
 
 def lift(z: Floats, s: Floats) -> Floats:
@@ -51,3 +58,25 @@ def lift_difference(
     outer = np.maximum(sigma_p, sigma_q) if K > 0 else np.minimum(sigma_p, sigma_q)
     inner = inner_point(z_p, s_p, z_q, s_q, K)
     return u / outer[..., None] + K * rise[..., None] * inner, rise
+
+
+def sine(r: ArrayLike, K: float) -> Floats:
+    """Return sin(√K r)/√K, r, or sinh(√-K r)/√-K, by the sign of K."""
+    r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
+    if K == 0:
+        return r
+    return (np.sin(k * r) if K > 0 else np.sinh(k * r)) / k
+
+
+def cosine(r: ArrayLike, K: float) -> Floats:
+    """Return cos(√K r), 1, or cosh(√-K r): the derivative of `sine`."""
+    r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
+    return np.cos(k * r) if K > 0 else np.cosh(k * r)
+
+
+def tangent(r: ArrayLike, K: float) -> Floats:
+    """Return `sine` / `cosine`."""
+    r, k = np.asarray(r, dtype=np.float64), math.sqrt(abs(K))
+    if K == 0:
+        return r
+    return (np.tan(k * r) if K > 0 else np.tanh(k * r)) / k

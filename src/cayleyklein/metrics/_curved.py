@@ -11,11 +11,18 @@ from numpy.typing import ArrayLike
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import about, as_count, as_points, float_dtype
-from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
-from cayleyklein.geometry._angles import frame_angle
-from cayleyklein.geometry._distances import Outside
-from cayleyklein.geometry._frames import Geometry, as_frame
-from cayleyklein.geometry._frozen import Frozen
+from cayleyklein.geometry import (
+    Absolute,
+    Ball,
+    Ellipsoid,
+    Frame,
+    Frozen,
+    Geometry,
+    Hyperplane,
+    Outside,
+    as_frame,
+    frame_angle,
+)
 from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 

@@ -10,9 +10,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Ellipsoid
-from cayleyklein.geometry._distances import Outside
-from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry import Ellipsoid, Frozen, Outside, read_only
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 

@@ -23,9 +23,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame
-from cayleyklein.geometry._distances import Outside, _distance
-from cayleyklein.geometry._lifts import lift_difference
+from cayleyklein.geometry import Frame, Outside, distance_between, lift_difference
 
 __all__ = [
     "BlockKernel",
@@ -229,7 +227,7 @@ class BlockKernel:
         step = max(1, REFINE_ENTRIES // x.shape[1])
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
-            out[row, column] = _distance(x[row], y[column], self.frame, self.outside)
+            out[row, column] = distance_between(x[row], y[column], self.frame, self.outside)
 
 
 def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:

@@ -26,9 +26,9 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._convex import ConvexBody, as_rays, check_inside
+from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._measures import binary_scale
+from cayleyklein.geometry._rounding import binary_scale
 
 __all__ = ["Polytope", "hilbert_distance"]
 

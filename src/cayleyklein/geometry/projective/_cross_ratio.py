@@ -18,11 +18,11 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
-from cayleyklein.geometry._measures import (
+from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.projective._measures import (
     EPS,
     as_form_and_points,
     bilinear,
-    binary_scale,
     discriminant,
     homogenize,
     line_frame,

@@ -1,4 +1,4 @@
-"""Sums and products in twice the working precision.
+"""Exact scaling, and sums and products in twice the working precision.
 
 Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a
 rounding error of one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at
@@ -9,15 +9,21 @@ answer is as good as the coordinates that were given.
 
 import numpy as np
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyArray, Floats
 
-__all__ = ["one_plus_quadratic_form"]
+__all__ = ["binary_scale", "one_plus_quadratic_form", "total", "two_product"]
 
 Pair = tuple[Floats, Floats]
 
 SPLITTER = 2.0**27 + 1.0
 BLOCK_ENTRIES = 2**19
 """Entries of the largest temporary: 4 MB, a few of which are alive at once."""
+
+
+def binary_scale(values: AnyArray) -> Floats:
+    """Return a power of two above the largest entry of each row: dividing by it is exact."""
+    _, exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))
+    return np.asarray(np.ldexp(1.0, np.minimum(exponent, 1023)))
 
 
 def two_sum(a: Floats, b: Floats) -> Pair:

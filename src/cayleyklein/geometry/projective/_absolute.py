@@ -22,11 +22,11 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._measures import (
+from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.projective._measures import (
     as_form,
     as_hyperplanes,
     bilinear,
-    binary_scale,
     homogenize,
     line_pencil,
     vector_pencil,

@@ -22,14 +22,15 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats, Texts
 from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._absolute import (
+from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.projective._absolute import (
     ON_ABSOLUTE,
     Absolute,
     MeasurementKind,
     adjugate,
     kind_of,
 )
-from cayleyklein.geometry._measures import bilinear, binary_scale, homogenize
+from cayleyklein.geometry.projective._measures import bilinear, homogenize
 
 __all__ = [
     "MEASUREMENT_GEOMETRIES",

@@ -15,15 +15,14 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._absolute import signature
-from cayleyklein.geometry._compensated import total, two_product
 from cayleyklein.geometry._frames import Frame
-from cayleyklein.geometry._measures import (
+from cayleyklein.geometry._rounding import binary_scale, total, two_product
+from cayleyklein.geometry.projective._absolute import signature
+from cayleyklein.geometry.projective._measures import (
     EPS,
     as_form,
     as_hyperplanes,
     as_unit,
-    binary_scale,
     complex_dtype,
     half_log,
     multiply,

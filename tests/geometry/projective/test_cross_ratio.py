@@ -6,8 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
-from cayleyklein.geometry._cross_ratio import apply_collineation, cross_ratio, line_intersections
-from cayleyklein.geometry._measures import log_cross_ratio
+from cayleyklein.geometry.projective import (
+    apply_collineation,
+    cross_ratio,
+    line_intersections,
+    log_cross_ratio,
+)
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])

@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._absolute import Absolute
-from cayleyklein.geometry._taxonomy import (
+from cayleyklein.geometry.projective import (
     MEASUREMENT_GEOMETRIES,
     PLANAR_GEOMETRIES,
+    Absolute,
     classify,
     measurement_geometry,
 )

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._absolute import Absolute
-from cayleyklein.geometry._angles import hyperplane_angle, hyperplane_measure
+from cayleyklein.geometry.projective import Absolute, hyperplane_angle, hyperplane_measure
 
 seeds = st.integers(0, 2**32 - 1)
 EUCLIDEAN = np.diag([1.0, 1.0, 0.0])

@@ -28,6 +28,7 @@ from cayleyklein._validation import (
     float_dtype,
 )
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._rounding import binary_scale
 
 __all__ = ["half_log", "log_cross_ratio", "measure"]
 
@@ -268,12 +269,6 @@ def homogenize(points: AnyArray) -> AnyArray:
 def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
     """Return xᵀ form y along the last axis."""
     return np.asarray(((x @ form) * y).sum(axis=-1))
-
-
-def binary_scale(values: AnyArray) -> Floats:
-    """Return a power of two above the largest entry of each row: dividing by it is exact."""
-    _, exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))
-    return np.asarray(np.ldexp(1.0, np.minimum(exponent, 1023)))
 
 
 def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
