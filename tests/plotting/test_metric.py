@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics._sections import choose_section
 from cayleyklein.plotting import MetricDisplay
+from cayleyklein.plotting._sections import choose_section
 
 X, Y = load_iris(return_X_y=True)
 

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
 from cayleyklein.diagrams._drawings import Boundary, PlaneDrawing, draw_in_disc, draw_in_window
-from cayleyklein.diagrams._html import diagram_html
 from cayleyklein.diagrams._labels import as_labels, majority
 from cayleyklein.diagrams._meshes import cell_meshes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -28,7 +28,7 @@ FINEST = {PLANE_TOLERANCE: 1e-12, SPACE_TOLERANCE: 1e-6}
 """The smallest: millions of corners, and not far above what rounding leaves of them."""
 
 
-class CayleyKleinVoronoi(Diagram):
+class CayleyKleinVoronoi(NotebookCard, Diagram):
     """The Voronoi diagram of points under a curved metric, of order 1 or k (paper §3.1).
 
     The bisectors of a curved metric are hyperplanes, so the diagram is the power diagram of
@@ -115,9 +115,6 @@ class CayleyKleinVoronoi(Diagram):
             f"CayleyKleinVoronoi({len(self.points)} points, {what}, order={self.order}, "
             f"{len(self.cell_generators)} cells)"
         )
-
-    def _repr_html_(self) -> str:
-        return diagram_html(self)
 
     # -- shapes -----------------------------------------------------------------------
 

@@ -11,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import is_dask, stand_in, task
 from cayleyklein._estimators import at_one_moment, check_columns, check_data
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import about, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._shards import Answers, QueryBlocks
 
 __all__ = ["MetricLearner"]
@@ -28,7 +28,7 @@ NO_MAP = (
 
 
 class MetricLearner(
-    MetricHtmlMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 

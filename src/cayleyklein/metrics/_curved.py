@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
+from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import about, as_count, as_points, float_dtype
 from cayleyklein.geometry import (
@@ -29,7 +30,7 @@ from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 __all__ = ["CurvedMetric"]
 
 
-class CurvedMetric(Frozen):
+class CurvedMetric(NotebookCard, Frozen):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -371,8 +372,3 @@ class CurvedMetric(Frozen):
 
     def __repr__(self) -> str:
         return repr(self.frame).replace("Frame", "CurvedMetric", 1)
-
-    def _repr_html_(self) -> str:
-        from cayleyklein.metrics._html import metric_html
-
-        return metric_html(self)

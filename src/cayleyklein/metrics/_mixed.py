@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
@@ -17,7 +18,7 @@ from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 __all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
 
 
-class MixedMetric(Frozen):
+class MixedMetric(NotebookCard, Frozen):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -150,11 +151,6 @@ class MixedMetric(Frozen):
             for metric, weight in terms_of(self)
         )
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
-
-    def _repr_html_(self) -> str:
-        from cayleyklein.metrics._html import metric_html
-
-        return metric_html(self)
 
 
 Metric = CurvedMetric | MixedMetric

@@ -13,8 +13,7 @@ import numpy as np
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._mixed import Metric, terms_of
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, terms_of
 from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
 from cayleyklein.models._table import LabelledRows, LearnedMetric, TableClassifier

@@ -19,9 +19,9 @@ from cayleyklein._estimators import (
     check_data,
     whole_or_not_at_all,
 )
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
 from cayleyklein.neighbors._index import Ranked, SearchIndex, as_ragged
 from cayleyklein.neighbors._parameters import as_metric, as_radius
@@ -36,7 +36,7 @@ Index = NDArray[np.intp]
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 
-class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
+class CurvedNeighbors(EstimatorCard, BaseEstimator):
     """Nearest neighbours by a curved or a mixed metric, at the price of Euclidean ones.
 
     Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or

@@ -21,8 +21,8 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics._mixed import Metric
-from cayleyklein.metrics._spheres import bounds_of, domains_of, sphere_path
+from cayleyklein.metrics import Metric
+from cayleyklein.plotting._outlines import bounds_of, domains_of, sphere_path
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     as_color,

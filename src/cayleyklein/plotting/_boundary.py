@@ -14,12 +14,10 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.diagrams._domains import box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._covariance import standard_factor
-from cayleyklein.metrics._mixed import Metric
-from cayleyklein.metrics._sections import Section, choose_section
-from cayleyklein.metrics._spheres import domains_of
+from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
+from cayleyklein.plotting._outlines import domains_of
+from cayleyklein.plotting._sections import Section, choose_section
 from cayleyklein.plotting._style import (
     PADDING,
     class_tints,

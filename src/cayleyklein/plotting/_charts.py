@@ -15,10 +15,9 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._palette import BLUE
-from cayleyklein.metrics._spheres import bounds_of
-from cayleyklein.plotting._outlines import inset
+from cayleyklein.plotting._outlines import bounds_of, inset
 from cayleyklein.plotting._style import (
+    BLUE,
     DOMAIN_WIDTH,
     EDGE_WIDTH,
     as_axes,

@@ -11,8 +11,7 @@ from cayleyklein._estimators import as_labels as as_classes
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, refuse_containers, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._mixed import Metric
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric
 
 __all__ = ["as_labels", "as_rows", "find_metric"]
 

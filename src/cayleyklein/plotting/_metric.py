@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_count, as_real, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics._html import number
-from cayleyklein.metrics._mixed import Metric, terms_of
-from cayleyklein.metrics._sections import choose_section
-from cayleyklein.metrics._spheres import ball_lattice, bounds_of, domains_of
+from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.plotting._balls import BallDisplay
+from cayleyklein.plotting._cards import number
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
+from cayleyklein.plotting._outlines import ball_lattice, bounds_of, domains_of
+from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     as_metric,

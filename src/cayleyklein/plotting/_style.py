@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,20 +13,18 @@ from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._palette import (
-    CLASS_COLORS,
-    GEOMETRY_COLORS,
-    class_colors,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "BLUE",
     "CLASS_COLORS",
     "DOMAIN_WIDTH",
     "EDGE_WIDTH",
     "GEOMETRY_COLORS",
+    "VERMILION",
+    "YELLOW",
     "as_axes",
     "as_color",
     "as_metric",
@@ -41,6 +39,20 @@ __all__ = [
     "tint",
 ]
 
+
+# Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
+
+GEOMETRY_COLORS = {
+    "elliptic": VERMILION,
+    "hyperbolic": GREEN,
+    "flat": BLUE,
+    "mixed": PURPLE,
+}
+"""The paper's red, green and blue, in shades that everyone can tell apart."""
+
+CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -185,6 +197,11 @@ def draw_points(
             continue
         mine = {"color": color, "marker": marker, "label": str(name)} | look
         ax.scatter(rows[:, 0], rows[:, 1], **mine)
+
+
+def class_colors(n: int) -> list[str]:
+    """Return a colour for each of n classes; they repeat after eight."""
+    return list(islice(cycle(CLASS_COLORS), n))
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:

@@ -13,10 +13,11 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._palette import VERMILION, YELLOW
-from cayleyklein.metrics._spheres import bounds_of, domains_of
+from cayleyklein.plotting._outlines import bounds_of, domains_of
 from cayleyklein.plotting._style import (
     PADDING,
+    VERMILION,
+    YELLOW,
     class_tints,
     draw_cells,
     draw_domains,

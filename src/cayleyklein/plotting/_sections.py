@@ -15,8 +15,7 @@ from scipy import linalg
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._mixed import Metric, MixedMetric, first_term
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term
 
 __all__ = ["Section", "choose_section", "principal_section"]
 
