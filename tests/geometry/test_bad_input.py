@@ -36,7 +36,7 @@ CALLS = {
         g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P), "homogeneous": fixed()}
     ),
     "ball_from_ellipsoid": Call(g.ball_from_ellipsoid, {
-        "center": inside([0.0, 0.0]), "shape": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
+        "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
         "frame": frame, "rtol": real(1e-6, -1),
     }),
     "bisector": Call(g.bisector, {**pq, "frame": frame}),
@@ -48,7 +48,7 @@ CALLS = {
     "distance": Call(g.distance, {**pq, "frame": frame, "outside": choice("raise")}),
     "exp_map": Call(g.exp_map, {"x": inside(P), "v": points(STEPS), "frame": frame}),
     "form_from_blocks": Call(g.form_from_blocks, {
-        "shape": rows(np.eye(2)), "a": points([0.25, 0.5]), "b": real(-1.0),
+        "matrix": rows(np.eye(2)), "a": points([0.25, 0.5]), "b": real(-1.0),
     }),
     "form_from_frame": Call(g.form_from_frame, {"frame": frame}),
     "frame_from_form": Call(g.frame_from_form, {"S": form}),
@@ -88,7 +88,7 @@ CALLS = {
     "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "frame": frame}),
     "Ball.contains": Call(BALL.contains, {"x": points(P)}),
     "Ellipsoid": Call(g.Ellipsoid, {
-        "center": points([0.25, 0.5]), "shape": rows(np.eye(2)), "radius": real(1.0, 0.0, -1.0),
+        "center": points([0.25, 0.5]), "matrix": rows(np.eye(2)), "radius": real(1.0, 0.0, -1.0),
     }),
     "Ellipsoid.boundary": Call(ELLIPSOID.boundary, {"n": count(8)}),
     "Ellipsoid.contains": Call(ELLIPSOID.contains, {"points": points(P)}),
@@ -156,7 +156,7 @@ cross_ratio Q: NaN
 curvature_from_kappa kappa: inf
 distance p: object of strings
 exp_map x: a text
-form_from_blocks shape: one row
+form_from_blocks matrix: one row
 form_from_frame frame: a number
 frame_from_form S: one column less
 from_chart chart: another word

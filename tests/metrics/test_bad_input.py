@@ -19,7 +19,7 @@ two_tables = {
 
 CALLS = {
     "CurvedMetric": Call(CurvedMetric, {
-        "shape": rows(np.eye(2)), "center": points([0.25, 0.5]), "curvature": real(-1.0),
+        "matrix": rows(np.eye(2)), "center": points([0.25, 0.5]), "curvature": real(-1.0),
     }),
     "CurvedMetric.euclidean": Call(
         CurvedMetric.euclidean, {"d": count(2), "curvature": real(-1.0)}
@@ -58,7 +58,7 @@ CALLS = {
 }  # fmt: skip
 
 SAMPLE = """
-CurvedMetric shape: one row
+CurvedMetric matrix: one row
 CurvedMetric.__call__ q: outside the domain
 CurvedMetric.angle first: one column less
 CurvedMetric.ball radius: out of range: -1

@@ -43,7 +43,7 @@ def elements(html, tag):
 
 @pytest.mark.parametrize("K", [-0.8, 0.0, 0.8])
 def test_plane_metric(K):
-    metric = CurvedMetric(shape=TILTED, center=[3.0, -2.0], curvature=K)
+    metric = CurvedMetric(matrix=TILTED, center=[3.0, -2.0], curvature=K)
     html = metric._repr_html_()
     assert f">{metric.geometry}<" in html
     assert "plane of x₁ and x₂" in html
@@ -67,7 +67,7 @@ def test_principal_section_shows_the_metric_at_its_center():
     t = rng.uniform(-0.5, 0.5, size=(6, 2))
     plane = section.restrict(metric)
     np.testing.assert_allclose(plane.pairwise(t), metric.pairwise(section.embed(t)), atol=1e-9)
-    np.testing.assert_allclose(plane.shape, np.eye(2), atol=1e-12)
+    np.testing.assert_allclose(plane.matrix, np.eye(2), atol=1e-12)
     lengths = np.linalg.svd(metric.factor)[1]
     assert np.isclose(np.linalg.norm(section.basis[:, 0]), 1 / lengths[0])
     # the outline that is drawn is the ball's
@@ -99,7 +99,7 @@ def test_extreme_metrics_have_finite_pictures(K, scale):
 
 
 def test_stretched_metric_is_shown_in_its_axes():
-    assert "principal axes" in metric_picture(CurvedMetric(shape=[[1.0, 0.0], [0.0, 100.0]]))[1]
+    assert "principal axes" in metric_picture(CurvedMetric(matrix=[[1.0, 0.0], [0.0, 100.0]]))[1]
 
 
 def test_low_rank_is_said():

@@ -19,7 +19,7 @@ def random_points(n, seed=0):
 
 
 def metric_of(K):
-    return CurvedMetric(shape=SHAPE, center=[0.05, -0.02], curvature=K)
+    return CurvedMetric(matrix=SHAPE, center=[0.05, -0.02], curvature=K)
 
 
 def inner_points(edges):

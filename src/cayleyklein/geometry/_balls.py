@@ -149,7 +149,7 @@ class Ball(Frozen):
         side = -K * n.sin * n.sin * n.form * n.z
         corner = np.array([[-((n.sin * n.form) ** 2)]])
         inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        to_u = Frame(self.frame.factor, center=self.center).matrix
+        to_u = Frame(self.frame.factor, center=self.center).homogeneous_matrix
         return np.asarray(to_u.T @ inner @ to_u)
 
     def ellipsoid(self) -> Ellipsoid:
@@ -172,11 +172,11 @@ class Ball(Frozen):
             )
         K, n = self.frame.curvature, self._numbers()
         a = n.z @ self.frame.factor
-        shape = n.cos * n.cos * n.form * self.frame.shape - K * n.one * np.outer(a, a)
+        matrix = n.cos * n.cos * n.form * self.frame.matrix - K * n.one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.frame.center
         center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
-        return Ellipsoid(center, shape, n.sin * n.form * n.cos / math.sqrt(n.D))
+        return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> Bools:
         """Say which points are in the ball; points outside a hyperbolic domain are not.
@@ -195,7 +195,7 @@ class Ball(Frozen):
 
 
 def ball_from_ellipsoid(
-    center: ArrayLike, shape: ArrayLike, radius: float, frame: Frame, *, rtol: float = 1e-6
+    center: ArrayLike, matrix: ArrayLike, radius: float, frame: Frame, *, rtol: float = 1e-6
 ) -> Ball:
     """Return the ball of the frame that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
@@ -212,11 +212,11 @@ def ball_from_ellipsoid(
     >>> from cayleyklein.geometry import Frame
     >>> disc = Frame(np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
-    >>> back = ball_from_ellipsoid(e.center, e.shape, e.radius, disc)
+    >>> back = ball_from_ellipsoid(e.center, e.matrix, e.radius, disc)
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, frame, rtol = Ellipsoid(center, shape, radius), as_frame(frame), as_real(rtol, "rtol")
+    given, frame, rtol = Ellipsoid(center, matrix, radius), as_frame(frame), as_real(rtol, "rtol")
     if rtol < 0:
         raise InvalidInputError(f"Got rtol={rtol:g}, but expected a number ≥ 0.")
     if given.dimension != frame.dimension:
@@ -226,24 +226,24 @@ def ball_from_ellipsoid(
     axis = given.center - frame.center
     if not axis.any():
         axis = np.eye(frame.dimension)[0]
-    square = float(axis @ given.shape @ axis)
+    square = float(axis @ given.matrix @ axis)
     if square <= 0:
         raise NotRepresentableError(
-            "shape is singular: the ellipsoid is a cylinder along its axis through μ, and no ball."
+            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, and no ball."
         )
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
-    with about("center, shape and radius"):  # of which the ends p and q of an axis are made
+    with about("center, matrix and radius"):  # of which the ends p and q of an axis are made
         middle = midpoint(*ends, frame)
         ball = Ball(middle, float(distance_between(*ends, frame, "raise")) / 2, frame)
         found = ball.ellipsoid()
-    got = found.shape * (given.radius / found.radius) ** 2  # the shape of the same radius
-    difference = np.abs(given.shape - got).max()
-    if difference > rtol * np.abs(given.shape).max():
+    got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius
+    difference = np.abs(given.matrix - got).max()
+    if difference > rtol * np.abs(given.matrix).max():
         raise NotRepresentableError(
-            "The ellipsoid (center, shape, radius) is no ball of this frame: a ball centred where "
-            "it is has another shape. "
-            f"Largest difference of shape: {difference:.3g}."
+            "The ellipsoid (center, matrix, radius) is no ball of this frame: a ball centred where "
+            "it is has another matrix. "
+            f"Largest difference: {difference:.3g}."
         )
     return ball
 

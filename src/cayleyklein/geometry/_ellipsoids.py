@@ -91,12 +91,12 @@ def as_rays(
 
 
 class Ellipsoid(Frozen):
-    """The open set (x - center)ᵀ shape (x - center) < radius². Immutable.
+    """The open set (x - center)ᵀ matrix (x - center) < radius². Immutable.
 
     Parameters
     ----------
     center : array-like of shape (d,)
-    shape : array-like of shape (d, d)
+    matrix : array-like of shape (d, d)
         Symmetric; positive definite unless the ellipsoid is a cylinder.
     radius : float, default=1.0
 
@@ -112,25 +112,25 @@ class Ellipsoid(Frozen):
     """
 
     center: Floats
-    shape: Floats
+    matrix: Floats
     radius: float
 
-    def __init__(self, center: ArrayLike, shape: ArrayLike, radius: float = 1.0) -> None:
-        shape = as_symmetric(shape, "shape")
-        center = as_points(center, "center", len(shape), ndim=1)
-        eigenvalues = np.linalg.eigvalsh(shape)
-        if eigenvalues[0] < -len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+    def __init__(self, center: ArrayLike, matrix: ArrayLike, radius: float = 1.0) -> None:
+        matrix = as_symmetric(matrix, "matrix")
+        center = as_points(center, "center", len(matrix), ndim=1)
+        eigenvalues = np.linalg.eigvalsh(matrix)
+        if eigenvalues[0] < -len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
             raise InvalidInputError(
-                f"shape must be positive definite, but its smallest eigenvalue is "
+                f"matrix must be positive definite, but its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}."
             )
         radius = as_real(radius, "radius")
         if radius <= 0:
             raise InvalidInputError(f"Got radius={radius:g}, but expected a positive number.")
-        self._fill(center=read_only(center), shape=read_only(shape), radius=radius)
+        self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Ellipsoid, (self.center, self.shape, self.radius)
+        return Ellipsoid, (self.center, self.matrix, self.radius)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)
@@ -138,13 +138,13 @@ class Ellipsoid(Frozen):
 
     @cached_property
     def factor(self) -> Floats:
-        """Upper triangular L' with shape = L'ᵀL'."""
-        return read_only(cholesky(self.shape))
+        """Upper triangular L' with matrix = L'ᵀL'."""
+        return read_only(cholesky(self.matrix))
 
     @property
     def semi_axes(self) -> Floats:
         """Lengths of the semi-axes, longest first; inf along a cylinder."""
-        eigenvalues = np.maximum(np.linalg.eigvalsh(self.shape), 0.0)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(self.matrix), 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(self.radius / np.sqrt(eigenvalues))
 
@@ -159,7 +159,7 @@ class Ellipsoid(Frozen):
         radius, exponent = math.frexp(self.radius)  # by a power of two: its square may overflow
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is outside
             t = np.ldexp(t, -exponent)
-            return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < radius**2)
+            return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
         """Return the t > 0 for which x + t u is on the boundary, for x inside.

@@ -48,16 +48,16 @@ def kappa_from_curvature(curvature: float) -> float:
     return math.copysign(math.sqrt(abs(curvature)), curvature)
 
 
-def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Floats:
+def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     """Return S = [[Σ, a], [aᵀ, b]].
 
     >>> form_from_blocks([[2.0]], [1.0], 3.0)
     array([[2., 1.],
            [1., 3.]])
     """
-    shape = as_symmetric(shape, "shape")
-    a = as_points(a, "a", len(shape), ndim=1)
-    return np.block([[shape, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
+    matrix = as_symmetric(matrix, "matrix")
+    a = as_points(a, "a", len(matrix), ndim=1)
+    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
 
 
 def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
@@ -92,8 +92,8 @@ def form_from_frame(frame: Frame) -> Floats:
             f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
             f"a flat metric is described by its shape alone."
         )
-    a = -frame.shape @ frame.center
-    return form_from_blocks(frame.shape, a, float(1 / K - a @ frame.center))
+    a = -frame.matrix @ frame.center
+    return form_from_blocks(frame.matrix, a, float(1 / K - a @ frame.center))
 
 
 def frame_from_form(S: ArrayLike) -> Frame:
@@ -114,24 +114,24 @@ def frame_from_form(S: ArrayLike) -> Frame:
     >>> frame.curvature
     -0.25
     """
-    shape, a, b = blocks_from_form(S)
-    if np.trace(shape) < 0:
-        shape, a, b = -shape, -a, -b
-    eigenvalues = np.linalg.eigvalsh(shape)
-    if eigenvalues[0] <= len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+    matrix, a, b = blocks_from_form(S)
+    if np.trace(matrix) < 0:
+        matrix, a, b = -matrix, -a, -b
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] <= len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
         raise NotRepresentableError(
             f"The leading block Σ of S must be definite, but its eigenvalues range from "
             f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is no curved Mahalanobis metric."
         )
-    center = -linalg.solve(shape, a, assume_a="pos")
+    center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
     inverse_curvature = b + spread
-    if abs(inverse_curvature) <= 4 * len(shape) * np.finfo(float).eps * max(abs(b), abs(spread)):
+    if abs(inverse_curvature) <= 4 * len(matrix) * np.finfo(float).eps * max(abs(b), abs(spread)):
         raise NotRepresentableError(
             f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
             f"absolute is a cone, which carries no curved Mahalanobis metric."
         )
-    return Frame(shape=shape, center=center, curvature=1 / inverse_curvature)
+    return Frame(matrix=matrix, center=center, curvature=1 / inverse_curvature)
 
 
 def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
@@ -158,7 +158,7 @@ def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     array([ 1., -1.])
     """
     frame = frame_from_form(S)
-    M = frame.matrix.copy()
+    M = frame.homogeneous_matrix.copy()
     M[-1, -1] = 1 / math.sqrt(abs(frame.curvature))
     return M, _signs(frame)
 

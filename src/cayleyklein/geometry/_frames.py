@@ -1,7 +1,7 @@
 """The parameters of one curved geometry, and the coordinates and form values they give.
 
 Everything in this package is written for a *frame* (L, μ, K): coordinates
-z = L(x - μ), shape Σ = LᵀL, sectional curvature K, and the form
+z = L(x - μ), matrix Σ = LᵀL, sectional curvature K, and the form
 
     S(p, q) = 1 + K ⟨z_p, z_q⟩,
 
@@ -46,7 +46,7 @@ class Frame(Frozen):
     factor : array-like of shape (r, d), optional
         L. A rectangular L of lower rank gives a pseudo-metric: points that differ along
         its null space are at distance 0.
-    shape : array-like of shape (d, d), optional
+    matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite; L is then its upper Cholesky factor. Give either.
     center : array-like of shape (d,), optional
         μ; the origin by default.
@@ -56,7 +56,7 @@ class Frame(Frozen):
     Examples
     --------
     >>> frame = Frame(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
-    >>> frame.shape
+    >>> frame.matrix
     array([[1., 0.],
            [0., 4.]])
     >>> frame.coordinates([0.5, 0.25])
@@ -66,34 +66,34 @@ class Frame(Frozen):
     factor: Floats
     center: Floats
     curvature: float
-    given_shape: Floats | None
+    given_matrix: Floats | None
 
     def __init__(
         self,
         factor: ArrayLike | None = None,
         *,
-        shape: ArrayLike | None = None,
+        matrix: ArrayLike | None = None,
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
-        if (factor is None) == (shape is None):
-            raise InvalidInputError("Give exactly one of factor (L) and shape (Σ = LᵀL).")
-        given_shape = None if shape is None else as_symmetric(shape, "shape")
-        matrix = cholesky(given_shape) if given_shape is not None else as_factor(factor)
+        if (factor is None) == (matrix is None):
+            raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
+        given_matrix = None if matrix is None else as_symmetric(matrix, "matrix")
+        L = cholesky(given_matrix) if given_matrix is not None else as_factor(factor)
         middle = (
-            np.zeros(matrix.shape[1])
+            np.zeros(L.shape[1])
             if center is None
-            else as_points(center, "center", matrix.shape[1], ndim=1)
+            else as_points(center, "center", L.shape[1], ndim=1)
         )
         self._fill(
-            factor=read_only(matrix),
+            factor=read_only(L),
             center=read_only(middle),
-            given_shape=None if given_shape is None else read_only(given_shape),
+            given_matrix=None if given_matrix is None else read_only(given_matrix),
             curvature=as_real(curvature, "curvature"),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.factor, self.given_shape, self.center, self.curvature)
+        return _rebuild, (self.factor, self.given_matrix, self.center, self.curvature)
 
     def __repr__(self) -> str:
         rows, d = self.factor.shape
@@ -113,13 +113,13 @@ class Frame(Frozen):
         return "elliptic" if self.curvature > 0 else "hyperbolic"
 
     @cached_property
-    def shape(self) -> Floats:
+    def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        given = self.given_shape
+        given = self.given_matrix
         return read_only(self.factor.T @ self.factor) if given is None else given
 
     @cached_property
-    def matrix(self) -> Floats:
+    def homogeneous_matrix(self) -> Floats:
         """[[L, -Lμ], [0, 1]], which takes x̃ = (x, 1) to (z, 1)."""
         last = self.factor @ (0.0 - self.center)
         bottom = np.append(np.zeros(self.dimension), 1.0)
@@ -180,7 +180,7 @@ class Frame(Frozen):
         near = np.abs(values) < REFINE_BELOW
         if near.any():
             values[near] = one_plus_quadratic_form(
-                x[near], self.center, self.curvature, factor=self.factor, shape=self.given_shape
+                x[near], self.center, self.curvature, factor=self.factor, matrix=self.given_matrix
             )
         return values
 
@@ -229,14 +229,14 @@ def as_frame(value: Any, name: str = "frame") -> Frame:
     return frame
 
 
-def cholesky(shape: Floats) -> Floats:
+def cholesky(matrix: Floats) -> Floats:
     """Return the upper triangular L with Σ = LᵀL."""
     try:
-        return np.asarray(linalg.cholesky(shape, lower=False))
+        return np.asarray(linalg.cholesky(matrix, lower=False))
     except linalg.LinAlgError:
-        smallest = float(np.linalg.eigvalsh(shape)[0])
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
         raise NotRepresentableError(
-            f"shape must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
+            f"matrix must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
             f"for a pseudo-metric of lower rank pass factor= instead."
         ) from None
 
@@ -251,7 +251,7 @@ def as_factor(values: ArrayLike | None) -> Floats:
     return matrix
 
 
-def _rebuild(factor: Floats, shape: Floats | None, center: Floats, curvature: float) -> Frame:
-    if shape is not None:
-        return Frame(shape=shape, center=center, curvature=curvature)
+def _rebuild(factor: Floats, matrix: Floats | None, center: Floats, curvature: float) -> Frame:
+    if matrix is not None:
+        return Frame(matrix=matrix, center=center, curvature=curvature)
     return Frame(factor, center=center, curvature=curvature)

@@ -122,7 +122,7 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Floats:
     z, s = frame._inside(as_points(x, "x", frame.dimension), "x")
     a = z @ frame.factor / s[..., None]  # S² may overflow
     outer = frame.curvature * a[..., :, None] * a[..., None, :]
-    return np.asarray(frame.shape / s[..., None, None] - outer)
+    return np.asarray(frame.matrix / s[..., None, None] - outer)
 
 
 def _speed(x: Floats, v: Floats, frame: Frame) -> tuple[Floats, Floats, Floats]:

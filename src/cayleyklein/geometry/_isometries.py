@@ -23,9 +23,9 @@ __all__ = ["reflection", "transvection"]
 
 def _to_chart(T: Floats, frame: Frame) -> Floats:
     """Conjugate a map of (z, 1) into one of (x, 1)."""
-    bottom = frame.matrix[-1:]
+    bottom = frame.homogeneous_matrix[-1:]
     to_x = np.vstack([np.column_stack([frame.inverse_factor, frame.center]), bottom])
-    return np.asarray(to_x @ T @ frame.matrix)
+    return np.asarray(to_x @ T @ frame.homogeneous_matrix)
 
 
 def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:

@@ -68,7 +68,7 @@ def total(terms: Pair) -> Pair:
 
 
 def one_plus_quadratic_form(
-    points: Floats, center: Floats, scale: float, *, factor: Floats, shape: Floats | None = None
+    points: Floats, center: Floats, scale: float, *, factor: Floats, matrix: Floats | None = None
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
@@ -78,19 +78,19 @@ def one_plus_quadratic_form(
     center : ndarray of shape (d,)
     scale : float
     factor : ndarray of shape (r, d)
-        Σ = LᵀL is used when ``shape`` is None.
-    shape : ndarray of shape (d, d), optional
+        Σ = LᵀL is used when ``matrix`` is None.
+    matrix : ndarray of shape (d, d), optional
         Σ itself, where that is what the user gave: L is then only its rounded Cholesky factor.
     """
-    matrix = factor if shape is None else shape
-    rows = max(1, BLOCK_ENTRIES // matrix.size)
+    rows_of = factor if matrix is None else matrix
+    rows = max(1, BLOCK_ENTRIES // rows_of.size)
     values = np.empty(len(points))
     for start in range(0, len(points), rows):
         block = slice(start, start + rows)
         difference = two_sum(points[block], np.broadcast_to(-center, points[block].shape))
         columns = difference[0][:, None, :], difference[1][:, None, :]
-        image = total(multiply((matrix[None], np.zeros_like(matrix)[None]), columns))
-        square = total(multiply(image, image if shape is None else difference))
+        image = total(multiply((rows_of[None], np.zeros_like(rows_of)[None]), columns))
+        square = total(multiply(image, image if matrix is None else difference))
         scaled = multiply(square, (np.float64(scale), np.float64(0.0)))  # type: ignore[arg-type]
         one, error = two_sum(np.ones_like(scaled[0]), scaled[0])
         values[block] = one + (error + scaled[1])

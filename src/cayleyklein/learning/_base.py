@@ -128,7 +128,7 @@ class MetricLearner(
                 f"A {self.metric_.geometry} metric is no Mahalanobis distance; metric_.form is the "
                 f'matrix of a curved one, and geometry="flat" learns a flat one.'
             )
-        return self.metric_.shape
+        return self.metric_.matrix
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

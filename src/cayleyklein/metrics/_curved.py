@@ -40,10 +40,10 @@ class CurvedMetric(NotebookCard, Frozen):
 
     Parameters
     ----------
-    shape : array-like of shape (d, d), optional
+    matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite.
     factor : array-like of shape (r, d), optional
-        L; give either `shape` or `factor`. A factor of lower rank gives a pseudo-metric.
+        L; give either `matrix` or `factor`. A factor of lower rank gives a pseudo-metric.
     center : array-like of shape (d,), optional
         μ, the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
@@ -51,7 +51,7 @@ class CurvedMetric(NotebookCard, Frozen):
 
     Examples
     --------
-    >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+    >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
     >>> metric
     CurvedMetric(hyperbolic, d=2, K=-1)
     >>> round(float(metric.distance([0.0, 0.0], [0.5, 0.0])), 12)
@@ -72,12 +72,12 @@ class CurvedMetric(NotebookCard, Frozen):
     def __init__(
         self,
         *,
-        shape: ArrayLike | None = None,
+        matrix: ArrayLike | None = None,
         factor: ArrayLike | None = None,
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
-        self._fill(frame=Frame(factor, shape=shape, center=center, curvature=curvature))
+        self._fill(frame=Frame(factor, matrix=matrix, center=center, curvature=curvature))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> CurvedMetric:
@@ -111,11 +111,11 @@ class CurvedMetric(NotebookCard, Frozen):
 
         Examples
         --------
-        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).shape
+        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).matrix
         array([[1.]])
         """
         mean, precision = mean_and_precision(as_points(X, "X", ndim=2))
-        return cls(shape=precision, center=mean, curvature=curvature)
+        return cls(matrix=precision, center=mean, curvature=curvature)
 
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
@@ -141,9 +141,9 @@ class CurvedMetric(NotebookCard, Frozen):
         return self.frame.factor
 
     @property
-    def shape(self) -> Floats:
+    def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        return self.frame.shape
+        return self.frame.matrix
 
     @property
     def center(self) -> Floats:
@@ -169,8 +169,8 @@ class CurvedMetric(NotebookCard, Frozen):
     def absolute(self) -> Absolute:
         """The fundamental conic and its dual, for every K, the flat case included."""
         K, mu, inverse = self.curvature, self.center, self.frame.inverse_factor
-        a = -K * self.shape @ mu
-        primal = np.block([[K * self.shape, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
+        a = -K * self.matrix @ mu
+        primal = np.block([[K * self.matrix, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
         dual = np.block(
             [
                 [inverse @ inverse.T + K * np.outer(mu, mu), K * mu[:, None]],
@@ -184,7 +184,7 @@ class CurvedMetric(NotebookCard, Frozen):
         """The ellipsoid on whose inside a hyperbolic metric lives; None when all of space."""
         if self.curvature >= 0:
             return None
-        return Ellipsoid(self.center, self.shape, 1 / math.sqrt(-self.curvature))
+        return Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
 
     # -- distances ------------------------------------------------------------------
 
@@ -305,7 +305,7 @@ class CurvedMetric(NotebookCard, Frozen):
 
         Examples
         --------
-        >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 4.0]])
+        >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 4.0]])
         >>> round(float(metric.angle([1.0, 0.0, 0.0], [1.0, 2.0, 0.0])) * 4 / np.pi, 12)
         1.0
         """

@@ -84,7 +84,7 @@ def metric_state(metric: Metric) -> list[State]:
         {
             "weight": weight,
             "factor": np.array(part.factor),
-            "shape": None if part.frame.given_shape is None else np.array(part.frame.given_shape),
+            "shape": None if part.frame.given_matrix is None else np.array(part.frame.given_matrix),
             "center": np.array(part.center),
             "curvature": float(part.curvature),
         }
@@ -97,7 +97,7 @@ def metric_of(parts: list[State], mixed: bool) -> Metric:
     metrics = [
         CurvedMetric(
             factor=part["factor"] if part["shape"] is None else None,
-            shape=part["shape"],
+            matrix=part["shape"],
             center=part["center"],
             curvature=part["curvature"],
         )

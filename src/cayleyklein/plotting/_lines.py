@@ -293,7 +293,7 @@ class CrossRatioDisplay:
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
             for end, outwards in ((2, -along), (3, along)):
-                normal = domain.shape @ (self.points[end] - domain.center)
+                normal = domain.matrix @ (self.points[end] - domain.center)
                 side = 1.0 if normal @ across >= 0 else -1.0
                 shifts[end] = 9 * outwards + 11 * side * across
         self.texts_ = [

@@ -23,7 +23,7 @@ SQUARE = Polytope.from_vertices([[0.0, 0], [1, 0], [1, 1], [0, 1]])
 def exact_hyperbolic(body, p, q):
     """Return arccosh of the normalised form in 50 digits."""
     with mpmath.workdps(50):
-        shape = mpmath.matrix(body.shape.tolist())
+        shape = mpmath.matrix(body.matrix.tolist())
         z = [mpmath.matrix([mpmath.mpf(a) - mpmath.mpf(c) for a, c in zip(x, body.center)])  # noqa: B905
              for x in (p.tolist(), q.tolist())]  # fmt: skip
         square = mpmath.mpf(body.radius) ** 2
@@ -36,7 +36,7 @@ def test_ellipsoid_is_hyperbolic(seed, d, exponent):
     rng = np.random.default_rng(seed)
     F = np.eye(d) + 0.3 * rng.normal(size=(d, d))
     body = Ellipsoid(rng.normal(size=d), F.T @ F + 0.1 * np.eye(d), rng.uniform(0.5, 3))
-    size = body.radius / np.sqrt(np.linalg.eigvalsh(body.shape)[-1])
+    size = body.radius / np.sqrt(np.linalg.eigvalsh(body.matrix)[-1])
     unit = rng.normal(size=(2, d))
     unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     p = body.center + 0.6 * size * unit[0]
