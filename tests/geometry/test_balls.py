@@ -185,7 +185,7 @@ def test_refusals():
         Ball([2.0, 0.0], 1.0, disc)
     with pytest.raises(InvalidInputError, match="radius must be ≥ 0"):
         Ball([0.0, 0.0], -1.0, disc)
-    with pytest.raises(NotRepresentableError, match="no ball of this frame"):
+    with pytest.raises(NotRepresentableError, match="not a ball of this frame"):
         ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
     with pytest.raises(InvalidInputError, match="dimension 3, but the frame 2"):
         ball_from_ellipsoid([0.0, 0.0, 0.0], np.eye(3), 0.1, disc)

@@ -55,7 +55,7 @@ def test_section_outside_the_domain_is_refused():
 
 def test_section_that_the_metric_does_not_see_is_refused():
     metric = CurvedMetric(factor=[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    with pytest.raises(NotRepresentableError, match="does not tell apart"):
+    with pytest.raises(NotRepresentableError, match="is 0 between some points"):
         MetricDisplay.from_metric(metric, features=(0, 1))
 
 

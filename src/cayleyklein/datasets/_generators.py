@@ -1,4 +1,4 @@
-"""Rows that are truly curved: round clusters of a curved space, seen in its flat chart.
+"""Generators of curved data: round clusters of a curved space, in its flat chart.
 
 Clusters of one size in a curved space are neither of one size nor of one shape in the columns of a
 table. Towards the horizon of an elliptic space they are drawn out, and towards the rim of a
@@ -16,7 +16,7 @@ import numpy as np
 from cayleyklein._estimators import as_random_state
 from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_count, as_real
-from cayleyklein.datasets._drawing import (
+from cayleyklein.datasets._random_points import (
     LARGEST_RADIUS,
     around,
     carriers,
@@ -70,7 +70,7 @@ def make_elliptic_blobs(
     y : ndarray of shape (n_samples,)
         The cluster of each row.
     metric : CurvedMetric
-        In which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round; only if `return_metric`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def make_elliptic_blobs(
     >>> X.shape, len(set(y)), metric
     ((200, 3), 10, CurvedMetric(elliptic, d=3, K=1))
 
-    The columns have a long tail, and the clusters have not:
+    The columns have a long tail, the clusters do not:
 
     >>> bool(np.abs(X).max() > 5), bool(metric.pairwise(X[y == 0]).max() < 1.5)
     (True, True)
@@ -140,7 +140,7 @@ def make_hyperbolic_tree(
     y : ndarray of shape (n_samples,)
         The node of each row, counted from the root by levels.
     metric : CurvedMetric
-        In which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round; only if `return_metric`.
 
     Examples
     --------
@@ -184,8 +184,8 @@ def make_mixed(
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
     The first columns are the elliptic half of a row and the others its hyperbolic half. In either
-    half clusters overlap; together they tell the class. No metric of one curvature does justice to
-    both: the sum of two does.
+    half clusters overlap; together they tell the class. No metric of one curvature fits both;
+    the sum of two does.
 
     Parameters
     ----------
@@ -263,7 +263,7 @@ def sum_of_halves(
 
 
 def as_halves(value: Any, name: str) -> Any:
-    """Return what is given for each of two halves."""
+    """Check a pair of values, for the elliptic and the hyperbolic half."""
     if np.shape(value) != (2,):
         raise InvalidInputError(f"Got {name}={value!r}, but expected two numbers.")
     return value

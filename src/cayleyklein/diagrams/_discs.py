@@ -12,7 +12,7 @@ __all__ = ["Pieces", "cut_edges", "cut_to_disc", "whole_polygons"]
 
 
 NO_ARC = 1e-12
-"""An arc this much short of the whole circle is one of length 0 whose ends rounding exchanged."""
+"""An arc this close to a whole circle has length 0: rounding exchanged its ends."""
 
 
 class Pieces(NamedTuple):

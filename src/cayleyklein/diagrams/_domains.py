@@ -26,10 +26,10 @@ __all__ = [
 
 FAR, FAR_FROM_ALL = 1e6, 1e3
 """Vertices farther than this many typical distances, and than this many times the farthest
-generator, count as infinitely far. More would leave Qhull no digits for what is near."""
+generator, count as infinitely far. More would leave Qhull no digits for near ones."""
 
 MARGIN = 0.1
-"""What the default window leaves around the generators, as a part of their extent."""
+"""Margin of the default window around the generators, as a part of their extent."""
 
 WINDOW_ROOM = 0.05
 """Least distance of the point around which a window is cut from its sides, as a part of them."""
@@ -54,8 +54,8 @@ def as_window(window: ArrayLike | None, points: Floats, curvature: float) -> Flo
     extent = float(np.abs(corners).max(initial=0.0))
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
         raise InvalidInputError(
-            f"window reaches {extent:.3g}, beyond what products of coordinates can; rescale it and "
-            f"the points."
+            f"window reaches {extent:.3g}, and products of such coordinates overflow or underflow; "
+            f"rescale it and the points."
         )
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
         raise InvalidInputError(
@@ -97,7 +97,7 @@ class CutOut:
 def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:
     """Return a point well within the window in the chart, and the window's walls around that.
 
-    It is the pivot where that is one: the planes are the most accurate around it.
+    It is the pivot if that is well within: the planes are most accurate around it.
     """
     lower, upper = window
     room = WINDOW_ROOM * (upper - lower)
@@ -110,7 +110,7 @@ def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Flo
 
 
 def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """Return the same for a polyhedron in a hyperbolic domain, nowhere `tolerance` inside it."""
+    """Return a point and walls of a polyhedron at most `tolerance` inside a hyperbolic domain."""
     o, rho = chart.disc
     N, r = _inscribed_faces(tolerance)
     return -o / rho, rho * N, r
@@ -142,7 +142,7 @@ def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
 
 
 def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
-    """Say which convex hulls of corners y meet the open unit ball; `which` are those asked for."""
+    """Return whether convex hulls of corners y meet the open unit ball, for the groups `which`."""
     inside = np.einsum("ij,ij->i", y, y) < 1
     answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
     for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):

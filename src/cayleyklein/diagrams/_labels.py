@@ -1,4 +1,4 @@
-"""Labelled diagrams: what k nearest neighbours vote in each cell."""
+"""Labels of diagrams, and the vote of the generators of a cell."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,9 @@ def as_labels(labels: ArrayLike, n: int) -> tuple[AnyArray, Ints]:
             f"labels must have one entry for each of the {n} points; got shape {values.shape}."
         )
     if values.dtype.kind == "c":
-        raise InvalidInputError("labels are complex numbers, which have no order; name them.")
+        raise InvalidInputError(
+            "labels are complex numbers, which cannot be sorted; use text or integers."
+        )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InvalidInputError(
             f"labels has NaN or infinite entries{at_index(~np.isfinite(values))}."
@@ -27,12 +29,12 @@ def as_labels(labels: ArrayLike, n: int) -> tuple[AnyArray, Ints]:
     try:
         classes, codes = np.unique(values, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError(f"labels cannot be put in order: {error}.") from error
+        raise InvalidInputError(f"labels cannot be sorted: {error}.") from error
     return classes, codes.reshape(-1)
 
 
 def majority(codes: Ints, n_classes: int) -> Ints:
-    """Return the most frequent code of each row (m, k), the smallest of equals.
+    """Return the most frequent code of each row (m, k); ties go to the smallest.
 
     >>> majority(np.array([[2, 0, 2], [1, 2, 0]]), 3)
     array([2, 0])

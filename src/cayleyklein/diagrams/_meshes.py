@@ -25,7 +25,7 @@ class Mesh(NamedTuple):
 
     @property
     def volume(self) -> float:
-        """The volume it encloses, in the chart x."""
+        """Enclosed volume in the chart x."""
         if not len(self.triangles):
             return 0.0
         corners = self.vertices[self.triangles] - self.vertices.mean(axis=0)
@@ -56,7 +56,7 @@ def cell_meshes(cut: CutOut) -> list[Mesh]:
 
 
 def _fans(polygons: Groups) -> tuple[Ints, Ints]:
-    """Cut polygons into triangles from their first corner; return these, and whose they are."""
+    """Cut polygons into triangles from their first corner; return triangles and their polygons."""
     key, place = polygons.keys, np.arange(len(polygons.members))
     place = place - polygons.starts[key]
     second = np.flatnonzero((place > 0) & (place < polygons.sizes[key] - 1))

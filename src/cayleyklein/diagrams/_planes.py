@@ -1,4 +1,4 @@
-"""The affine functions whose upper envelope is the diagram, in well-scaled coordinates.
+"""A diagram as the upper envelope of affine functions, in well-scaled coordinates.
 
 A query is nearest to the generator of the largest f_i (:func:`proximity_planes`). Only
 differences count, so f_i is taken relative to the f of one generator c, the *pivot*, and in
@@ -24,7 +24,7 @@ __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 
 
 LARGEST_EXTENT = 1e100
-"""Of points in z, and its inverse the smallest: products of three extents are floats still."""
+"""Largest extent of points in z (its inverse is the smallest): products of three are finite."""
 
 
 class EquivalentBalls(NamedTuple):
@@ -102,7 +102,7 @@ class LocalChart(NamedTuple):
 
     def to_local(self, x: Floats) -> Floats:
         """Return w of points x."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
 
     def to_points(self, w: Floats) -> Floats:
@@ -123,7 +123,7 @@ class LocalChart(NamedTuple):
 
 def local_planes(points: Floats, frame: Frame) -> tuple[LocalChart, Floats, Floats]:
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
-    frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
+    frame.inverse_factor  # noqa: B018 - raises for a factor without inverse
     frame._inside(points, "points")
     _check_extent(points, frame)
     K = frame.curvature
@@ -140,7 +140,7 @@ def local_planes(points: Floats, frame: Frame) -> tuple[LocalChart, Floats, Floa
 
 
 def _check_extent(points: Floats, frame: Frame) -> None:
-    """Refuse points whose square distances overflow, or vanish."""
+    """Raise when squares of distances would overflow or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
         extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
@@ -151,6 +151,6 @@ def _check_extent(points: Floats, frame: Frame) -> None:
 
 
 def _typical(values: Floats, default: float) -> float:
-    """Return the median of the positive values, which a few outliers do not move."""
+    """Return the median of the positive values."""
     positive = values[values > 0]
     return float(np.median(positive)) if len(positive) else float(default)

@@ -78,14 +78,14 @@ class PowerDiagram:
     simplices : ndarray of shape (f, d + 1)
         Generators that meet in a corner; n and above are walls.
     corners : ndarray of shape (c, d)
-        Where they meet; one for several simplices of a degenerate corner.
+        Points where they meet; the simplices of a degenerate corner share one.
     corner_of : ndarray of shape (f,)
         The corner of each simplex.
     """
 
     def __init__(self, A: Floats, b: Floats, N: Floats, r: Floats) -> None:
         self.n, self.dimension = A.shape
-        b = b - b.max()  # a common constant moves no cell
+        b = b - b.max()  # a common constant does not move cells
         flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
         height = np.append(b / (1 - b), np.full(len(N), -1.0))
         fatten = _fattening(flat)
@@ -100,21 +100,21 @@ class PowerDiagram:
         normal, slope, constant = np.split(equations[first], [-2, -1], axis=1)
         if (slope == constant).any():  # a corner that should be within the walls, at infinity
             raise InvalidInputError(
-                "points are some so close together and some so far away that the diagram is lost "
-                "in rounding; drop the outliers, or make diagrams of the parts."
+                "points are partly so close together and partly so far away that the diagram is "
+                "lost in rounding; drop the outliers, or make diagrams of the parts."
             )
         self.corners = normal @ fatten / (slope - constant)
 
     @cached_property
     def used(self) -> Bools:
-        """Which generators have a cell."""
+        """Whether each generator has a cell."""
         flags = np.zeros(self.n, dtype=bool)
         flags[self.simplices[self.simplices < self.n]] = True
         return flags
 
     @cached_property
     def on_wall(self) -> Bools:
-        """Which corners lie on a wall."""
+        """Whether each corner is on a wall."""
         flags = np.zeros(len(self.corners), dtype=bool)
         flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
         return flags
@@ -146,7 +146,7 @@ class PowerDiagram:
         return self._edges() if self.dimension == 2 else self._facets()
 
     def _edges(self) -> tuple[Ints, Groups]:
-        """In the plane a ridge is where two neighbouring simplices look at each other."""
+        """Return the ridges in the plane: each is dual to two neighbouring simplices."""
         found = []
         for opposite, (i, j) in ((0, (1, 2)), (1, (2, 0)), (2, (0, 1))):
             other = self.neighbors[:, opposite]
@@ -158,7 +158,7 @@ class PowerDiagram:
         return table[:, :2], Groups(table[:, 2:].ravel(), starts)
 
     def _facets(self) -> tuple[Ints, Groups]:
-        """In general a ridge is the corners of all the simplices with a common edge."""
+        """Return the ridges in any dimension: each is dual to an edge that simplices share."""
         pairs = np.array(list(combinations(range(self.dimension + 1), 2)))
         edge = np.sort(self.simplices[:, pairs].reshape(-1, 2), axis=1)
         corner = np.repeat(self.corner_of, len(pairs))
@@ -208,7 +208,7 @@ def _hull(points: Floats) -> ConvexHull:
 
 
 def _fattening(flat: Floats) -> Floats:
-    """Return a linear map for points (n, d) that makes a thin hull of them a thick one.
+    """Return a linear map under which a thin hull of points (n, d) becomes thick.
 
     A hull keeps its facets under such a map. Qhull rounds alike in all directions, and would merge
     the facets of collinear generators between walls far away.
@@ -221,7 +221,7 @@ def _fattening(flat: Floats) -> Floats:
 
 
 def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
-    """Return a number for each facet, one for all that Qhull split from one; and one of each."""
+    """Return the facet of each simplex, and the first simplex of each facet."""
     rows, columns = np.nonzero(neighbors > np.arange(len(neighbors))[:, None])
     others = neighbors[rows, columns]
     same = equations[rows, 0] == equations[others, 0]

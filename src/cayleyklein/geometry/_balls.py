@@ -38,7 +38,7 @@ PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 
 
 class _Numbers(NamedTuple):
-    """What the formulas above are made of; for K < 0 with s/C, 1, 1/C², D/C² for s, C, 1, D."""
+    """The terms of the formulas above; for K < 0, s/C, 1, 1/C², D/C² in place of s, C, 1, D."""
 
     z: Floats
     form: float  # S(c, c)
@@ -112,7 +112,7 @@ class Ball(Frozen):
 
     @property
     def kind(self) -> Kind:
-        """What the ball's boundary is in the chart; only ``"ellipsoid"`` is bounded."""
+        """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
         K = self.frame.curvature
         if K <= 0:
             return "ellipsoid"
@@ -126,7 +126,7 @@ class Ball(Frozen):
         rounding = PARABOLA_TOLERANCE * (height + reach)
         if reach - height > rounding:
             return "hyperboloid"
-        if self.radius > quarter:  # what it leaves out lies below the equator
+        if self.radius > quarter:  # the points it leaves out are below the equator
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
@@ -158,17 +158,17 @@ class Ball(Frozen):
         Raises
         ------
         NotRepresentableError
-            When it is none: `kind` says what it is, and `quadric` gives its equation.
+            When it is not an ellipsoid: see `kind`, and `quadric` for its equation.
         """
         if self.kind != "ellipsoid":
             raise NotRepresentableError(
-                f"This elliptic ball of radius {self.radius:g} reaches the equator and is no "
-                f"ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
-                f"contains() says which points are in it."
+                f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
+                f"an ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
+                f"contains() tests points."
             )
         if self.radius == 0:
             raise NotRepresentableError(
-                "A ball of radius 0 is a point, and no ellipsoid; give a positive radius."
+                "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
             )
         K, n = self.frame.curvature, self._numbers()
         a = n.z @ self.frame.factor
@@ -179,7 +179,7 @@ class Ball(Frozen):
         return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> Bools:
-        """Say which points are in the ball; points outside a hyperbolic domain are not.
+        """Return whether points are in the ball; points outside a hyperbolic domain are not.
 
         Examples
         --------
@@ -205,7 +205,7 @@ def ball_from_ellipsoid(
     Raises
     ------
     NotRepresentableError
-        When the ellipsoid is no ball of this frame.
+        When the ellipsoid is not a ball of this frame.
 
     Examples
     --------
@@ -229,11 +229,11 @@ def ball_from_ellipsoid(
     square = float(axis @ given.matrix @ axis)
     if square <= 0:
         raise NotRepresentableError(
-            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, and no ball."
+            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, not a ball."
         )
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
-    with about("center, matrix and radius"):  # of which the ends p and q of an axis are made
+    with about("center, matrix and radius"):  # p and q are the ends of an axis
         middle = midpoint(*ends, frame)
         ball = Ball(middle, float(distance_between(*ends, frame, "raise")) / 2, frame)
         found = ball.ellipsoid()
@@ -241,8 +241,8 @@ def ball_from_ellipsoid(
     difference = np.abs(given.matrix - got).max()
     if difference > rtol * np.abs(given.matrix).max():
         raise NotRepresentableError(
-            "The ellipsoid (center, matrix, radius) is no ball of this frame: a ball centred where "
-            "it is has another matrix. "
+            "The ellipsoid (center, matrix, radius) is not a ball of this frame: the ball with the "
+            "same centre has another matrix. "
             f"Largest difference: {difference:.3g}."
         )
     return ball

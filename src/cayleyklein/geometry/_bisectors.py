@@ -45,11 +45,11 @@ class Hyperplane(NamedTuple):
 
     @property
     def homogeneous(self) -> AnyFloats:
-        """The vectors (normal, offset), as the dual absolute takes them."""
+        """Homogeneous vectors (normal, offset), as used with the dual absolute."""
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
     def evaluate(self, x: ArrayLike) -> AnyFloats:
-        """Return ⟨normal, x⟩ + offset: zero on the hyperplane, signed off it."""
+        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, with opposite signs beside it."""
         normal = as_points(self.normal, "normal")
         offset = as_finite_array(self.offset, "offset")[..., None]
         points = as_points(x, "x", normal.shape[-1])
@@ -109,7 +109,7 @@ def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
 def _pull_back(
     spatial: Floats, height: Floats, frame: Frame, dtype: np.dtype[Any], name: str
 ) -> Hyperplane:
-    """Rewrite ⟨spatial, z⟩ + height, of the points of that name, as a function of x."""
+    """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
     with np.errstate(over="ignore", invalid="ignore"):
         normal = spatial @ frame.factor
         plane = Hyperplane(normal.astype(dtype), (height - normal @ frame.center).astype(dtype))

@@ -4,7 +4,7 @@ A chart starts from canonical coordinates w = √|K| L(x - μ), where the domain
 unit ball (hyperbolic) or all of space (elliptic), and geodesics are straight:
 
 ====================  ======  ==================================================
-chart                 K       what it is
+chart                 K       coordinates
 ====================  ======  ==================================================
 ``"klein"``           any     w itself: Beltrami-Klein, gnomonic, or Cartesian
 ``"hyperboloid"``     < 0     (w, 1)/√(1-‖w‖²), ⟨X, X⟩ = -1 in Minkowski space
@@ -106,7 +106,7 @@ CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 
 MEMBERSHIP_TOLERANCE = 1e-6
-"""How far ⟨X, X⟩ of a given point may be from ±1, relative to ‖X‖², before it is refused."""
+"""Largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²."""
 
 
 def _find(chart: str, sign: int) -> tuple[Map, Map]:
@@ -152,7 +152,7 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     w = as_points(w, "w")
     sqnorm = _sqnorm(w)
     if sign < 0:
-        _refuse(sqnorm >= 1, "w", "‖w‖ < 1")
+        _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
         refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
     return forward(w, sign).astype(dtype, copy=False)
@@ -175,19 +175,19 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     if chart == "half_space" or chart in EMBEDDED:
         refuse_overflow(np.isfinite(sqnorm), "‖y‖²", "y")
     if chart in ("klein", "conformal") and sign < 0:
-        _refuse(sqnorm >= 1, "y", "‖y‖ < 1")
+        _raise_where(sqnorm >= 1, "y", "‖y‖ < 1")
     elif chart == "half_space":
-        _refuse(last <= 0, "y", "a last coordinate > 0")
+        _raise_where(last <= 0, "y", "a last coordinate > 0")
     elif chart in EMBEDDED:
         inner = sqnorm if chart != "hyperboloid" else 2 * last**2 - sqnorm
         off = np.abs(inner - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
-        _refuse(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
+        _raise_where(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
     elif sign > 0 and chart == "conformal":
-        _refuse(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
+        _raise_where(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
     return backward(y, sign).astype(dtype, copy=False)
 
 
-def _refuse(bad: Bools, name: str, expected: str) -> None:
+def _raise_where(bad: Bools, name: str, expected: str) -> None:
     if bad.any():
         raise OutsideDomainError(
             f"{name}{at_index(bad)} lies outside the chart: expected {expected}."

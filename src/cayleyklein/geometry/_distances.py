@@ -60,8 +60,8 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
 def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise") -> AnyFloats:
     """Return the distances between p and q, broadcast over leading axes.
 
-    Equal, where those are well conditioned, to the paper's forms (its §2.3, with
-    the corrections of signs and of the factor κ)
+    Equal to the paper's forms where these are well conditioned (its §2.3, with
+    the signs and the factor κ corrected)
 
     - c_dist · Log (p, q; P, Q), the definition, with c_dist = 1/(2i√K) or 1/(2√-K);
     - arccos(S_pq / √(S_pp S_qq)) / √K for K > 0, in [0, π/√K) since S_pq keeps its sign;
@@ -73,9 +73,9 @@ def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "ra
     p, q : array-like of shape (..., d)
     frame : Frame
     outside : {"raise", "inf", "modulus"}, default="raise"
-        What a pair with a point on or outside a hyperbolic domain gives: an error, inf, or
+        Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
         the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
-        the boundary is infinitely far from every other in all of them.
+        the boundary is infinitely far from every other point.
 
     Returns
     -------

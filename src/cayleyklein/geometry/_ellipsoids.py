@@ -29,7 +29,7 @@ __all__ = ["ConvexBody", "Ellipsoid", "as_rays", "check_inside"]
 
 @runtime_checkable
 class ConvexBody(Protocol):
-    """A bounded open convex set: whatever has these three names serves as one.
+    """A bounded open convex set: any object with these three attributes.
 
     Examples
     --------
@@ -43,10 +43,10 @@ class ConvexBody(Protocol):
 
     @property
     def dimension(self) -> int:
-        """The d of its points."""
+        """Number of coordinates d."""
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside; those on the boundary are not.
+        """Return whether points are inside; points on the boundary are not.
 
         Parameters
         ----------
@@ -77,7 +77,7 @@ def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
 def as_rays(
     body: ConvexBody, points: ArrayLike, directions: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Return points inside, directions of length about 1, and by what they were divided for it."""
+    """Return checked points, directions scaled to length about 1, and the scales."""
     x, u = broadcast_points(
         points=as_points(points, "points", body.dimension),
         directions=as_points(directions, "directions", body.dimension),
@@ -154,10 +154,10 @@ class Ellipsoid(Frozen):
         return len(self.center)
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Say which points are inside; those on the boundary are not."""
+        """Return whether points are inside; points on the boundary are not."""
         t = as_points(points, "points", self.dimension) - self.center
-        radius, exponent = math.frexp(self.radius)  # by a power of two: its square may overflow
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is outside
+        radius, exponent = math.frexp(self.radius)  # its square may overflow
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
             t = np.ldexp(t, -exponent)
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
@@ -183,7 +183,7 @@ class Ellipsoid(Frozen):
             return np.asarray(times / scale)
 
     def to_euclidean(self, points: ArrayLike) -> Floats:
-        """Return L'(x - center)/radius: the affine map to the unit ball."""
+        """Map points to coordinates where the ellipsoid is the unit ball: L'(x - center)/radius."""
         t = as_points(points, "points", self.dimension) - self.center
         return np.asarray(t @ self.factor.T / self.radius)
 

@@ -1,4 +1,4 @@
-"""The paper's matrices S, and what is in them: (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
+"""Conversions between the paper's matrices S, (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
 
 S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(κ)κ²
 (paper §2.4; corrected: μᵀΣμ, not μᵀμ). S is defined up to its sign: the paper's
@@ -121,7 +121,7 @@ def frame_from_form(S: ArrayLike) -> Frame:
     if eigenvalues[0] <= len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
         raise NotRepresentableError(
             f"The leading block Σ of S must be definite, but its eigenvalues range from "
-            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is no curved Mahalanobis metric."
+            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is not a curved Mahalanobis metric."
         )
     center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
@@ -175,7 +175,7 @@ def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     array([[2., 0.],
            [0., 3.]])
     """
-    frame = frame_from_form(S)  # refuses the forms that are no metric
+    frame = frame_from_form(S)  # raises unless S is a metric
     S = as_symmetric(S, "S")
     eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
     order = np.argsort(-eigenvalues)  # a negative one last

@@ -144,7 +144,7 @@ class Frame(Frozen):
         return z
 
     def _coordinates(self, x: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.center) @ self.factor.T)
 
     def points(self, z: ArrayLike) -> Floats:

@@ -1,4 +1,4 @@
-"""What makes an object of this library immutable: its attributes, and the arrays they hold."""
+"""Immutable objects: a base class, and read-only arrays."""
 
 from typing import Any, NoReturn
 
@@ -10,10 +10,10 @@ __all__ = ["Frozen", "read_only"]
 
 
 class Frozen:
-    """A base class whose instances refuse to set or delete attributes, and compare by value.
+    """A base class of immutable objects that compare by value.
 
-    ``__init__`` fills them by :meth:`_fill`; a ``cached_property`` still works. What an instance is
-    made of, and compared by, are the arguments that its ``__reduce__`` gives.
+    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. Two instances
+    are equal when the arguments in their ``__reduce__`` are.
     """
 
     __slots__ = ()

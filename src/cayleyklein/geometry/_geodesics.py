@@ -1,4 +1,4 @@
-"""Geodesics: straight in the chart, run through at constant speed (paper §2.1).
+"""Geodesics: straight lines in the chart, at constant speed (paper §2.1).
 
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
 sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
@@ -37,14 +37,14 @@ def _pair(
 
 
 def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> AnyFloats:
-    """Return the points at fractions t of the way from p to q, by arc length.
+    """Return the points at fractions t of the distance from p to q.
 
     Parameters
     ----------
     p, q : array-like of shape (..., d)
     frame : Frame
     t : array-like of shape (m,) or a number
-        Fractions; 0 is p and 1 is q. Others extrapolate, as far as the chart reaches.
+        Fractions; 0 is p and 1 is q. Values outside [0, 1] extrapolate.
 
     Returns
     -------
@@ -74,13 +74,13 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> AnyFloat
         d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
     with np.errstate(over="ignore"):
         there, back = t * d, (1 - t) * d
-        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The way", "t")
+        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
     from_p, from_q = _sine_ratio(back, there, frame.curvature)
     from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
     apart = weight > 0
     _refuse_beyond_chart((d > 0) & ~apart, "t")
-    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # which tends to t as d to 0
+    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # tends to t as d tends to 0
     return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
@@ -126,7 +126,7 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Floats:
 
 
 def _speed(x: Floats, v: Floats, frame: Frame) -> tuple[Floats, Floats, Floats]:
-    """Return ‖v‖ in the metric at x, and K⟨z, Lv⟩ and S(x, x) beside it."""
+    """Return ‖v‖ in the metric at x, K⟨z, Lv⟩ and S(x, x)."""
     z, s = frame._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
         u = v @ frame.factor.T
@@ -141,7 +141,7 @@ def _speed(x: Floats, v: Floats, frame: Frame) -> tuple[Floats, Floats, Floats]:
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> AnyFloats:
-    """Return the end of the geodesic that leaves x with velocity v, after unit time.
+    """Return the point reached from x with velocity v after unit time.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> AnyF
     def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = (y - x) @ frame.factor.T
-        u = u / binary_scale(u)  # lest squares under- or overflow
+        u = u / binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
         if not norm.all():

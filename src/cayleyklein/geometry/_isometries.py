@@ -85,6 +85,6 @@ def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
         norm = spatial @ spatial + K * rise * rise
     refuse_overflow(np.isfinite(norm), "‖L(p - q)‖²", "p and q")
     if norm == 0:
-        raise InvalidInputError("p and q coincide: no reflection swaps a point with itself.")
+        raise InvalidInputError("p and q coincide; a reflection swaps two different points.")
     pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)
     return _to_chart(np.eye(len(pole)) - 2 * np.outer(pole, hyperplane) / norm, frame)

@@ -24,9 +24,9 @@ def lift(z: Floats, s: Floats) -> Floats:
 
 
 def inner_point(z_p: Floats, s_p: Floats, z_q: Floats, s_q: Floats, K: float) -> Floats:
-    """Return the one of two points nearer to μ, or their midpoint when they are as far.
+    """Return the nearer to μ of two points, or their midpoint when they are equally far.
 
-    Being symmetric in p and q, it leaves what is computed from it symmetric.
+    It is symmetric in p and q, and so are the formulas that use it.
     """
     p_inner, q_inner = (s_p < s_q, s_q < s_p) if K > 0 else (s_q < s_p, s_p < s_q)
     other = np.where(q_inner[..., None], z_q, z_p / 2 + z_q / 2)

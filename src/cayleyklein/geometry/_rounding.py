@@ -17,7 +17,7 @@ Pair = tuple[Floats, Floats]
 
 SPLITTER = 2.0**27 + 1.0
 BLOCK_ENTRIES = 2**19
-"""Entries of the largest temporary: 4 MB, a few of which are alive at once."""
+"""Entries of the largest temporary array, 4 MB; a few of them exist at once."""
 
 
 def binary_scale(values: AnyArray) -> Floats:
@@ -80,7 +80,7 @@ def one_plus_quadratic_form(
     factor : ndarray of shape (r, d)
         Σ = LᵀL is used when ``matrix`` is None.
     matrix : ndarray of shape (d, d), optional
-        Σ itself, where that is what the user gave: L is then only its rounded Cholesky factor.
+        Σ itself, if the user gave it: L is then only its rounded Cholesky factor.
     """
     rows_of = factor if matrix is None else matrix
     rows = max(1, BLOCK_ENTRIES // rows_of.size)

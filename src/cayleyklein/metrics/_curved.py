@@ -128,7 +128,7 @@ class CurvedMetric(NotebookCard, Frozen):
         """
         return cls(factor=np.eye(as_count(d, "d")), curvature=curvature)
 
-    # -- what it is -----------------------------------------------------------------
+    # -- parameters ------------------------------------------------------------------
 
     @property
     def curvature(self) -> float:
@@ -181,7 +181,7 @@ class CurvedMetric(NotebookCard, Frozen):
 
     @property
     def domain(self) -> Ellipsoid | None:
-        """The ellipsoid on whose inside a hyperbolic metric lives; None when all of space."""
+        """The ellipsoid that bounds a hyperbolic metric; None when the domain is all of space."""
         if self.curvature >= 0:
             return None
         return Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
@@ -195,7 +195,7 @@ class CurvedMetric(NotebookCard, Frozen):
         ----------
         p, q : array-like of shape (..., d)
         outside : {"raise", "inf", "modulus"}, default="raise"
-            What a pair with a point on or outside a hyperbolic domain gives.
+            Value for a pair with a point on or outside a hyperbolic domain.
         """
         return geometry.distance(p, q, self.frame, outside=outside)
 
@@ -225,7 +225,7 @@ class CurvedMetric(NotebookCard, Frozen):
         return checked_pairwise(X, Y, [(self.frame, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
-        """Say which points lie inside the domain, where distances are real.
+        """Return whether points are inside the domain, where distances are real.
 
         Examples
         --------
@@ -238,7 +238,7 @@ class CurvedMetric(NotebookCard, Frozen):
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
-        """Return the hyperplane of points as far from p as from q, positive on p's side.
+        """Return the hyperplane of points equally far from p and q, positive on p's side.
 
         Examples
         --------
@@ -351,7 +351,7 @@ class CurvedMetric(NotebookCard, Frozen):
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
-        """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
+        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
         dtype = float_dtype(Y)
         with about("Y"):
             w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
@@ -365,7 +365,7 @@ class CurvedMetric(NotebookCard, Frozen):
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
 
-    # -- manners --------------------------------------------------------------------
+    # -- pickle and repr -------------------------------------------------------------
 
     def __reduce__(self) -> tuple[object, ...]:
         return CurvedMetric.from_frame, (self.frame,)

@@ -71,10 +71,7 @@ class MixedMetric(NotebookCard, Frozen):
         else:
             values = as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
-            raise InvalidInputError(
-                f"weights must be ≥ 0 and not all 0, or the sum is no metric; "
-                f"got {values.tolist()}."
-            )
+            raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
         self._fill(metrics=metrics, weights=read_only(values))
 
     @property
@@ -89,12 +86,12 @@ class MixedMetric(NotebookCard, Frozen):
 
     @property
     def domain(self) -> tuple[Ellipsoid, ...]:
-        """The ellipsoids whose intersection is the domain; empty when all of space."""
+        """The ellipsoids that intersect in the domain; empty when it is all of space."""
         domains = (metric.domain for metric, _ in self._terms())
         return tuple(domain for domain in domains if domain is not None)
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
-        """Return the metrics that count, and their weights."""
+        """Return the metrics of positive weight, and their weights."""
         return [(metric, weight) for metric, weight in terms_of(self) if weight]
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
@@ -131,7 +128,7 @@ class MixedMetric(NotebookCard, Frozen):
         return checked_pairwise(X, Y, parts, outside)
 
     def contains(self, X: ArrayLike) -> Bools:
-        """Say which points lie inside the domains of all the metrics.
+        """Return whether points are inside the domains of all the metrics.
 
         Examples
         --------

@@ -10,7 +10,7 @@ v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, w
 leaves z itself at K = 0. It is taken from the v of a row in the middle, as an exact
 difference, so that neither a centre nor an origin far from the rows costs digits.
 The square distances come from a matrix product, which loses digits for close
-pairs; those few are computed again by the exact kernel.
+pairs; these few are computed again by the exact kernel.
 """
 
 import math
@@ -50,7 +50,7 @@ CANCELLATION = 1e-3
 """‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² under which a pair is recomputed."""
 
 ROUNDING = 1e-5
-"""The same, relative to the squares of the terms whose rounding is left in v."""
+"""‖v_p - v_q‖² relative to the squared terms of v, under which a pair is recomputed."""
 
 UNDERFLOW = 1e-280
 """|K| chord²/4 under which a pair is recomputed: its terms may be denormal."""
@@ -75,7 +75,7 @@ def _row_scale(s: Floats, K: float) -> Floats:
 def lift_from(
     u: Floats, z: Floats, s: Floats, z_0: Floats, s_0: Floats, K: float
 ) -> tuple[Floats, Floats]:
-    """Return v - v_0 for u = L(x - x_0), and the size of the terms whose rounding is in it."""
+    """Return v - v_0 for u = L(x - x_0), and the size of its terms, which bounds its rounding."""
     if K == 0:
         return np.column_stack([u, np.zeros(len(u))]), np.zeros(len(u))
     k, sigma, sigma_0 = math.sqrt(abs(K)), np.sqrt(s), np.sqrt(s_0)
@@ -90,7 +90,7 @@ def lift_from(
 
 
 def left_operand(v: Floats, sqnorm: Floats, scale: Floats) -> Floats:
-    """Return (v, ‖v‖², 1) scale, whose product with `right_operand` is a scaled ‖v - w‖²."""
+    """Return (v, ‖v‖², 1) scale; times `right_operand`, it gives the scaled ‖v - w‖²."""
     return np.column_stack([v, sqnorm, np.ones(len(v))]) * scale[:, None]
 
 
@@ -100,7 +100,7 @@ def right_operand(w: Floats, sqnorm: Floats, scale: Floats) -> Floats:
 
 
 class Placed(NamedTuple):
-    """Rows and their coordinates; those outside the domain stand at the centre."""
+    """Rows and their coordinates; rows outside the domain are placed at the centre."""
 
     x: Floats
     inside: Bools
@@ -109,7 +109,7 @@ class Placed(NamedTuple):
 
     @classmethod
     def of(cls, x: Floats, frame: Frame, outside: Outside, name: str) -> "Placed":
-        """Place rows in a frame, or refuse those outside."""
+        """Compute the coordinates of rows; raise for rows outside if asked to."""
         if outside == "raise":
             z, s = frame._inside(x, name)
             return cls(x, s > 0, z, s)
@@ -119,7 +119,7 @@ class Placed(NamedTuple):
         return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
 
     def middle(self) -> int:
-        """Return the row nearest to the mean of those inside."""
+        """Return the row nearest to the mean of the rows inside."""
         if not self.inside.any():
             return 0
         with np.errstate(over="ignore", invalid="ignore"):  # any row will do
@@ -142,7 +142,7 @@ class Placed(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """One side of a block computation: rows lifted to v, from that of the origin."""
+    """One side of a block computation: rows lifted to v, relative to the v of one row."""
 
     x: Floats
     inside: Bools
@@ -201,7 +201,7 @@ class BlockKernel:
         if out.min() < max(highest, UNDERFLOW):
             close = (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
             inexact = out < np.maximum(close, UNDERFLOW, out=close)
-            np.maximum(out, 0, out=out)  # negative by rounding, and so recomputed below
+            np.maximum(out, 0, out=out)  # negative by rounding; recomputed below
         if K > 0 and out.max() > 1 - NEAR_ANTIPODAL:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
@@ -250,7 +250,7 @@ def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
-    """Cut n × m into blocks; of a symmetric matrix only those on and right of the diagonal."""
+    """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
     for top in range(0, n, BLOCK):
         for left in range(top if symmetric else 0, m, BLOCK):
             yield slice(top, min(top + BLOCK, n)), slice(left, min(left + BLOCK, m))
@@ -294,7 +294,7 @@ def _symmetrise(block: Floats) -> None:
 
 
 def as_float(value: AnyFloats) -> float:
-    """Return one distance as a float; a metric that is called as a function takes two points."""
+    """Return one distance as a float; raise when there are more."""
     if np.ndim(value):
         raise InvalidInputError(
             f"A metric called as a function takes two points, but the shapes given make "
@@ -306,7 +306,7 @@ def as_float(value: AnyFloats) -> float:
 def checked_pairwise(
     X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
 ) -> AnyFloats:
-    """Validate, and compute all distances."""
+    """Return all distances between checked rows."""
     as_choice(outside, "outside", ("raise", "inf", "modulus"))
     d = parts[0][0].dimension
     dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
@@ -316,6 +316,6 @@ def checked_pairwise(
     check_memory(
         n * m * dtype.itemsize,
         f"The distances between {n:,} and {m:,} rows",
-        "Take some rows at a time, or let CurvedNeighbors find the nearest ones alone.",
+        "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
     )
     return pairwise(X, Y, parts, outside, dtype)

@@ -1,8 +1,9 @@
-"""Spheres, drawn as they are in the plane."""
+"""Balls of the plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["BallDisplay"]
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class BallDisplay:
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
@@ -75,7 +77,7 @@ class BallDisplay:
     >>> metric.distance(display.centers[1], display.outlines[1]).round(9).max()
     np.float64(0.4)
 
-    An elliptic ball that crosses the equator is no ellipse:
+    An elliptic ball that crosses the equator is not an ellipse:
 
     >>> plane = CurvedMetric.euclidean(2, curvature=1.0)
     >>> BallDisplay.from_metric(plane, [[1.0, 0.0]], 1.0).closed
@@ -83,22 +85,12 @@ class BallDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        centers: Floats,
-        radii: Floats,
-        outlines: Sequence[Floats],
-        closed: Sequence[bool],
-        geometry: str = "flat",
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.centers = centers
-        self.radii = radii
-        self.outlines = outlines
-        self.closed = closed
-        self.geometry = geometry
-        self.domains = domains
+    centers: Floats
+    radii: Floats
+    outlines: Sequence[Floats]
+    closed: Sequence[bool]
+    geometry: str = "flat"
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_metric(
@@ -178,7 +170,7 @@ class BallDisplay:
         return self
 
     def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
-        """Draw the balls alone, within whatever limits the axes will have."""
+        """Draw the balls without changing the limits of the axes."""
         collections = require("matplotlib.collections", "plot")
         outlines = list(zip(self.outlines, self.closed, strict=True))
         self.fill_ = collections.PolyCollection(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,8 +11,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, as_count, check_memory
-from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.diagrams._domains import box_around
+from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
@@ -56,7 +56,7 @@ class Regions(NamedTuple):
 
 
 class Samples(NamedTuple):
-    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is no class.
+    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is outside the domain.
 
     Examples
     --------
@@ -74,12 +74,13 @@ class Samples(NamedTuple):
     codes: Ints
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """Decision regions of a classifier (paper, figure 7).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
-    neighbours, whose frontier is piecewise linear; or by :meth:`from_estimator`, for what any
-    classifier predicts on a grid, in the plane or on a plane section.
+    neighbours, with a piecewise linear frontier; or by :meth:`from_estimator`, for the predictions
+    of any classifier on a grid, in the plane or on a plane section.
 
     Parameters
     ----------
@@ -113,24 +114,13 @@ class DecisionBoundaryDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        regions: Regions | Samples,
-        classes: AnyArray,
-        bounds: Floats,
-        X: Floats | None = None,
-        y: AnyArray | None = None,
-        names: Sequence[str] = ("$x_1$", "$x_2$"),
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.regions = regions
-        self.classes = classes
-        self.bounds = bounds
-        self.X = X
-        self.y = y
-        self.names = names
-        self.domains = domains
+    regions: Regions | Samples
+    classes: AnyArray
+    bounds: Floats
+    X: Floats | None = None
+    y: AnyArray | None = None
+    names: Sequence[str] = ("$x_1$", "$x_2$")
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
@@ -194,13 +184,13 @@ class DecisionBoundaryDisplay:
         feature_names: Sequence[str] | None = None,
         resolution: int = 300,
     ) -> DecisionBoundaryDisplay:
-        """Compute what a fitted classifier predicts on a grid over the rows.
+        """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
         ----------
         estimator : classifier
             Anything with ``predict``. When it, or a step of a pipeline, has a hyperbolic metric,
-            what lies outside its domain stays blank.
+            the picture is blank outside its domain.
         X : array-like of shape (n, d)
             Rows to show, projected to the plane of the picture.
         y : array-like of shape (n,), optional
@@ -208,7 +198,7 @@ class DecisionBoundaryDisplay:
             The plane: two columns, with the others at the mean of X, or the principal plane of the
             standardised columns. None is "pca" when d > 2.
         feature_names : sequence of d str, optional
-            Those of a DataFrame by default.
+            The columns of a DataFrame by default.
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
 
@@ -241,11 +231,11 @@ class DecisionBoundaryDisplay:
         )
         axes = [np.linspace(low, high, n) for low, high in bounds.T]
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        if hasattr(X, "iloc"):  # named columns reach the estimator under their names
+        if hasattr(X, "iloc"):  # keep the names of columns for the estimator
             grid = type(X)(grid, columns=X.columns)
         metric, seen = find_metric(estimator, grid)
         classes, codes = _predict(estimator, grid, metric, seen)
-        # The conic is drawn when it is among the rows, and not among what a step made of them.
+        # The conic is drawn only if no step of a pipeline changes the rows before the metric.
         own = metric if seen is grid else None
         return cls(
             regions=Samples(axes[0], axes[1], codes.reshape(n, n)),

@@ -108,7 +108,7 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def learning_facts(estimator: Any) -> Facts:
-    """Return the learned share α and the accuracy on held-out rows, where there are any."""
+    """Return the learned share α and the accuracy on held-out rows, if there are any."""
     facts: Facts = []
     learner = getattr(estimator, "learner_", None) or estimator
     alpha, selection = (getattr(learner, name, None) for name in ("alpha_", "selection_"))

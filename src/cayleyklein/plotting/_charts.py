@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -56,28 +57,28 @@ EDGE_POINTS = 64
 """Points on an edge, which is straight in the Klein chart and curved in others."""
 
 WHOLE = 1e4
-"""Window of a whole elliptic diagram, in radii of the sphere: as good as up to the equator."""
+"""Window of a whole elliptic diagram, in radii of the sphere: almost up to the equator."""
 
 RIM_POINTS = 721
 
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
-"""Whence the surfaces are seen."""
+"""Direction of view of the surfaces."""
 
 BEHIND = 0.2
-"""Opacity of what is on the far side of a sphere."""
+"""Opacity of the far side of a sphere."""
 
 SURFACE_ZOOM = 1.25
-"""The room that the axes would take."""
+"""Surfaces have no axes, and use their space."""
 
 LEAST_CAP = 1.1
-"""Height up to which the hyperboloid is drawn at least: points at its bottom are a picture too."""
+"""Least height of the drawn hyperboloid, for points that are all at its bottom."""
 
 HALF_PLANE = 1e6
 """Where the boundary line of the half-plane ends: far outside every picture."""
 
 
 class ChartPanel(NamedTuple):
-    """What one chart shows.
+    """The contents of one chart.
 
     ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
     fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
@@ -103,6 +104,7 @@ class ChartPanel(NamedTuple):
     bounds: Floats
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
@@ -132,8 +134,7 @@ class ChartDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(self, *, panels: Sequence[ChartPanel]) -> None:
-        self.panels = panels
+    panels: Sequence[ChartPanel]
 
     @classmethod
     def from_points(
@@ -177,7 +178,7 @@ class ChartDisplay:
         >>> len(ChartDisplay.from_diagram(diagram).panels)
         5
         """
-        picture_bounds(diagram)  # refuses more than two dimensions
+        picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
         if not as_texts(names, "charts"):
@@ -274,7 +275,7 @@ def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) ->
 
 
 def _around(points: Floats) -> Floats:
-    """Return a square around points, with as much room again."""
+    """Return a square around points, half as large again."""
     low, high = bounds_of(points)
     half = np.full(points.shape[1], 0.75 * (high - low).max())
     return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
@@ -318,7 +319,7 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
 
 
 def _in_front(points: Floats, chart: str) -> Bools:
-    """Say which points of a sphere its other side does not hide; a bowl hides none."""
+    """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
     flat = math.cos(ELEVATION)
     eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
     return np.asarray((points @ eye >= 0) | (chart == "hyperboloid"))

@@ -1,4 +1,4 @@
-"""What a picture needs to know of a fitted estimator and of its data."""
+"""Checks of the rows, labels and estimators to show."""
 
 from __future__ import annotations
 

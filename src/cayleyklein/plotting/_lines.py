@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,6 +36,7 @@ OVERHANG = 0.08
 """How far the line is drawn beyond the outermost points, as a part of their distance."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class GeodesicDisplay:
     """Geodesics of a metric of the plane, with marks at equal distances.
 
@@ -66,12 +68,9 @@ class GeodesicDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self, *, paths: Sequence[Floats], marks: Floats, domains: Sequence[Ellipsoid] = ()
-    ) -> None:
-        self.paths = paths
-        self.marks = marks
-        self.domains = domains
+    paths: Sequence[Floats]
+    marks: Floats
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
@@ -163,6 +162,7 @@ class GeodesicDisplay:
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class CrossRatioDisplay:
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
@@ -197,18 +197,10 @@ class CrossRatioDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        points: Floats,
-        value: float,
-        distance: float | None = None,
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.points = points
-        self.value = value
-        self.distance = distance
-        self.domains = domains
+    points: Floats
+    value: float
+    distance: float | None = None
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
@@ -225,7 +217,7 @@ class CrossRatioDisplay:
         named = {"p": p, "q": q, "P": P, "Q": Q}
         rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
         if (rows[2] == rows[3]).all():
-            raise InvalidInputError("P and Q coincide, and the cross-ratio says nothing.")
+            raise InvalidInputError("P and Q coincide, and the cross-ratio is 1 for any p and q.")
         return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
 
     @classmethod
@@ -234,14 +226,14 @@ class CrossRatioDisplay:
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
         if as_metric(metric, mixed=False).geometry != "hyperbolic":
             raise NotRepresentableError(
-                f"The conic of a {metric.geometry} metric has no real points, and no line meets "
-                f"it in the picture; take a metric with K < 0."
+                f"The conic of a {metric.geometry} metric has no real points to draw; take a "
+                f"metric with K < 0."
             )
         distance = metric(p, q)
         P, Q = (
             (end / end[-1]).real[:2] for end in line_intersections(metric.absolute.matrix, p, q)
         )
-        if (Q - P) @ (q - p) < 0:  # whichever sign the form has, the order is P, p, q, Q
+        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q for either sign of the form
             P, Q = Q, P
         display = cls.from_points(p, q, P, Q)
         return cls(

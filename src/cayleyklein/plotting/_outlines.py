@@ -15,16 +15,16 @@ __all__ = ["ball_lattice", "bounds_of", "domains_of", "inset", "line_path", "sph
 
 
 RIM = 1e-9
-"""How far inside the conic, relative to its size, what lies on it is drawn: it has no chart."""
+"""Points on the conic are drawn this far inside, relative to its size: charts end there."""
 
 BISECTIONS = 60
 """Enough to find a number to the last bit of its scale."""
 
 HORIZON = 1e-4
-"""Where polylines that go to infinity end: this angle before it."""
+"""Polylines to infinity end this angle before it."""
 
 BALL_OF_CELL = 0.4
-"""How far balls reach towards their neighbours in the lattice, as a part of the way."""
+"""Radius of balls relative to the distance of neighbours in the lattice."""
 
 
 def bounds_of(*points: Floats) -> Floats:
@@ -34,7 +34,7 @@ def bounds_of(*points: Floats) -> Floats:
 
 
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
-    """Return the ellipses whose common inside is the domain; none when it is the whole plane."""
+    """Return the ellipses that intersect in the domain; none when it is the whole plane."""
     domain = metric.domain
     if isinstance(domain, tuple):
         return domain
@@ -44,8 +44,8 @@ def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Return a sphere in the plane as a polyline, and whether it is closed.
 
-    A sphere that crosses the elliptic equator is an open branch of a conic; one that the whole
-    plane is inside of has no points.
+    A sphere that crosses the elliptic equator is an open branch of a conic. A sphere around the
+    whole plane has no points.
     """
     if isinstance(metric, CurvedMetric):
         ball = metric.ball(center, radius)
@@ -64,7 +64,7 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
     u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
-    if not exits:  # so that t = 1 is about as far as the sphere, whatever its size
+    if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
         step = float(np.min(metric.distance(center, center + u)))
         u *= radius / step if step > 0 else 1.0
@@ -86,7 +86,7 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
 
 
 def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, float]:
-    """Return centres over the rows (or the domain), and a radius for which balls hardly meet."""
+    """Return centres over the rows (or the domain), and a radius for which balls nearly touch."""
     if X is not None and np.ptp(X, axis=0).any():
         low, high = bounds_of(X)
     elif domains_of(metric):
@@ -139,14 +139,14 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
 
 
 def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floats:
-    """Move points of a conic, and those outside it, to a little inside: charts need that.
+    """Move points on or outside a conic to a little inside, where charts are defined.
 
     Parameters
     ----------
     domain : Ellipsoid or None
     points : ndarray of shape (..., 2)
     margin : float
-        What is left to the conic, relative to its size.
+        Distance to the conic, relative to its size.
 
     Examples
     --------

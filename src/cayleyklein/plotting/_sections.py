@@ -1,4 +1,4 @@
-"""Planes through a space of many dimensions, on which a curved metric is again one.
+"""Plane sections of a space, on which a curved metric is again curved with the same K.
 
 On the plane x = o + Bt the form is S = 1 + K ⟨z_p, z_q⟩ with z = L(o - μ) + LBt. The part of z
 that is orthogonal to LB does not change there, and adds a constant: S = c (1 + K ⟨z', z'⟩), with
@@ -47,7 +47,7 @@ class Section(NamedTuple):
         Q, R = np.linalg.qr(metric.factor @ self.basis)
         if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
             raise NotRepresentableError(
-                f"The metric does not tell apart the points of the plane of {self.names[0]} and "
+                f"The metric is 0 between some points of the plane of {self.names[0]} and "
                 f'{self.names[1]}; choose other features, or features="pca".'
             )
         inside = Q.T @ z
@@ -114,7 +114,7 @@ def principal_section(metric: CurvedMetric) -> Section:
     """
     _, lengths, directions = np.linalg.svd(metric.factor, full_matrices=False)
     if len(lengths) < 2 or lengths[1] <= np.finfo(float).eps * lengths[0] * metric.dimension:
-        raise NotRepresentableError("The metric is one of a line: there is no plane to show.")
+        raise NotRepresentableError("The metric has rank 1, so there is no plane to show.")
     V, scale = directions[:2], lengths[:2, None]
     return Section(metric.center, (V / scale).T, V * scale, ("first", "second"))
 

@@ -1,4 +1,4 @@
-"""How every picture looks: colours, line widths, axes and limits."""
+"""The look of every picture: colours, line widths, axes and limits."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ GEOMETRY_COLORS = {
     "flat": BLUE,
     "mixed": PURPLE,
 }
-"""The paper's red, green and blue, in shades that everyone can tell apart."""
+"""The paper's red, green and blue, in shades safe for colour blindness."""
 
 CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 
@@ -66,7 +66,7 @@ TICKS = 6
 
 DOMAIN_ID = "domain"
 PADDING = 0.04
-"""How far a picture reaches beyond what it shows, on each side, as a part of it."""
+"""Margin of a picture on each side, as a part of its size."""
 
 
 def as_metric(metric: Any, *, mixed: bool = True) -> Any:
@@ -93,7 +93,7 @@ def as_axes(ax: Any, name: str = "ax") -> Any:
 
 
 def new_axes(ax: Axes | None) -> Any:
-    """Return the axes to draw in: those given, or the only ones of a new figure."""
+    """Return the given axes, or the axes of a new figure."""
     if ax is not None:
         return as_axes(ax)
     pyplot = require("matplotlib.pyplot", "plot")
@@ -110,8 +110,8 @@ def finish_axes(
 ) -> None:
     """Label the axes, make them equal, and widen their limits to the bounds.
 
-    Several displays may share one axes: the limits then hold all their bounds, and what the
-    caller has set is left alone.
+    Several displays may share one axes: the limits then hold all their bounds, and labels that
+    the caller has set stay.
     """
     if bounds is not None:
         ax.update_datalim(bounds)
@@ -182,7 +182,7 @@ def draw_points(
 ) -> None:
     """Draw points: black dots, or one colour and one marker for each label.
 
-    `classes` are those that have the first colours, whether some points have these labels or not.
+    `classes` get the first colours, even those without points; other labels get the next ones.
     """
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:

@@ -1,7 +1,7 @@
 """The absolute: a quadric and its dual, from which distances and angles are measured.
 
 A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points
-with x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are those tangent to it. A^Δ is
+with x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is
 the adjugate of A wherever that is not zero. Corrected: A is symmetric, not positive
 semi-definite, since a real conic is indefinite.
 """
@@ -308,7 +308,7 @@ class Absolute(Frozen):
         return np.asarray(np.abs(values) <= _as_rtol(rtol) * caps)[()]
 
     def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
-        """Return how distance is measured on the line pq (paper §2.2).
+        """Return the kind of distance on the line pq (paper §2.2).
 
         "hyperbolic" where the line meets the absolute in two real points, "parabolic" where it
         touches it (or lies in it), "elliptic" where it misses it: the signature of A on the line.
@@ -318,12 +318,12 @@ class Absolute(Frozen):
         line = line_pencil(self.matrix, p, q)
         if line.coincident.any():
             raise InvalidInputError(
-                f"p and q are the same point{at_index(line.coincident)}, which is no line."
+                f"p and q are the same point{at_index(line.coincident)}; a line needs two."
             )
         return kind_of(line.discriminant)
 
     def angle_kind(self, l: ArrayLike, m: ArrayLike) -> Texts:  # noqa: E741
-        """Return how angles are measured in the pencil of hyperplanes l and m (paper §2.2).
+        """Return the kind of angles in the pencil of hyperplanes l and m (paper §2.2).
 
         By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
         tangent to the absolute, "parabolic" where one is, "elliptic" where none is.
@@ -339,7 +339,7 @@ class Absolute(Frozen):
         pencil = vector_pencil(self.dual, l, m)
         if pencil.coincident.any():
             raise InvalidInputError(
-                f"l and m are the same hyperplane{at_index(pencil.coincident)}, which is no pencil."
+                f"l and m are the same hyperplane{at_index(pencil.coincident)}; a pencil needs two."
             )
         return kind_of(pencil.discriminant)
 

@@ -163,7 +163,7 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa:
         return np.asarray(np.arctan2(sine, np.abs(cosine)))
     turn = _orientation(l, m) * np.sign(cosine * pencil.s_pp)
     angle = np.arctan2(np.where(turn < 0, -sine, sine), np.abs(cosine))
-    # A right angle has no sign; -0.0 is no angle either.
+    # A right angle has no sign; -0.0 becomes 0.0.
     return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
 
 

@@ -33,7 +33,7 @@ __all__ = ["apply_collineation", "cross_ratio", "line_intersections"]
 
 
 COLLINEARITY_TOLERANCE = 1e-8
-"""Largest distance to the line, as a part of the extent of the points, still taken for rounding."""
+"""Largest distance to the line, as a part of the extent of the points, that counts as rounding."""
 
 PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
@@ -198,7 +198,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     form, p, q = as_form_and_points(A, p, q)
     same = (p == q).all(axis=-1)
     if same.any():
-        raise InvalidInputError(f"p and q are the same point{at_index(same)}, which is no line.")
+        raise InvalidInputError(f"p and q are the same point{at_index(same)}; a line needs two.")
     form, p, q, unit = rescale(form, p, q)
     x, _, u = line_frame(p, q)
     s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
@@ -223,7 +223,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
 
 
 def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArray:
-    """Check real or complex points; the parts of complex ones are checked as real arrays."""
+    """Check real or complex points; complex ones part by part."""
     try:
         array = np.asarray(values)
     except ValueError:  # ragged, which as_points words better
@@ -255,7 +255,7 @@ def _check_size(points: AnyArray, is_homogeneous: bool) -> None:
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
-    """Return the 4×4 antisymmetric minors on the pair of coordinates that tells most apart.
+    """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent.
 
     Affine points are paired with w = 1, so that minors are differences, rounded once.
     """

@@ -1,4 +1,4 @@
-"""Hilbert's geometry of a bounded convex body, of which hyperbolic geometry is the ellipsoid's.
+"""Hilbert geometry of a bounded convex body; on an ellipsoid it is hyperbolic geometry.
 
 The distance of two points is half the logarithm of their cross-ratio with the two ends of the
 chord through them (paper §2.1). With the times at which the chord leaves the body, t₊ from q
@@ -86,7 +86,7 @@ class Polytope(Frozen, ConvexBody):
 
     @property
     def dimension(self) -> int:
-        """The d of its points."""
+        """Number of coordinates d."""
         return len(self.normals[0])
 
     @classmethod
@@ -120,7 +120,7 @@ class Polytope(Frozen, ConvexBody):
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        """Return when rays leave the body: see :meth:`ConvexBody.exit_time`."""
+        """Return the t > 0 at which rays leave the body: see :meth:`ConvexBody.exit_time`."""
         x, u, scale = as_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
@@ -216,6 +216,6 @@ def _check_bounded(normals: Floats, offsets: Floats) -> None:
     ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
     if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
         raise InvalidInputError(
-            "normals and offsets have no common inside: the half-spaces meet in nothing, or in "
-            "something flat."
+            "normals and offsets have no common inside: the half-spaces have an empty or a flat "
+            "intersection."
         )

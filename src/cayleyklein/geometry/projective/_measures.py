@@ -272,7 +272,7 @@ def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
 
 
 def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
-    """Return D = S_xu² - S_xx S_uu, 0 where it is nothing but rounding, and that rounding.
+    """Return D = S_xu² - S_xx S_uu, set to 0 within its rounding, and a bound of the rounding.
 
     u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
     Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
@@ -315,7 +315,7 @@ def line_pencil(form: Floats, p: Floats, q: Floats) -> Pencil:
 
 
 def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Change the unit of the chart, and that of the form, by powers of two to avoid underflow.
+    """Scale the chart and the form by powers of two to avoid underflow.
 
     The last value is the new unit in terms of the old one.
     """

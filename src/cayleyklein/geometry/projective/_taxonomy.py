@@ -7,8 +7,8 @@ three of the nine, and every other type carries one.
 
 - Around a point inside a real conic no tangent passes (angles are elliptic), and every line meets
   it (distances are hyperbolic): hyperbolic geometry.
-- Through a point outside pass two tangents (angles are hyperbolic). The lines between them that
-  meet the conic have hyperbolic distances: doubly hyperbolic geometry. Those that miss it
+- Through a point outside pass two tangents (angles are hyperbolic). Lines between them that
+  meet the conic have hyperbolic distances: doubly hyperbolic geometry. Lines that miss it
   have elliptic distances: dual hyperbolic geometry.
 """
 
@@ -55,7 +55,7 @@ class PlanarGeometry:
     dual_signs : tuple of int
         The signs of the eigenvalues of A^Δ, up to a common sign.
     conic : str
-        What the absolute looks like in the projective plane.
+        Description of the absolute in the projective plane.
     measurements : tuple of (str, str)
         The kinds of distance and angle that occur away from isotropic lines and points.
 
@@ -188,15 +188,15 @@ def classify(absolute: Absolute) -> PlanarGeometry:
         if signs == (geometry.matrix_signs, geometry.dual_signs):
             return geometry
     raise NotRepresentableError(  # an ill-conditioned pair, where the tolerances disagree
-        f"The signs {signs[0]} of the matrix and {signs[1]} of its dual are those of no planar "
-        f"geometry; an eigenvalue is too close to zero to tell."
+        f"The signs {signs[0]} of the matrix and {signs[1]} of its dual belong to no planar "
+        f"geometry; an eigenvalue is too close to zero to tell its sign."
     )
 
 
 def measurement_geometry(absolute: Absolute, p: ArrayLike, q: ArrayLike) -> Texts:
-    """Return which of the nine geometries holds at the points p along the lines pq.
+    """Return the geometry, of the nine, at the points p along the lines pq.
 
-    Distances are those on the line pq, angles those in the pencil of lines through p.
+    Distances are measured on the line pq, angles in the pencil of lines through p.
 
     Parameters
     ----------

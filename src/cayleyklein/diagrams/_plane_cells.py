@@ -1,4 +1,4 @@
-"""The cells of a plane diagram where they are drawn: within the domain, or within the window."""
+"""The cells of a plane diagram within the domain or the window: boundaries and polygons."""
 
 import math
 from itertools import pairwise
@@ -13,7 +13,7 @@ from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.geometry import Frame
 
-__all__ = ["Boundary", "PlaneDrawing", "draw_in_disc", "draw_in_window"]
+__all__ = ["Boundary", "PlaneCells", "cells_in_disc", "cells_in_window"]
 
 
 class Boundary(NamedTuple):
@@ -36,7 +36,7 @@ class Boundary(NamedTuple):
     angles: Floats
 
 
-class PlaneDrawing(NamedTuple):
+class PlaneCells(NamedTuple):
     """Cells and ridges in coordinates y, with x = origin + matrix y."""
 
     pieces: Pieces
@@ -81,16 +81,16 @@ class PlaneDrawing(NamedTuple):
         return polygons.tolist()
 
 
-def draw_in_disc(
+def cells_in_disc(
     frame: Frame, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
-) -> PlaneDrawing:
-    """Return a diagram within a hyperbolic domain, in coordinates where that is the unit disc.
+) -> PlaneCells:
+    """Return the cells in a hyperbolic domain, in coordinates where it is the unit disc.
 
     Parameters
     ----------
     frame : Frame
     corners : ndarray of shape (c, 2)
-        In those coordinates.
+        In the coordinates of the unit disc.
     cells : Groups
         The corners of each cell.
     center : int
@@ -101,7 +101,7 @@ def draw_in_disc(
     pairs, ends = ridges
     ends_at = corners[ends.members.reshape(-1, 2)]
     start, end, _ = cut_edges(ends_at[:, 0], ends_at[:, 1])
-    return PlaneDrawing(
+    return PlaneCells(
         cut_to_disc(corners, cells, center),
         pairs,
         np.stack([start, end], axis=1),
@@ -111,12 +111,12 @@ def draw_in_disc(
     )
 
 
-def draw_in_window(cut: CutOut) -> PlaneDrawing:
-    """Return a diagram within its window, in the coordinates that it was cut in."""
+def cells_in_window(cut: CutOut) -> PlaneCells:
+    """Return the cells in the window, in the coordinates of the cut."""
     power = cut.power
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)
-    return PlaneDrawing(
+    return PlaneCells(
         whole_polygons(power.corners, power.cells),
         pairs[between],
         power.corners[ends.members.reshape(-1, 2)][between],

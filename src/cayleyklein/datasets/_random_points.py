@@ -25,27 +25,27 @@ __all__ = [
 
 
 CANDIDATES = 20
-"""Places drawn for each new centre, of which the farthest from the others is taken."""
+"""Candidates for each new centre; the farthest from the other centres is taken."""
 
 LARGEST_RADIUS = 8.0
 """Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
 
 
 def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
-    """Return n labels in random order, as many of each class as of the next, or one more."""
+    """Return n labels in random order, in classes of equal size up to one."""
     return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
 def around(
     places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: np.random.RandomState
 ) -> Floats:
-    """Draw rows around the origin and carry each by the isometry of its label; nan beyond."""
+    """Draw rows around the origin and move each by the isometry of its label; NaN beyond."""
     drawn = rng.normal(size=(len(y), d))
     length = np.linalg.norm(drawn, axis=1, keepdims=True)
     sin, cos = (np.sin, np.cos) if sign > 0 else (np.sinh, np.cosh)
     lifted = np.hstack([sin(std * length) * drawn / length, cos(std * length)])
     moved = np.einsum("nij,nj->ni", np.asarray(places)[y], lifted)
-    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)  # the other hemisphere is no row
+    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)  # NaN in the other hemisphere
     return np.asarray(moved[:, :-1] / height)
 
 
@@ -69,7 +69,7 @@ def elliptic_clusters(
 
 
 def carriers(middles: Floats, sign: int) -> list[Floats]:
-    """Return the isometries that carry the origin to each of these points."""
+    """Return the isometries that move the origin to each point."""
     unit = CurvedMetric.euclidean(middles.shape[1], curvature=float(sign))
     return [unit.transvection(np.zeros(middles.shape[1]), middle) for middle in middles]
 
@@ -77,7 +77,7 @@ def carriers(middles: Floats, sign: int) -> list[Floats]:
 def spread_centers(
     n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Floats]
 ) -> Floats:
-    """Draw points one by one, each far from those before."""
+    """Draw points one by one, each far from the earlier ones."""
     found = draw(1)
     while len(found) < n:
         drawn = draw(CANDIDATES)
@@ -103,7 +103,7 @@ def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.Ran
 def tree_nodes(
     depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
 ) -> list[Floats]:
-    """Return the isometries that carry the origin to the nodes, level by level."""
+    """Return the isometries that move the origin to the nodes of a tree, level by level."""
     length = as_real(edge, "edge")
     if not 0 < depth * length <= LARGEST_RADIUS:
         raise InvalidInputError(
@@ -136,7 +136,7 @@ def rotation(angle: float, d: int) -> Floats:
 
 
 def count_nodes(depth: int, branching: int) -> float:
-    """Return how many nodes a tree has whose root has one more child than the others."""
+    """Return the number of nodes of a tree; the root has one more child than other nodes."""
     try:
         leaves = float(branching) ** depth
     except OverflowError:
@@ -146,7 +146,7 @@ def count_nodes(depth: int, branching: int) -> float:
 
 
 def check_size(n: int, d: int, classes: float) -> None:
-    """Refuse rows, or places to put them, that memory does not hold."""
+    """Raise when the rows or the centres exceed the memory."""
     check_memory(
         8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2,
         f"{n:,} rows of {d:,} columns in {classes:,.0f} clusters"
