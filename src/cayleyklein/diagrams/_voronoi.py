@@ -370,10 +370,4 @@ class Triangulation(NamedTuple):
 
 
 def _as_tolerance(value: float | None, default: float) -> float:
-    tolerance = default if value is None else as_real(value, "tolerance")
-    if not FINEST[default] <= tolerance < 1:
-        raise InvalidInputError(
-            f"Got tolerance={value}, but expected a number below 1, and not below "
-            f"{FINEST[default]:g}: the finer, the more corners."
-        )
-    return tolerance
+    return default if value is None else as_real(value, "tolerance", f"[{FINEST[default]:g}, 1)")

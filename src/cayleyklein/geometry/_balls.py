@@ -86,9 +86,7 @@ class Ball(Frozen):
         frame = as_frame(frame)
         center = as_points(center, "center", frame.dimension, ndim=1)
         frame._inside(center, "center")
-        radius = as_real(radius, "radius")
-        if radius < 0:
-            raise InvalidInputError(f"radius must be ≥ 0; got {radius:g}.")
+        radius = as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, frame=frame)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -216,9 +214,8 @@ def ball_from_ellipsoid(
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, frame, rtol = Ellipsoid(center, matrix, radius), as_frame(frame), as_real(rtol, "rtol")
-    if rtol < 0:
-        raise InvalidInputError(f"Got rtol={rtol:g}, but expected a number ≥ 0.")
+    given, frame = Ellipsoid(center, matrix, radius), as_frame(frame)
+    rtol = as_real(rtol, "rtol", "[0, inf)")
     if given.dimension != frame.dimension:
         raise InvalidInputError(
             f"The ellipsoid has dimension {given.dimension}, but the frame {frame.dimension}."

@@ -124,9 +124,7 @@ class Ellipsoid(Frozen):
                 f"matrix must be positive definite, but its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}."
             )
-        radius = as_real(radius, "radius")
-        if radius <= 0:
-            raise InvalidInputError(f"Got radius={radius:g}, but expected a positive number.")
+        radius = as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
 
     def __reduce__(self) -> tuple[object, ...]:

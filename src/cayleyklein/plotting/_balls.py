@@ -156,8 +156,7 @@ class BallDisplay:
             For the outlines, a LineCollection.
         """
         shade = GEOMETRY_COLORS[self.geometry] if color is None else as_color(color)
-        if not 0 <= as_real(fill, "fill") <= 1:
-            raise InvalidInputError(f"Got fill={fill:g}, but expected an opacity from 0 to 1.")
+        as_real(fill, "fill", "[0, 1]")
         ax = new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | style)
         if show_centers:

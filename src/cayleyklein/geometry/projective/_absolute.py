@@ -66,17 +66,11 @@ def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int,
     >>> signature([[1.0, 1.0], [1.0, 1.0]])  # singular
     (0, 1, 1)
     """
-    rtol, eigenvalues = _as_rtol(rtol), np.linalg.eigvalsh(as_symmetric(A, "A"))
+    rtol = as_real(rtol, "rtol", "[0, 1)")
+    eigenvalues = np.linalg.eigvalsh(as_symmetric(A, "A"))
     size = rtol * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
-
-
-def _as_rtol(value: float) -> float:
-    rtol = as_real(value, "rtol")
-    if not 0 <= rtol < 1:
-        raise InvalidInputError(f"Got rtol={rtol}, but expected a number in [0, 1).")
-    return rtol
 
 
 def adjugate(A: ArrayLike) -> AnyFloats:
@@ -253,7 +247,8 @@ class Absolute(Frozen):
         NotRepresentableError
             For other signatures, whose absolute has no inside.
         """
-        x, rtol = homogenize(as_points(points, "points", self.dimension)), _as_rtol(rtol)
+        rtol = as_real(rtol, "rtol", "[0, 1)")
+        x = homogenize(as_points(points, "points", self.dimension))
         x /= binary_scale(x)
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
@@ -305,7 +300,7 @@ class Absolute(Frozen):
         vectors = vectors / binary_scale(vectors)
         values = bilinear(self.dual, vectors, vectors)
         caps = bilinear(np.abs(self.dual), np.abs(vectors), np.abs(vectors))
-        return np.asarray(np.abs(values) <= _as_rtol(rtol) * caps)[()]
+        return np.asarray(np.abs(values) <= as_real(rtol, "rtol", "[0, 1)") * caps)[()]
 
     def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
         """Return the kind of distance on the line pq (paper §2.2).
