@@ -128,7 +128,7 @@ def test_estimator_without_a_metric_is_refused():
 
 
 def test_labels_and_names_of_something_else_are_refused():
-    with pytest.raises(InvalidInputError, match="150 rows"):
+    with pytest.raises(InvalidInputError, match="150 points"):
         MetricDisplay.from_metric(random_metric(0.0), X, Y[:-1])
     model = CurvedKNeighborsClassifier(metric=random_metric(0.0)).fit(X, Y)
     with pytest.raises(InvalidInputError, match="2 feature_names"):
