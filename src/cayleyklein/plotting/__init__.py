@@ -11,8 +11,11 @@ from cayleyklein.plotting._cards import number as number
 from cayleyklein.plotting._charts import ChartDisplay, ChartPanel
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._metric import MetricDisplay
+from cayleyklein.plotting._outlines import inset as inset
+from cayleyklein.plotting._outlines import line_path as line_path
 from cayleyklein.plotting._style import CLASS_COLORS as CLASS_COLORS
 from cayleyklein.plotting._style import GEOMETRY_COLORS as GEOMETRY_COLORS
+from cayleyklein.plotting._style import class_colors as class_colors
 from cayleyklein.plotting._svg import Drawing as Drawing
 from cayleyklein.plotting._voronoi import VoronoiDisplay
 
