@@ -63,26 +63,21 @@ release-check: $(READY) ## Build the packages, check them, and try them where th
 MINUTES ?= 10
 
 fuzz: $(READY) ## Throw cases at every door that strangers reach, for MINUTES=10
-	OMP_NUM_THREADS=1 $(BIN)/python -m tests.trust.fuzz --minutes $(MINUTES)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 soak: $(READY) ## Fit 10,000 times and predict a million rows in one process
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 
 # The lowest releases that pyproject.toml allows, beside today's tools of testing, and today's of
 # what the lowest ones depend on: old Matplotlib is told by new pyparsing that it will have to change.
-# Left out: the page with today's messages, and a score of numbers against text, which scikit-learn
-# refuses only since later.
 lowest: ## Run the tests with the oldest releases of what we depend on
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(PYTHON) tests/trust/lowest.py) pytest pytest-xdist hypothesis mpmath numpydoc polars==1.20
+	  $$($(PYTHON) tests/lowest.py) pytest pytest-xdist hypothesis mpmath numpydoc polars==1.20
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
-	  --ignore tests/app/test_in_browser.py --ignore tests/trust/test_oracles.py \
-	  --deselect tests/trust/test_bad_input.py::test_the_page_adds_up \
-	  --deselect "tests/trust/test_bad_input.py::test_every_kind_of_input[learning.CurvedKNeighborsClassifier.score]" \
-	  --deselect "tests/trust/test_bad_input.py::test_every_kind_of_input[models.TableClassifier.score]" $(ARGS)
+	  --ignore tests/app/test_in_browser.py --ignore tests/learning/test_oracles.py $(ARGS)
 
 audit: $(READY) ## Look for known weaknesses in what is installed, where the registry tells
 	$(BIN)/python -m pip_audit --local --skip-editable

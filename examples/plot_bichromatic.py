@@ -16,7 +16,7 @@ from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.plotting import DecisionBoundaryDisplay, VoronoiDisplay
 
-metric = CurvedMetric(shape=[[1.0, -0.3], [-0.3, 1.3]], curvature=-1.0)
+metric = CurvedMetric(matrix=[[1.0, -0.3], [-0.3, 1.3]], curvature=-1.0)
 disc = 2 * Halton(2, scramble=False).random(81)[1:] - 1
 disc = disc[np.linalg.norm(disc, axis=1) < 0.95]
 labels = np.where(disc[:, 0] + 0.5 * np.sin(5 * disc[:, 1]) > 0, "blue", "red")

@@ -17,7 +17,7 @@ figure, panels = plt.subplots(1, 2, figsize=(10, 4.4), layout="compressed")
 cases = [
     (CurvedMetric.euclidean(2, curvature=-1.0), [-0.55, -0.2], [0.35, 0.6]),
     (
-        CurvedMetric(shape=[[1.0, 0.6], [0.6, 1.5]], center=[0.4, 0.1], curvature=-0.5),
+        CurvedMetric(matrix=[[1.0, 0.6], [0.6, 1.5]], center=[0.4, 0.1], curvature=-0.5),
         [-0.35, 0.75],
         [0.9, -0.35],
     ),

@@ -13,7 +13,7 @@ from scipy.stats.qmc import Halton
 from cayleyklein import CurvedMetric
 from cayleyklein.plotting import ChartDisplay
 
-metric = CurvedMetric(shape=[[0.5, 0.3], [0.3, 0.8]], center=[1.0, 0.5], curvature=-1.0)
+metric = CurvedMetric(matrix=[[0.5, 0.3], [0.3, 0.8]], center=[1.0, 0.5], curvature=-1.0)
 disc = 2 * Halton(2, scramble=False).random(41)[1:] - 1
 points = metric.domain.from_euclidean(disc[np.linalg.norm(disc, axis=1) < 0.95])
 

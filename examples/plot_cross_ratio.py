@@ -33,7 +33,7 @@ second = CrossRatioDisplay.from_points(*images).plot(left, labels=primed, title=
 left.set_title(f"(a) $(p, q; P, Q) = {first.value:.3f} = {second.value:.3f} = (p', q'; P', Q')$")
 
 # (b) A conic gives the line its P and Q.
-metric = CurvedMetric(shape=np.diag([0.25, 0.5]), curvature=-1.0)
+metric = CurvedMetric(matrix=np.diag([0.25, 0.5]), curvature=-1.0)
 p, r, q = [-1.1, 0.5], [0.3, 0.5], [1.1, 0.5]
 display = CrossRatioDisplay.from_metric(metric, p, q).plot(right, title=False)
 P, Q = display.points[2:]

@@ -17,7 +17,7 @@ from cayleyklein import CurvedMetric
 from cayleyklein.geometry import hyperplane_measure, line_intersections
 from cayleyklein.plotting import CrossRatioDisplay, GeodesicDisplay
 
-metric = CurvedMetric(shape=[[0.5, 0.15], [0.15, 0.9]], curvature=-1.0)
+metric = CurvedMetric(matrix=[[0.5, 0.15], [0.15, 0.9]], curvature=-1.0)
 conic = metric.absolute
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="compressed")
 

@@ -15,12 +15,12 @@ from _output import save
 from cayleyklein import CurvedMetric
 from cayleyklein.plotting import BallDisplay
 
-shape = [[1.0, 0.3], [0.3, 0.8]]
+matrix = [[1.0, 0.3], [0.3, 0.8]]
 centers = np.array([[0.0, 0.0], [0.62, 0.0], [-0.5, 0.55], [-0.2, -0.75]])
 
 figure, ax = plt.subplots(figsize=(6.6, 4.6), layout="constrained")
 for name, K in [("elliptic", 1.0), ("hyperbolic", -1.0), ("Mahalanobis", 0.0)]:
-    metric = CurvedMetric(shape=shape, curvature=K)
+    metric = CurvedMetric(matrix=matrix, curvature=K)
     BallDisplay.from_metric(metric, centers, 0.25).plot(
         ax, fill=0, show_centers=False, label=f"{name}, $K = {K:g}$"
     )

@@ -19,7 +19,7 @@ disc = 2 * Halton(2, scramble=False).random(61)[1:] - 1
 disc = disc[np.linalg.norm(disc, axis=1) < 0.95]
 metrics = [
     CurvedMetric.euclidean(2, curvature=-1.0),
-    CurvedMetric(shape=[[1.0, 0.6], [0.6, 1.5]], center=[0.4, 0.1], curvature=-0.5),
+    CurvedMetric(matrix=[[1.0, 0.6], [0.6, 1.5]], center=[0.4, 0.1], curvature=-0.5),
 ]
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), layout="compressed")
 for ax, metric in zip(panels, metrics, strict=True):

@@ -17,7 +17,7 @@ def apply(matrix, x):
     return [mpmath.fdot(map(float, row), x) for row in matrix]
 
 
-def distance(p, q, curvature, center, factor=None, shape=None) -> mpmath.mpf:
+def distance(p, q, curvature, center, factor=None, matrix=None) -> mpmath.mpf:
     """arccos, arccosh or the root of the square of S_pq/√(S_pp S_qq), whatever K."""
     K = mpmath.mpf(float(curvature))
     mu = vector(center)
@@ -26,8 +26,8 @@ def distance(p, q, curvature, center, factor=None, shape=None) -> mpmath.mpf:
 
     def sides(t):
         """Return what ⟨s, t⟩ is a product of, the left of s and the right of t."""
-        image = apply(factor if shape is None else shape, t)
-        return (image if shape is None else t), image
+        image = apply(factor if matrix is None else matrix, t)
+        return (image if matrix is None else t), image
 
     if K == 0:
         left, right = sides([a - b for a, b in zip(tp, tq, strict=True)])

@@ -27,7 +27,7 @@ splits = StratifiedShuffleSplit(n_splits=10, train_size=250, random_state=0)
 
 def accuracy(K):
     """Return the mean accuracy of 3 neighbours with nothing learned but the precision matrix."""
-    metric = CurvedMetric(shape=base.shape, center=base.center, curvature=K)
+    metric = CurvedMetric(matrix=base.matrix, center=base.center, curvature=K)
     return cross_val_score(CurvedKNeighborsClassifier(3, metric=metric), X, y, cv=splits).mean()
 
 

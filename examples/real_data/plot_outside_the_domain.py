@@ -57,7 +57,7 @@ columns = [wine.feature_names.index(name) for name in ("flavanoids", "color_inte
 X, y = wine.data[:, columns], wine.target
 flat = CurvedMetric.mahalanobis(X)
 reach = flat.distance(X, flat.center).max()
-metric = CurvedMetric(shape=flat.shape, center=flat.center, curvature=-0.98 / reach**2)
+metric = CurvedMetric(matrix=flat.matrix, center=flat.center, curvature=-0.98 / reach**2)
 model = CurvedKNeighborsClassifier(1, metric=metric).fit(X, y)
 low, high = X.min(axis=0) - 1.5, X.max(axis=0) + 1.5
 xs, ys = (np.linspace(a, b, 250) for a, b in zip(low, high, strict=True))

@@ -178,14 +178,27 @@ def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray
     return array
 
 
-def as_real(value: Any, name: str) -> float:
-    """Convert to one finite float."""
+def as_real(value: Any, name: str, interval: str | None = None) -> float:
+    """Check one finite number, perhaps in an interval such as ``"[0, 1)"``.
+
+    >>> as_real(0, "rtol", "[0, 1)")
+    0.0
+    >>> as_real(1, "rtol", "[0, 1)")
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: Got rtol=1, but expected a number in [0, 1).
+    """
     array = as_finite_array(value, name)
     if array.ndim:
         raise InvalidInputError(
             f"{name} must be a single number; got an array of shape {array.shape}."
         )
-    return float(array)
+    number = float(array)
+    if interval is not None:
+        low, high = map(float, interval[1:-1].split(","))
+        ends = (interval[0] == "[" and number == low) or (interval[-1] == "]" and number == high)
+        if not (low < number < high or ends):
+            raise InvalidInputError(f"Got {name}={value}, but expected a number in {interval}.")
+    return number
 
 
 def as_points(

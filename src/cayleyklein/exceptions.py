@@ -28,7 +28,7 @@ class CayleyKleinError(Exception):
     ...     CurvedMetric()
     ... except CayleyKleinError as error:
     ...     print(error)
-    Give exactly one of factor (L) and shape (Σ = LᵀL).
+    Give exactly one of factor (L) and matrix (Σ = LᵀL).
     """
 
 
@@ -72,8 +72,8 @@ class OutsideDomainError(CayleyKleinError, ValueError):
 class NotRepresentableError(CayleyKleinError, ValueError):
     """The object asked for does not exist in the representation asked for.
 
-    For example a form S of the wrong signature, which is no curved Mahalanobis
-    metric, or an elliptic ball across the equator, which is no ellipsoid.
+    For example a form S of the wrong signature, which is not a curved Mahalanobis
+    metric, or an elliptic ball across the equator, which is not an ellipsoid.
 
     Examples
     --------
@@ -82,7 +82,7 @@ class NotRepresentableError(CayleyKleinError, ValueError):
     ...     CurvedMetric.euclidean(1, curvature=1.0).ball([1.0], 1.0).ellipsoid()
     ... except NotRepresentableError as error:
     ...     print(str(error).partition(";")[0])
-    This elliptic ball of radius 1 reaches the equator and is no ellipsoid but a hyperboloid
+    This elliptic ball of radius 1 reaches the equator and is not an ellipsoid but a hyperboloid
     """
 
 

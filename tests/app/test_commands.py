@@ -52,7 +52,7 @@ def test_handles(session):
     grab(session, handle_places(session.state)[2])
     session.apply({"do": "drag", "x": 0.75, "y": -0.5})
     assert session.state.minor == pytest.approx(0.5)
-    assert np.linalg.eigvalsh(session.state.metric.shape) == pytest.approx([1.5**-2, 0.5**-2])
+    assert np.linalg.eigvalsh(session.state.metric.matrix) == pytest.approx([1.5**-2, 0.5**-2])
 
 
 def test_choosing(session):

@@ -43,6 +43,7 @@ def test_the_code_runs_and_has_the_metric(chart, K, monkeypatch):
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
+    plt.close("all")
     shown = []
     monkeypatch.setattr(plt, "show", lambda: shown.append(len(plt.get_fignums())))
     state = replace(STATE, chart=chart, curvature=K)

@@ -261,7 +261,7 @@ def test_refusals():
         CayleyKleinVoronoi([[0.0, np.nan]], plane)
     with pytest.raises(InvalidInputError, match="X has 3 coordinates"):
         CayleyKleinVoronoi(RING, plane).locate([[0.0, 0.0, 0.0]])
-    with pytest.raises(NotRepresentableError, match="order 1, and not of order 2"):
+    with pytest.raises(NotRepresentableError, match="order 1; this one has order 2"):
         CayleyKleinVoronoi(RING, plane, order=2).dual()
 
 

@@ -132,7 +132,7 @@ def test_refusals():
         CayleyKleinVoronoi(points, disc, labels=[0, 1])
     with pytest.raises(InvalidInputError, match="NaN or infinite entries at index 1"):
         CayleyKleinVoronoi(points, disc, labels=[0.0, np.nan, 1.0])
-    with pytest.raises(InvalidInputError, match="put in order"):
+    with pytest.raises(InvalidInputError, match="cannot be sorted"):
         CayleyKleinVoronoi(points, disc, labels=[None, "a", "b"])
     with pytest.raises(InvalidInputError, match="no labels"):
         CayleyKleinVoronoi(points, disc).predict([[0.0, 0.0]])

@@ -189,7 +189,7 @@ def test_equivalent_balls_have_the_papers_diagram(K):
     a, b = metric.form[:-1, -1], metric.form[-1, -1]
     tilde = np.column_stack([points, np.ones(len(points))])
     root = np.sqrt(np.abs(np.einsum("ij,jk,ik->i", tilde, metric.form, tilde)))
-    centers = (points @ metric.shape + a) / (2 * root[:, None])
+    centers = (points @ metric.matrix + a) / (2 * root[:, None])
     sq_radii = (centers**2).sum(axis=1) + (points @ a + b) / root
     paper = ((X[:, None] - centers) ** 2).sum(axis=-1) - sq_radii
     np.testing.assert_array_equal(

@@ -50,7 +50,7 @@ def test_is_the_papers_equation(K, d):
         x = np.append(x, 1)
         return np.sqrt(abs(x @ S @ x))
 
-    normal = root(p) * (frame.shape @ q + a) - root(q) * (frame.shape @ p + a)
+    normal = root(p) * (frame.matrix @ q + a) - root(q) * (frame.matrix @ p + a)
     offset = root(p) * (a @ q + b) - root(q) * (a @ p + b)
     paper = np.append(normal, offset)
     ours = bisector(p, q, frame).homogeneous

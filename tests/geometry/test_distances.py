@@ -39,7 +39,7 @@ def pair_at(rng, frame, separation, edge):
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 100])
-@pytest.mark.parametrize("given_as", ["factor", "shape"])
+@pytest.mark.parametrize("given_as", ["factor", "matrix"])
 @pytest.mark.parametrize("K", CURVATURES)
 def test_agrees_with_fifty_digits(K, given_as, d):
     """To 1e-12 or 8 times what one ulp of a coordinate does, from 1e-12 apart to the boundary."""
@@ -147,9 +147,9 @@ def test_is_the_logarithm_of_the_cross_ratio(case):
     if abs(K) < 1e-3:
         return
     S = np.eye(frame.dimension + 1)
-    S[:-1, :-1] = K * frame.shape
-    S[:-1, -1] = S[-1, :-1] = -K * frame.shape @ frame.center
-    S[-1, -1] += K * frame.center @ frame.shape @ frame.center
+    S[:-1, :-1] = K * frame.matrix
+    S[:-1, -1] = S[-1, :-1] = -K * frame.matrix @ frame.center
+    S[-1, -1] += K * frame.center @ frame.matrix @ frame.center
     unit = 1 / (2j * math.sqrt(K)) if K > 0 else 1 / (2 * math.sqrt(-K))
     value = measure(S, p, q, unit=unit)
     expected = float(distance(p, q, frame))

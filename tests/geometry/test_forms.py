@@ -35,7 +35,7 @@ def test_form_round_trip(K, d, sign):
     """S ↔ (Σ, μ, K), also in the sign convention of the paper's learning section."""
     frame = random_frame(np.random.default_rng(d), d, K)
     back = frame_from_form(sign * form_from_frame(frame))
-    np.testing.assert_allclose(back.shape, frame.shape, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(back.matrix, frame.matrix, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(back.center, frame.center, rtol=1e-10)
     assert back.curvature == pytest.approx(K, rel=1e-9)
 
@@ -47,7 +47,7 @@ def test_form_is_the_papers():
     frame = random_frame(rng, 3, curvature_from_kappa(kappa))
     p, q = rng.normal(size=(2, 3))
     value = np.append(p, 1) @ form_from_frame(frame) @ np.append(q, 1)
-    expected = (p - frame.center) @ frame.shape @ (q - frame.center) - 1 / kappa**2
+    expected = (p - frame.center) @ frame.matrix @ (q - frame.center) - 1 / kappa**2
     assert value == pytest.approx(expected, rel=1e-12)
 
 

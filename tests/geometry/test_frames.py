@@ -6,12 +6,12 @@ from tests import oracle
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import Frame
-from cayleyklein.geometry._compensated import one_plus_quadratic_form
+from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
 
-def test_factor_and_shape_agree():
+def test_factor_and_matrix_agree():
     shape = np.array([[2.0, 0.5], [0.5, 1.0]])
-    frame = Frame(shape=shape)
+    frame = Frame(matrix=shape)
     np.testing.assert_allclose(frame.factor.T @ frame.factor, shape, rtol=1e-15)
     np.testing.assert_array_equal(frame.factor, np.triu(frame.factor))
 
@@ -24,19 +24,24 @@ def test_coordinates_round_trip():
 
 
 def test_immutable_and_picklable():
-    frame = Frame(shape=np.eye(2), center=[1.0, 0.0], curvature=-2.0)
+    frame = Frame(matrix=np.eye(2), center=[1.0, 0.0], curvature=-2.0)
     with pytest.raises(AttributeError, match="immutable"):
         frame.curvature = 1.0
     with pytest.raises(ValueError, match="read-only"):
         frame.factor[0, 0] = 3.0
-    for array in (frame.shape, frame.inverse_factor, frame.matrix, Frame([[2.0]]).shape):
+    for array in (
+        frame.matrix,
+        frame.inverse_factor,
+        frame.homogeneous_matrix,
+        Frame([[2.0]]).matrix,
+    ):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 3.0
     with pytest.raises(AttributeError, match="cannot be deleted"):
         del frame.factor
     assert repr(frame) == "Frame(hyperbolic, d=2, K=-2)"
     copy = pickle.loads(pickle.dumps(frame))
-    np.testing.assert_array_equal(copy.given_shape, frame.given_shape)
+    np.testing.assert_array_equal(copy.given_matrix, frame.given_matrix)
     assert copy.curvature == -2.0
 
 
@@ -51,11 +56,11 @@ def test_does_not_keep_a_view_of_its_input():
     ("arguments", "error", "message"),
     [
         ({}, InvalidInputError, "exactly one"),
-        ({"factor": np.eye(2), "shape": np.eye(2)}, InvalidInputError, "exactly one"),
-        ({"shape": [[1.0, 0.3], [0.0, 1.0]]}, InvalidInputError, r"\(0, 1\) and \(1, 0\)"),
-        ({"shape": [[1.0, 2.0], [2.0, 1.0]]}, NotRepresentableError, "smallest eigenvalue is -1"),
-        ({"shape": [[1.0, 0.0], [0.0, np.nan]]}, InvalidInputError, r"index \(1, 1\)"),
-        ({"shape": [[1.0, 0.0]]}, InvalidInputError, "square"),
+        ({"factor": np.eye(2), "matrix": np.eye(2)}, InvalidInputError, "exactly one"),
+        ({"matrix": [[1.0, 0.3], [0.0, 1.0]]}, InvalidInputError, r"\(0, 1\) and \(1, 0\)"),
+        ({"matrix": [[1.0, 2.0], [2.0, 1.0]]}, NotRepresentableError, "smallest eigenvalue is -1"),
+        ({"matrix": [[1.0, 0.0], [0.0, np.nan]]}, InvalidInputError, r"index \(1, 1\)"),
+        ({"matrix": [[1.0, 0.0]]}, InvalidInputError, "square"),
         ({"factor": [1.0]}, InvalidInputError, "matrix of shape"),
         ({"factor": np.empty((0, 2))}, InvalidInputError, "neither 0"),
         ({"factor": np.eye(2), "center": [0.0]}, InvalidInputError, "2 are expected"),
@@ -84,7 +89,7 @@ def test_coordinates_and_points_are_checked():
 def test_matrix_takes_points_to_coordinates():
     frame = Frame([[1.0, 2.0], [0.0, 3.0]], center=[1.0, -1.0])
     x = np.array([0.3, 0.7])
-    np.testing.assert_allclose(frame.matrix @ [*x, 1.0], [*frame.coordinates(x), 1.0])
+    np.testing.assert_allclose(frame.homogeneous_matrix @ [*x, 1.0], [*frame.coordinates(x), 1.0])
 
 
 def test_inside_names_the_offenders():
@@ -95,7 +100,7 @@ def test_inside_names_the_offenders():
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 100])
-@pytest.mark.parametrize("given_as", ["factor", "shape"])
+@pytest.mark.parametrize("given_as", ["factor", "matrix"])
 def test_quadratic_form_where_it_cancels(given_as, d):
     """1 - q with q within 1e-14 of 1 keeps ten digits or more."""
     rng = np.random.default_rng(d)
@@ -104,7 +109,7 @@ def test_quadratic_form_where_it_cancels(given_as, d):
     center = rng.normal(size=d)
     for _ in range(3):
         t = rng.normal(size=d)
-        form = {"factor": matrix} if given_as == "factor" else {"factor": matrix, "shape": shape}
+        form = {"factor": matrix} if given_as == "factor" else {"factor": matrix, "matrix": shape}
         scale = -(1 - 1e-14) / float(t @ shape @ t)
         x = center + t
         got = one_plus_quadratic_form(x[None], center, scale, **form)[0]

@@ -11,7 +11,7 @@ DISC = Frame(np.eye(2), curvature=-1.0)
 CURVED = CurvedMetric.from_frame(DISC)
 
 PAIRS = [
-    (DISC, Frame(shape=np.eye(2), curvature=-1.0)),
+    (DISC, Frame(matrix=np.eye(2), curvature=-1.0)),
     (Ball([0.5, 0.0], 1.0, DISC), Ball([0.5, 0.0], 1.0, Frame(np.eye(2)))),
     (Ellipsoid([0.0, 0.0], np.eye(2)), Ellipsoid([0.0, 0.0], np.eye(2), 2.0)),
     (Polytope([[1.0], [-1.0]], [1.0, 1.0]), Polytope([[1.0], [-1.0]], [1.0, 2.0])),

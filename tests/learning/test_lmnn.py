@@ -440,7 +440,7 @@ def test_mmc_draws_classes_together():
     y = np.repeat([0, 1], 60)
     rows = np.column_stack([4 * y + rng.normal(size=120), 5 * rng.normal(size=120)])
     metric = MMC().fit(rows, y).metric_
-    weights = np.sqrt(np.diag(metric.shape)) * rows.std(axis=0)
+    weights = np.sqrt(np.diag(metric.matrix)) * rows.std(axis=0)
     assert weights[0] > 3 * weights[1]
     assert MMC(n_components=1).fit(rows, y).transform(rows).shape == (120, 1)
 

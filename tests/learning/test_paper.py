@@ -160,7 +160,7 @@ def test_a_start_of_any_curvature(K):
     start = Frame(0.05 * np.eye(4), center=center, curvature=K)
     solver = descent(start.geometry, data, start=start)
     frame = solver.frame
-    np.testing.assert_allclose(frame.shape, abs(K) * start.shape, atol=1e-12)
+    np.testing.assert_allclose(frame.matrix, abs(K) * start.matrix, atol=1e-12)
     np.testing.assert_allclose(frame.center, center, atol=1e-9)
 
 
@@ -228,7 +228,7 @@ def test_taller_factors_are_squared(geometry):
     tall = np.vstack([np.eye(4), np.eye(4)])
     frame = descent(geometry, data, factor=tall).frame
     square = descent(geometry, data, factor=np.sqrt(2) * np.eye(4)).frame
-    np.testing.assert_allclose(frame.shape, square.shape, atol=1e-12)
+    np.testing.assert_allclose(frame.matrix, square.matrix, atol=1e-12)
 
 
 @pytest.mark.parametrize("geometry", THREE)

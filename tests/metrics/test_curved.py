@@ -20,7 +20,7 @@ def make(K, d=3, seed=0):
 
 @pytest.mark.parametrize(("K", "name"), [(-2.0, "hyperbolic"), (0.0, "flat"), (3.0, "elliptic")])
 def test_geometry_and_domain(K, name):
-    metric = CurvedMetric(shape=[[4.0]], center=[1.0], curvature=K)
+    metric = CurvedMetric(matrix=[[4.0]], center=[1.0], curvature=K)
     assert metric.geometry == name
     assert name in repr(metric)
     if K < 0:
@@ -35,7 +35,7 @@ def test_constructors():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(50, 3))
     precision = CurvedMetric.mahalanobis(X)
-    np.testing.assert_allclose(precision.shape, np.linalg.inv(np.cov(X.T, bias=True)), rtol=1e-10)
+    np.testing.assert_allclose(precision.matrix, np.linalg.inv(np.cov(X.T, bias=True)), rtol=1e-10)
     np.testing.assert_allclose(precision.center, X.mean(axis=0))
     assert CurvedMetric.euclidean(3, curvature=1.0).geometry == "elliptic"
     metric, _ = make(-0.5)
@@ -93,7 +93,7 @@ def test_equality_hash_pickle():
     with pytest.raises(AttributeError, match="cannot be deleted"):
         del metric.frame
     with pytest.raises(ValueError, match="read-only"):
-        metric.shape[0, 0] = 9.0
+        metric.matrix[0, 0] = 9.0
     with pytest.raises(ValueError, match="read-only"):
         metric.frame.inverse_factor[0, 0] = 9.0
 

@@ -6,7 +6,7 @@ import pytest
 from cayleyklein import CurvedMetric, MixedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 
-ELLIPTIC = CurvedMetric(shape=[[2.0, 0.3], [0.3, 1.0]], curvature=1.0)
+ELLIPTIC = CurvedMetric(matrix=[[2.0, 0.3], [0.3, 1.0]], curvature=1.0)
 HYPERBOLIC = CurvedMetric.euclidean(2, curvature=-1.0)
 FLAT = CurvedMetric.euclidean(2)
 X = np.random.default_rng(0).uniform(-0.6, 0.6, size=(40, 2))

@@ -84,7 +84,7 @@ def test_table_classifier_comes_back(tmp_path, geometry):
 @pytest.mark.parametrize(
     "metric",
     [
-        CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], center=[13.0, 2.0], curvature=0.2),
+        CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], center=[13.0, 2.0], curvature=0.2),
         CurvedMetric(factor=[[1.0, 0.5]]),
         MixedMetric([CurvedMetric.euclidean(2), CurvedMetric.euclidean(2, curvature=1.0)], [1, 3]),
     ],

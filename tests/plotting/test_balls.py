@@ -18,7 +18,7 @@ CENTERS = np.array([[0.0, 0.0], [0.6, 0.1], [-0.3, -0.5]])
 @settings(max_examples=25)
 @given(radius=st.floats(0.01, 0.6))
 def test_outline_is_at_the_radius(K, radius):
-    metric = CurvedMetric(shape=SHAPE, center=[0.05, 0.0], curvature=K)
+    metric = CurvedMetric(matrix=SHAPE, center=[0.05, 0.0], curvature=K)
     display = BallDisplay.from_metric(metric, CENTERS, radius, resolution=32)
     for center, outline, closed in zip(
         display.centers, display.outlines, display.closed, strict=True
@@ -29,7 +29,7 @@ def test_outline_is_at_the_radius(K, radius):
 
 def test_mixed_outline_is_at_the_radius():
     metric = MixedMetric(
-        [CurvedMetric(shape=SHAPE, curvature=1.0), CurvedMetric(shape=SHAPE, curvature=-1.0)],
+        [CurvedMetric(matrix=SHAPE, curvature=1.0), CurvedMetric(matrix=SHAPE, curvature=-1.0)],
         [0.3, 0.7],
     )
     display = BallDisplay.from_metric(metric, CENTERS, [0.1, 0.2, 0.4])
@@ -52,7 +52,7 @@ def test_ball_across_the_equator_is_an_open_branch(radius):
 @pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
 def test_balls_of_any_size_have_their_outline(size):
     """Rays without a domain to end in are followed as far as the ball reaches."""
-    flat = MixedMetric([CurvedMetric(shape=SHAPE), CurvedMetric.euclidean(2)])
+    flat = MixedMetric([CurvedMetric(matrix=SHAPE), CurvedMetric.euclidean(2)])
     display = BallDisplay.from_metric(flat, CENTERS, size, resolution=16)
     assert all(display.closed)
     for center, outline in zip(CENTERS, display.outlines, strict=True):
@@ -71,7 +71,7 @@ def test_ball_that_holds_the_plane_has_no_outline():
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_plot_draws_what_was_computed(K):
-    metric = CurvedMetric(shape=SHAPE, curvature=K)
+    metric = CurvedMetric(matrix=SHAPE, curvature=K)
     display = BallDisplay.from_metric(metric, CENTERS, 0.3).plot(label="balls")
     drawn = [path[:-1] for path in display.lines_.get_segments()]
     np.testing.assert_array_equal(drawn, display.outlines)

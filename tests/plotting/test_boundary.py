@@ -39,7 +39,7 @@ class Neighbors:
 @pytest.mark.parametrize("k", [1, 3])
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_frontier_parts_what_neighbours_say(K, k):
-    metric = CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
+    metric = CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
     display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=k)
     model = Neighbors(k, metric).fit(POINTS, LABELS)
     start, end = np.moveaxis(display.regions.frontier, 1, 0)

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, NotRepresentableError
-from cayleyklein.metrics._palette import CLASS_COLORS, YELLOW
 from cayleyklein.plotting import ChartDisplay, VoronoiDisplay
-from cayleyklein.plotting._style import REGION_TINT, tint
+from cayleyklein.plotting._style import CLASS_COLORS, REGION_TINT, YELLOW, tint
 
 SHAPE = [[1.0, 0.3], [0.3, 0.8]]
 CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]
@@ -20,7 +19,7 @@ def random_points(n, seed=0):
 
 
 def metric_of(K):
-    return CurvedMetric(shape=SHAPE, center=[0.05, -0.02], curvature=K)
+    return CurvedMetric(matrix=SHAPE, center=[0.05, -0.02], curvature=K)
 
 
 def inner_points(edges):

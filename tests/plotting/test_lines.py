@@ -18,7 +18,7 @@ POINT = st.tuples(COORDINATE, COORDINATE).map(np.array)
 @settings(max_examples=25)
 @given(p=POINT, q=POINT)
 def test_marks_are_at_equal_distances(K, p, q):
-    metric = CurvedMetric(shape=SHAPE, curvature=K)
+    metric = CurvedMetric(matrix=SHAPE, curvature=K)
     marks = GeodesicDisplay.from_points(metric, p, q, marks=6).marks
     steps = metric.distance(marks[:-1], marks[1:])
     np.testing.assert_allclose(steps, metric(p, q) / 5, rtol=1e-6, atol=1e-12)
@@ -26,7 +26,7 @@ def test_marks_are_at_equal_distances(K, p, q):
 
 @pytest.mark.parametrize("K", CURVATURES)
 def test_bisector_is_equidistant_and_reaches_the_conic(K):
-    metric = CurvedMetric(shape=SHAPE, center=[0.1, -0.1], curvature=K)
+    metric = CurvedMetric(matrix=SHAPE, center=[0.1, -0.1], curvature=K)
     p, q = [-0.4, 0.1], [0.3, 0.5]
     display = GeodesicDisplay.from_hyperplane(metric, metric.bisector(p, q), resolution=30)
     path = display.paths[0]
@@ -65,7 +65,7 @@ def test_many_geodesics_at_once():
 @settings(max_examples=25)
 @given(p=POINT, q=POINT)
 def test_cross_ratio_gives_the_distance(p, q):
-    metric = CurvedMetric(shape=SHAPE, curvature=-0.8)
+    metric = CurvedMetric(matrix=SHAPE, curvature=-0.8)
     assume(np.linalg.norm(p - q) > 1e-3)
     display = CrossRatioDisplay.from_metric(metric, p, q)
     expected = 2 * np.sqrt(0.8) * metric(p, q)

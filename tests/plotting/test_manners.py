@@ -18,7 +18,7 @@ from cayleyklein.plotting import (
     VoronoiDisplay,
 )
 
-METRIC = CurvedMetric(shape=[[1.0, 0.3], [0.3, 0.8]], curvature=-1.0)
+METRIC = CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], curvature=-1.0)
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
 LABELS = np.arange(12) % 3
 DISPLAYS = {

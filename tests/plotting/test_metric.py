@@ -9,8 +9,8 @@ from sklearn.preprocessing import StandardScaler
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics._sections import choose_section
 from cayleyklein.plotting import MetricDisplay
+from cayleyklein.plotting._sections import choose_section
 
 X, Y = load_iris(return_X_y=True)
 
@@ -55,7 +55,7 @@ def test_section_outside_the_domain_is_refused():
 
 def test_section_that_the_metric_does_not_see_is_refused():
     metric = CurvedMetric(factor=[[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    with pytest.raises(NotRepresentableError, match="does not tell apart"):
+    with pytest.raises(NotRepresentableError, match="is 0 between some points"):
         MetricDisplay.from_metric(metric, features=(0, 1))
 
 
@@ -128,7 +128,7 @@ def test_estimator_without_a_metric_is_refused():
 
 
 def test_labels_and_names_of_something_else_are_refused():
-    with pytest.raises(InvalidInputError, match="150 rows"):
+    with pytest.raises(InvalidInputError, match="150 points"):
         MetricDisplay.from_metric(random_metric(0.0), X, Y[:-1])
     model = CurvedKNeighborsClassifier(metric=random_metric(0.0)).fit(X, Y)
     with pytest.raises(InvalidInputError, match="2 feature_names"):

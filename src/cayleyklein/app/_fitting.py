@@ -15,8 +15,7 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._covariance import standard_factor
+from cayleyklein.metrics import CurvedMetric, MixedMetric, standard_factor
 from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
 
 __all__ = ["Choosing", "Finished", "Panel", "Step", "Task", "carry_out"]

@@ -24,7 +24,7 @@ from cayleyklein.app._tables import BUNDLED, MOST_BYTES, Table, bundled_table, r
 from cayleyklein.app._theme import MARKERS, THEMES, channels
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
+from cayleyklein.plotting import GEOMETRY_COLORS, class_colors
 
 __all__ = ["LearnPage"]
 

@@ -16,7 +16,7 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import metric_tensor
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import inset, line_path
+from cayleyklein.plotting import inset, line_path
 
 __all__ = ["HANDLES", "N_SHADES", "Scene", "handle_places", "make_scene"]
 

@@ -1,13 +1,6 @@
-"""A scene as an SVG picture, which needs nothing but this module."""
+"""A scene as an SVG picture."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Iterator
-from html import escape
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cayleyklein.app._scene import N_SHADES, Scene
 from cayleyklein.app._state import PlaneState
@@ -22,18 +15,14 @@ from cayleyklein.app._theme import (
     line_color,
     shade_strength,
 )
-from cayleyklein.metrics._svg import path_data
+from cayleyklein.plotting import Drawing
 
 __all__ = ["describe", "picture", "svg"]
-
-Array = NDArray[np.float64]
 
 SIZE = 720
 """Width and height in pixels."""
 
 MARKER_SIZE = 5.0
-BEYOND = 40.0
-"""Coordinates end this many widths outside the picture."""
 
 
 def svg(state: PlaneState, scene: Scene, *, theme: str = "light", size: int = SIZE) -> str:
@@ -46,12 +35,8 @@ def svg(state: PlaneState, scene: Scene, *, theme: str = "light", size: int = SI
     '<svg xmlns="http://www.w3.or'
     """
     look = THEMES[theme]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}" width="{size}" '
-        f'height="{size}" role="img"><title>{escape(describe(state, scene))}</title>'
-        f'<rect width="100%" height="100%" fill="{look.paper}"/>'
-        f"{picture(state, scene, look, size)}</svg>"
-    )
+    drawing = _drawing(state, scene, look, size)
+    return drawing.svg(describe(state, scene), background=look.paper)
 
 
 def describe(state: PlaneState, scene: Scene) -> str:
@@ -68,54 +53,41 @@ def describe(state: PlaneState, scene: Scene) -> str:
 
 def picture(state: PlaneState, scene: Scene, look: Theme, size: int) -> str:
     """Return the elements of a picture, without the frame around them."""
-    return "".join(_elements(state, scene, look, size))
+    return _drawing(state, scene, look, size).elements
 
 
-def _elements(state: PlaneState, scene: Scene, look: Theme, size: int) -> Iterator[str]:
-    window = scene.view.window
-    scale = size / (window[1, 0] - window[0, 0])
-
-    def place(points: Array) -> Array:
-        x = (points - window[0]) * scale
-        flipped = np.stack([x[:, 0], size - x[:, 1]], axis=1)
-        return np.asarray(np.clip(flipped, -BEYOND * size, BEYOND * size))
-
-    tone = geometry_color(state.curvature)
+def _drawing(state: PlaneState, scene: Scene, look: Theme, size: int) -> Drawing:
+    drawing, tone = Drawing(scene.view.window, size, padding=0.0), geometry_color(state.curvature)
     for color, outline in scene.fills.items():
-        fill = class_color(color) if scene.labelled else tone
-        alpha = CLASS_FILL if scene.labelled else shade_strength(color, N_SHADES)
-        edge = f' stroke="{look.ink}" stroke-opacity="0.6"' if scene.edged else ""
-        yield (
-            f'<path d="{path_data(place(outline), closed=True)}" fill="{fill}" '
-            f'fill-opacity="{alpha:.3f}"{edge}/>'
+        drawing.path(
+            outline,
+            closed=True,
+            stroke=look.ink if scene.edged else None,
+            opacity=0.6 if scene.edged else 1.0,
+            fill=class_color(color) if scene.labelled else tone,
+            fill_opacity=CLASS_FILL if scene.labelled else shade_strength(color, N_SHADES),
         )
     if len(scene.balls):
-        yield f'<path d="{path_data(place(scene.balls))}" fill="{tone}" fill-opacity="0.16"/>'
+        drawing.path(scene.balls, stroke=None, fill=tone, fill_opacity=0.16)
     for name, line in LINES.items():
         if name in scene.lines and len(scene.lines[name]):
-            dash = f' stroke-dasharray="{" ".join(map(str, line.dash))}"' if line.dash else ""
-            yield (
-                f'<path d="{path_data(place(scene.lines[name]))}" fill="none" '
-                f'stroke="{line_color(line, look, state.curvature)}" stroke-width="{line.width}" '
-                f'stroke-opacity="{line.alpha}" stroke-linejoin="round"{dash}/>'
+            stroke = line_color(line, look, state.curvature)
+            drawing.path(
+                scene.lines[name],
+                stroke=stroke,
+                width=line.width,
+                opacity=line.alpha,
+                dash=line.dash,
             )
-    for x, y in place(scene.marks):
-        yield f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.6" fill="#e69f00"/>'
-    for i, (x, y) in enumerate(place(scene.points)):
+    drawing.dots(scene.marks, color="#e69f00", radius=2.6)
+    for i, point in enumerate(scene.points):
         label = int(state.labels[i])
-        fill = class_color(label) if scene.labelled else look.ink
-        faint = ' opacity="0.35"' if scene.away[i] or not scene.inside[i] else ""
-        yield (
-            f'<path d="{_marker(MARKERS[label if scene.labelled else 0], x, y)}" fill="{fill}" '
-            f'stroke="{look.paper}" stroke-width="1"{faint}/>'
+        drawing.marker(
+            point,
+            MARKERS[label if scene.labelled else 0],
+            color=class_color(label) if scene.labelled else look.ink,
+            edge=look.paper,
+            radius=MARKER_SIZE,
+            opacity=0.35 if scene.away[i] or not scene.inside[i] else 1.0,
         )
-
-
-def _marker(kind: str, x: float, y: float) -> str:
-    r = MARKER_SIZE
-    if kind == "circle":
-        return f"M{x - r:.1f} {y:.1f}a{r} {r} 0 1 0 {2 * r} 0a{r} {r} 0 1 0 {-2 * r} 0Z"
-    first, corners = {"square": (45, 4), "triangle": (-90, 3), "diamond": (0, 4)}[kind]
-    turns = [math.radians(first + 360 * i / corners) for i in range(corners)]
-    spots = (f"{x + 1.2 * r * math.cos(t):.1f} {y + 1.2 * r * math.sin(t):.1f}" for t in turns)
-    return f"M{'L'.join(spots)}Z"
+    return drawing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from cayleyklein.plotting._style import CLASS_COLORS, GEOMETRY_COLORS
+from cayleyklein.plotting import CLASS_COLORS, GEOMETRY_COLORS
 
 __all__ = [
     "CLASS_FILL",

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import inset
+from cayleyklein.plotting import inset
 
 __all__ = ["View"]
 

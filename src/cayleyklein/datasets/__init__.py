@@ -1,4 +1,4 @@
-"""The paper's data sets, rows that are truly curved, and tables from files."""
+"""The paper's data sets, generators of curved data, and readers of tables."""
 
 from cayleyklein.datasets._generators import (
     make_elliptic_blobs,

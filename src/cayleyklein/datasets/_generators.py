@@ -1,4 +1,4 @@
-"""Rows that are truly curved: round clusters of a curved space, seen in its flat chart.
+"""Generators of curved data: round clusters of a curved space, in its flat chart.
 
 Clusters of one size in a curved space are neither of one size nor of one shape in the columns of a
 table. Towards the horizon of an elliptic space they are drawn out, and towards the rim of a
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._estimators import as_random_state
-from cayleyklein._validation import about, as_count, as_real
-from cayleyklein.datasets._drawing import (
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_count, as_real
+from cayleyklein.datasets._random_points import (
     LARGEST_RADIUS,
-    Array,
     around,
     carriers,
     check_size,
@@ -31,6 +31,19 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = ["make_elliptic_blobs", "make_hyperbolic_tree", "make_mixed"]
+
+
+ELLIPTIC, HYPERBOLIC = "(0, inf)", "(-inf, 0)"
+"""Intervals of curvatures."""
+
+STD = "[0, 1]"
+"""Interval of standard deviations, in units of 1/√|K|."""
+
+REACH = f"(0, {math.pi / 2})"
+"""Interval of angles to the pole, up to the horizon."""
+
+RADIUS = f"(0, {LARGEST_RADIUS:g}]"
+"""Interval of hyperbolic radii; float64 cannot tell larger ones from the boundary."""
 
 
 def make_elliptic_blobs(
@@ -70,7 +83,7 @@ def make_elliptic_blobs(
     y : ndarray of shape (n_samples,)
         The cluster of each row.
     metric : CurvedMetric
-        In which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round; only if `return_metric`.
 
     Examples
     --------
@@ -78,15 +91,15 @@ def make_elliptic_blobs(
     >>> X.shape, len(set(y)), metric
     ((200, 3), 10, CurvedMetric(elliptic, d=3, K=1))
 
-    The columns have a long tail, and the clusters have not:
+    The columns have a long tail, the clusters do not:
 
     >>> bool(np.abs(X).max() > 5), bool(metric.pairwise(X[y == 0]).max() < 1.5)
     (True, True)
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
     rng = as_random_state(random_state)
-    K = as_curvature(curvature, +1)
-    std, reach = as_std(cluster_std), as_reach(reach)
+    K = as_real(curvature, "curvature", ELLIPTIC)
+    std, reach = as_real(cluster_std, "cluster_std", STD), as_real(reach, "reach", REACH)
     check_size(n, d, as_count(centers, "centers"))
     y = shared_labels(n, centers, rng)
     unit = CurvedMetric.euclidean(d, curvature=1.0)
@@ -140,7 +153,7 @@ def make_hyperbolic_tree(
     y : ndarray of shape (n_samples,)
         The node of each row, counted from the root by levels.
     metric : CurvedMetric
-        In which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round; only if `return_metric`.
 
     Examples
     --------
@@ -160,11 +173,11 @@ def make_hyperbolic_tree(
     if d < 2:
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
     rng = as_random_state(random_state)
-    K = as_curvature(curvature, -1)
+    K = as_real(curvature, "curvature", HYPERBOLIC)
     check_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
-    X = around(nodes, y, d, as_std(cluster_std), -1, rng) / math.sqrt(-K)
+    X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng) / math.sqrt(-K)
     metric = CurvedMetric.euclidean(d, curvature=K)
     return (X, y, metric) if return_metric else (X, y)
 
@@ -184,8 +197,8 @@ def make_mixed(
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
     The first columns are the elliptic half of a row and the others its hyperbolic half. In either
-    half clusters overlap; together they tell the class. No metric of one curvature does justice to
-    both: the sum of two does.
+    half clusters overlap; together they tell the class. No metric of one curvature fits both;
+    the sum of two does.
 
     Parameters
     ----------
@@ -224,16 +237,17 @@ def make_mixed(
     """
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
     d_e, d_h = (as_count(d, "n_features") for d in as_halves(n_features, "n_features"))
-    with about("cluster_std"):
-        std_e, std_h = map(as_std, as_halves(cluster_std, "cluster_std"))
-    with about("curvatures"):
-        halves = as_halves(curvatures, "curvatures")
-        K_e, K_h = as_curvature(halves[0], +1), as_curvature(halves[1], -1)
-    reach, radius = as_reach(reach), as_radius(radius)
+    std_e, std_h = (
+        as_real(std, "cluster_std", STD) for std in as_halves(cluster_std, "cluster_std")
+    )
+    first, second = as_halves(curvatures, "curvatures")
+    K_e = as_real(first, "curvatures[0]", ELLIPTIC)
+    K_h = as_real(second, "curvatures[1]", HYPERBOLIC)
+    reach, radius = as_real(reach, "reach", REACH), as_real(radius, "radius", RADIUS)
     rng = as_random_state(random_state)
     check_size(n, d_e + d_h, n_centers)
 
-    def draw(m: int) -> Array:
+    def draw(m: int) -> Floats:
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
         return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
 
@@ -263,47 +277,7 @@ def sum_of_halves(
 
 
 def as_halves(value: Any, name: str) -> Any:
-    """Return what is given for each of two halves."""
+    """Check a pair of values, for the elliptic and the hyperbolic half."""
     if np.shape(value) != (2,):
         raise InvalidInputError(f"Got {name}={value!r}, but expected two numbers.")
     return value
-
-
-def as_curvature(value: object, sign: int) -> float:
-    """Check a curvature of one sign."""
-    K = as_real(value, "curvature")
-    if K * sign <= 0:
-        kind, side = ("elliptic", "positive") if sign > 0 else ("hyperbolic", "negative")
-        raise InvalidInputError(f"Got curvature={K:g}, but that of {kind} space is {side}.")
-    return K
-
-
-def as_std(value: object) -> float:
-    """Check the width of a cluster."""
-    std = as_real(value, "cluster_std")
-    if not 0 <= std <= 1:
-        raise InvalidInputError(
-            f"Got cluster_std={std:g}, but expected a number from 0 to 1, in units of 1/√|K|."
-        )
-    return std
-
-
-def as_reach(value: object) -> float:
-    """Check the largest angle to the pole."""
-    reach = as_real(value, "reach")
-    if not 0 < reach < math.pi / 2:
-        raise InvalidInputError(
-            f"Got reach={reach:g}, but expected an angle between 0 and π/2, where the horizon is."
-        )
-    return reach
-
-
-def as_radius(value: object) -> float:
-    """Check the radius of a hyperbolic ball."""
-    radius = as_real(value, "radius")
-    if not 0 < radius <= LARGEST_RADIUS:
-        raise InvalidInputError(
-            f"Got radius={radius:g}, but expected a positive one of at most {LARGEST_RADIUS:g}, "
-            f"beyond which float64 cannot tell rows from the rim."
-        )
-    return radius

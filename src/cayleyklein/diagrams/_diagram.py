@@ -1,12 +1,13 @@
-"""What a diagram consists of: cells, vertices and ridges, as lists."""
+"""The combinatorics of a diagram: cells, vertices and ridges, as lists of indices."""
 
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._discs import cut_edges
 from cayleyklein.diagrams._domains import far_walls, meets_ball
@@ -15,20 +16,16 @@ from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._frames import as_frame
+from cayleyklein.geometry import as_frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 __all__ = ["Diagram"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
-
 
 class Diagram:
-    """The combinatorial part of :class:`CayleyKleinVoronoi`, whose attributes it documents."""
+    """The combinatorial part of :class:`CayleyKleinVoronoi`; see there for its attributes."""
 
-    points: Array
+    points: Floats
     metric: CurvedMetric
     order: int
 
@@ -51,16 +48,16 @@ class Diagram:
 
     @cached_property
     def duplicates(self) -> Ints:
-        """The points that coincide with an earlier one, and that one, of shape (m, 2)."""
+        """Pairs (duplicate, first row with the same point), of shape (m, 2)."""
         rows = np.arange(len(self.points))
         again = self._original != rows
         return np.stack([rows[again], self._original[again]], axis=1)
 
     @cached_property
     def _cells(self) -> Ints:
-        """The rows of planes that have a cell in the domain."""
+        """Indices of the planes that have a cell in the domain."""
         used = self._power.used
-        if self.order > 1:  # a generator lies in its own cell, a set may have none
+        if self.order > 1:  # a single generator always has a cell; a set of them may have none
             used = used & (self._power.cells.sizes > self._power.dimension)
             if self._disc_corners is not None:
                 used &= meets_ball(self._disc_corners, self._power.cells, used)
@@ -68,12 +65,12 @@ class Diagram:
 
     @cached_property
     def _cell_number(self) -> Ints:
-        """The number of the cell of each row of planes, or -1."""
+        """Cell number of each plane, or -1."""
         return _numbering(self._cells, len(self._A))
 
     @cached_property
-    def _disc_corners(self) -> Array | None:
-        """The corners in coordinates in which a hyperbolic domain is the unit ball."""
+    def _disc_corners(self) -> Floats | None:
+        """Corners in coordinates where a hyperbolic domain is the unit ball; None for K ≥ 0."""
         if self.metric.curvature >= 0:
             return None
         o, rho = self._chart.disc
@@ -81,7 +78,7 @@ class Diagram:
 
     @cached_property
     def _vertices(self) -> Ints:
-        """The corners that are vertices: in the domain, and not infinitely far."""
+        """Indices of the corners that are vertices: in the domain, and not infinitely far."""
         y = self._disc_corners
         if y is None:
             return np.flatnonzero(~self._power.on_wall)
@@ -93,7 +90,7 @@ class Diagram:
 
     @cached_property
     def _ridges(self) -> tuple[Ints, Groups]:
-        """The ridges in the domain: pairs of rows of planes, and their corners."""
+        """Ridges in the domain: pairs of planes, and the corners of each ridge."""
         pairs, corners = self._power.ridges
         keep: Bools = np.asarray((pairs < len(self._A)).all(axis=1))
         if self.order > 1:
@@ -109,17 +106,17 @@ class Diagram:
 
     @cached_property
     def cell_generators(self) -> Ints:
-        """The points that each cell belongs to, of shape (n_cells, order)."""
+        """Generators of each cell, of shape (n_cells, order)."""
         return self._sets[self._cells]
 
     @cached_property
-    def vertices(self) -> Array:
-        """The vertices in the domain, of shape (n_vertices, d)."""
+    def vertices(self) -> Floats:
+        """Vertices in the domain, of shape (n_vertices, d)."""
         return self._chart.to_points(self._power.corners[self._vertices])
 
     @cached_property
     def regions(self) -> list[list[int]]:
-        """The vertices of each cell; -1 stands for infinity, and what is beyond it."""
+        """Vertices of each cell; -1 is a vertex at infinity, or outside the domain."""
         cells = self._power.cells
         if len(self._cells) < len(self._A):
             cells = cells.take(self._cells)
@@ -127,7 +124,7 @@ class Diagram:
 
     @cached_property
     def point_region(self) -> Ints:
-        """The cell in which each point lies."""
+        """Cell that contains each point."""
         if self.order > 1:
             return self.locate(self.points)
         own = np.full(len(self.points), -1)
@@ -138,17 +135,17 @@ class Diagram:
 
     @cached_property
     def ridge_cells(self) -> Ints:
-        """The two cells on the sides of each ridge."""
+        """The two cells beside each ridge."""
         return self._cell_number[self._ridges[0]]
 
     @cached_property
     def ridge_points(self) -> Ints:
-        """The two points on whose bisector each ridge lies."""
+        """The two points that each ridge bisects."""
         return exchanges(self._sets[self._ridges[0].T], self._original)[0]
 
     @cached_property
     def ridge_vertices(self) -> list[list[int]]:
-        """The vertices of each ridge; -1 as in `regions`."""
+        """Vertices of each ridge; -1 as in `regions`."""
         _, corners = self._ridges
         if self._power.dimension == 2:
             ends = self._vertex_number[corners.members.reshape(-1, 2)]
@@ -158,7 +155,7 @@ class Diagram:
 
     @cached_property
     def unbounded(self) -> Bools:
-        """Which cells reach infinity: the absolute when K < 0."""
+        """Whether each cell reaches infinity, which is the absolute when K < 0."""
         cells = self._power.cells
         infinite = self._vertex_number[cells.members] < 0
         return (np.bincount(cells.keys, infinite, len(self._A)) > 0)[self._cells]
@@ -169,10 +166,10 @@ class Diagram:
         return Locator(self._power, self._A, self._b, self._walls, sites)
 
     def locate(self, X: ArrayLike) -> Ints:
-        """Return the number of the cell that each query lies in.
+        """Return the number of the cell that contains each query.
 
-        A query outside a hyperbolic domain is given the cell it would have if the bisectors
-        went on; -1 when the order is over 1, since there may be no such cell.
+        For a query outside a hyperbolic domain, the bisectors are continued beyond it; the answer
+        is -1 when the order is over 1, since there may be no such cell.
 
         Parameters
         ----------
@@ -192,7 +189,7 @@ class Diagram:
 
     @cached_property
     def hidden(self) -> Ints:
-        """The points that belong to no cell, their differences from others lost in rounding."""
+        """Points without a cell, because rounding merged them with a neighbour."""
         shown = np.zeros(len(self.points), dtype=bool)
         shown[self.cell_generators] = True
         shown[self.duplicates[:, 0]] = True
@@ -202,26 +199,27 @@ class Diagram:
 def _as_curved(metric: Any) -> CurvedMetric:
     if isinstance(metric, MixedMetric):
         raise InvalidInputError(
-            "A MixedMetric has curved bisectors, and so no power diagram; take one of its metrics."
+            "metric is a MixedMetric, which has curved bisectors and no power diagram; use one of "
+            "its metrics."
         )
     return CurvedMetric.from_frame(as_frame(metric, "metric"))
 
 
-def _first_rows_alike(points: Array) -> Ints:
-    """Return the first row that is equal to each row: itself, or an earlier one."""
+def _first_rows_alike(points: Floats) -> Ints:
+    """Return, for each row, the first row equal to it."""
     _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
     return first[like.reshape(-1)]
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:
-    """Return the place of each of `total` things among the chosen ones, or -1."""
+    """Return the position of each of 0, …, total - 1 in `chosen`, or -1."""
     number = np.full(total, -1)
     number[chosen] = np.arange(len(chosen))
     return number
 
 
 def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int]]:
-    """Return the numbers of each group's members, with one -1 in place of several in a row."""
+    """Return the numbers of the members of each group; several -1 in a row become one."""
     ids, key = number[groups.members], groups.keys
     if (ids < 0).any():
         if not cyclic:
@@ -230,7 +228,7 @@ def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int
         first, last = groups.starts[:-1], groups.starts[1:] - 1
         before[first] = ids[last] if cyclic else 0
         repeats = (ids < 0) & (before < 0)
-        repeats[first] &= np.logical_or.reduceat(ids >= 0, first)  # one must stay
+        repeats[first] &= np.logical_or.reduceat(ids >= 0, first)  # keep one
         ids, key = ids[~repeats], key[~repeats]
         groups = Groups.of(key, ids, len(groups.sizes))
     flat, starts = ids.tolist(), groups.starts.tolist()

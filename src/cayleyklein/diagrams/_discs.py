@@ -4,27 +4,24 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._power import Groups
 
 __all__ = ["Pieces", "cut_edges", "cut_to_disc", "whole_polygons"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 NO_ARC = 1e-12
-"""An arc this much short of the whole circle is one of length 0 whose ends rounding exchanged."""
+"""An arc this close to a whole circle has length 0: rounding exchanged its ends."""
 
 
 class Pieces(NamedTuple):
     """Boundary pieces of convex cells, cell after cell and each cell counter-clockwise."""
 
     cell: Ints
-    starts: Array
-    ends: Array
-    angles: Array
+    starts: Floats
+    ends: Floats
+    angles: Floats
     """From where to where an arc goes, shape (m, 2) and increasing; NaN for a segment."""
 
     @property
@@ -32,13 +29,13 @@ class Pieces(NamedTuple):
         """Which pieces are arcs."""
         return ~np.isnan(self.angles[:, 0])
 
-    def areas(self, n_cells: int) -> Array:
+    def areas(self, n_cells: int) -> Floats:
         """Return the areas of the cells: ½∮(x dy - y dx)."""
         (x, y), (u, v) = self.starts.T, self.ends.T
         sector = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], x * v - y * u)
         return np.bincount(self.cell, sector / 2, minlength=n_cells).astype(np.float64)
 
-    def subdivide(self, step: float) -> tuple[Ints, Array]:
+    def subdivide(self, step: float) -> tuple[Ints, Floats]:
         """Return the cells and the corners of polygons that take arcs in steps of that angle."""
         sweep = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], 0.0)
         count = np.maximum(1, np.ceil(sweep / step)).astype(np.intp)
@@ -50,13 +47,13 @@ class Pieces(NamedTuple):
         return self.cell[piece], np.where(first, self.starts[piece], on_circle)
 
 
-def whole_polygons(corners: Array, cells: Groups) -> Pieces:
+def whole_polygons(corners: Floats, cells: Groups) -> Pieces:
     """Return polygons as they are, in segments."""
     tail, head = corners[cells.members], corners[_next(cells)]
     return Pieces(cells.keys, tail, head, np.full((len(tail), 2), np.nan))
 
 
-def cut_to_disc(corners: Array, cells: Groups, around_center: int) -> Pieces:
+def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
     """Return the intersections of polygons with the unit disc.
 
     Parameters
@@ -84,7 +81,7 @@ def cut_to_disc(corners: Array, cells: Groups, around_center: int) -> Pieces:
     return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
 
 
-def _sweeps(start: Array, end: Array) -> Array:
+def _sweeps(start: Floats, end: Floats) -> Floats:
     """Return the angles of arcs between points of the circle, counter-clockwise."""
     first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (start, end))
     sweep = np.mod(last - first, 2 * math.pi)
@@ -92,7 +89,7 @@ def _sweeps(start: Array, end: Array) -> Array:
     return np.stack([first, first + sweep], axis=1)
 
 
-def cut_edges(tail: Array, head: Array) -> tuple[Array, Array, Bools]:
+def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
     """Return the ends of segments within the unit disc, and which segments meet it."""
     e = head - tail
     along, length2 = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
@@ -110,7 +107,7 @@ def cut_edges(tail: Array, head: Array) -> tuple[Array, Array, Bools]:
     return start, end, meets
 
 
-def _in_disc(y: Array) -> Bools:
+def _in_disc(y: Floats) -> Bools:
     return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
 
 

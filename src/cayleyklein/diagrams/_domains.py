@@ -1,13 +1,13 @@
 """Where a diagram ends: the disc of a hyperbolic geometry, or a window."""
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_finite_array
 from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
 from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
@@ -23,15 +23,13 @@ __all__ = [
     "window_walls",
 ]
 
-Array = NDArray[np.float64]
-Bools = NDArray[np.bool_]
 
 FAR, FAR_FROM_ALL = 1e6, 1e3
 """Vertices farther than this many typical distances, and than this many times the farthest
-generator, count as infinitely far. More would leave Qhull no digits for what is near."""
+generator, count as infinitely far. More would leave Qhull no digits for near ones."""
 
 MARGIN = 0.1
-"""What the default window leaves around the generators, as a part of their extent."""
+"""Margin of the default window around the generators, as a part of their extent."""
 
 WINDOW_ROOM = 0.05
 """Least distance of the point around which a window is cut from its sides, as a part of them."""
@@ -40,7 +38,7 @@ DISC_ROOM = 1.5
 """Walls around a hyperbolic domain are this many times its radius away."""
 
 
-def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Array | None:
+def as_window(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
     """Return the lower and the upper corner of the window, (2, d); None when hyperbolic."""
     if curvature < 0:
         if window is not None:
@@ -56,8 +54,8 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
     extent = float(np.abs(corners).max(initial=0.0))
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
         raise InvalidInputError(
-            f"window reaches {extent:.3g}, beyond what products of coordinates can; rescale it and "
-            f"the points."
+            f"window reaches {extent:.3g}, and products of such coordinates overflow or underflow; "
+            f"rescale it and the points."
         )
     if corners.shape != (2, d) or not (corners[0] < corners[1]).all():
         raise InvalidInputError(
@@ -67,7 +65,7 @@ def as_window(window: ArrayLike | None, points: Array, curvature: float) -> Arra
     return corners
 
 
-def box_around(points: Array) -> Array:
+def box_around(points: Floats) -> Floats:
     """Return the corners (2, d) of a box around points, with some room on all sides."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     extent = upper - lower
@@ -79,16 +77,16 @@ class CutOut:
     """A diagram cut by walls around a point, in the coordinates of a chart moved there."""
 
     def __init__(
-        self, chart: LocalChart, A: Array, b: Array, origin: Array, N: Array, r: Array
+        self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
     ) -> None:
         self.chart, self.A, self.N, self.origin = chart, A, N, origin
         self.power = PowerDiagram(A, b + A @ origin, N, r)
 
-    def to_points(self, y: Array) -> Array:
+    def to_points(self, y: Floats) -> Floats:
         """Return x of coordinates around the origin."""
         return self.chart.to_points(y + self.origin)
 
-    def polygons(self) -> tuple[NDArray[np.intp], list[Array]]:
+    def polygons(self) -> tuple[Ints, list[Floats]]:
         """Return the pairs of cells with a common facet in space, and these polygons."""
         pairs, corners = self.power.ridges
         between = np.flatnonzero((pairs < self.power.n).all(axis=1))
@@ -96,10 +94,10 @@ class CutOut:
         return pairs[between], [x[corners.of_group(ridge)] for ridge in between]
 
 
-def window_walls(chart: LocalChart, window: Array) -> tuple[Array, Array, Array]:
+def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:
     """Return a point well within the window in the chart, and the window's walls around that.
 
-    It is the pivot where that is one: the planes are the most accurate around it.
+    It is the pivot if that is well within: the planes are most accurate around it.
     """
     lower, upper = window
     room = WINDOW_ROOM * (upper - lower)
@@ -111,14 +109,14 @@ def window_walls(chart: LocalChart, window: Array) -> tuple[Array, Array, Array]
     )
 
 
-def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Array, Array, Array]:
-    """Return the same for a polyhedron in a hyperbolic domain, nowhere `tolerance` inside it."""
+def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
+    """Return a point and walls of a polyhedron at most `tolerance` inside a hyperbolic domain."""
     o, rho = chart.disc
     N, r = _inscribed_faces(tolerance)
     return -o / rho, rho * N, r
 
 
-def _inscribed_faces(tolerance: float) -> tuple[Array, Array]:
+def _inscribed_faces(tolerance: float) -> tuple[Floats, Floats]:
     """Return the faces ⟨N, y⟩ ≤ r of a polyhedron in the unit ball of space."""
     count = 64
     while True:
@@ -133,7 +131,7 @@ def _inscribed_faces(tolerance: float) -> tuple[Array, Array]:
         count *= 2
 
 
-def far_walls(chart: LocalChart, w: Array) -> tuple[Array, Array]:
+def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
     """Return walls around the domain, or far around the generators w."""
     if chart.frame.curvature < 0:
         o, rho = chart.disc
@@ -143,8 +141,8 @@ def far_walls(chart: LocalChart, w: Array) -> tuple[Array, Array]:
     return simplex_walls(w.shape[1], reach)
 
 
-def meets_ball(y: Array, groups: Groups, which: NDArray[Any]) -> Bools:
-    """Say which convex hulls of corners y meet the open unit ball; `which` are those asked for."""
+def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
+    """Return whether convex hulls of corners y meet the open unit ball, for the groups `which`."""
     inside = np.einsum("ij,ij->i", y, y) < 1
     answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
     for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):
@@ -152,7 +150,7 @@ def meets_ball(y: Array, groups: Groups, which: NDArray[Any]) -> Bools:
     return answer
 
 
-def _nearest_sqnorm(corners: Array) -> float:
+def _nearest_sqnorm(corners: Floats) -> float:
     """Return the square distance from 0 to the convex hull of corners.
 
     The nearest point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1.

@@ -14,8 +14,8 @@ __all__ = ["median_order", "walk_all"]
 def median_order(sites):
     """Return an order of the sites that is a balanced k-d tree.
 
-    Node [lo, hi) at depth t has its median along axis t mod d at (lo + hi) // 2, with what is
-    less before it.
+    Node [lo, hi) at depth t has its median along axis t mod d at (lo + hi) // 2, with
+    smaller values before it.
     """
     n, d = sites.shape
     order = np.arange(n)
@@ -41,7 +41,7 @@ def walk_all(W, A, b, starts, neighbors, sites, found):
     """Find the highest plane over each query: descend to a site near it, then climb.
 
     Sites, planes and neighbours are in the order that `median_order` gives.
-    The envelope is convex, so a cell no neighbour of which is higher at w contains w.
+    The envelope is convex, so a cell contains w when none of its neighbours is higher at w.
     """
     d = W.shape[1]
     for q in range(len(W)):

@@ -1,41 +1,40 @@
-"""Labelled diagrams: what k nearest neighbours vote in each cell."""
-
-from typing import Any
+"""Labels of diagrams, and the vote of the generators of a cell."""
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Ints
 from cayleyklein._validation import at_index, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["as_labels", "majority"]
 
-Ints = NDArray[np.intp]
 
-
-def as_labels(labels: ArrayLike, n: int) -> tuple[NDArray[Any], Ints]:
-    """Return the classes, and the class of each of n points as a number."""
-    refuse_containers(labels, "labels")
+def as_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
+    """Return the sorted classes, and the index of the class of each of n points."""
+    refuse_containers(labels, name)
     values = np.asarray(labels)
     if values.shape != (n,):
         raise InvalidInputError(
-            f"labels must have one entry for each of the {n} points; got shape {values.shape}."
+            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
         )
     if values.dtype.kind == "c":
-        raise InvalidInputError("labels are complex numbers, which have no order; name them.")
+        raise InvalidInputError(
+            f"{name} are complex numbers, which cannot be sorted; use text or integers."
+        )
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         raise InvalidInputError(
-            f"labels has NaN or infinite entries{at_index(~np.isfinite(values))}."
+            f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
         )
     try:
         classes, codes = np.unique(values, return_inverse=True)
     except TypeError as error:
-        raise InvalidInputError(f"labels cannot be put in order: {error}.") from error
+        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
     return classes, codes.reshape(-1)
 
 
 def majority(codes: Ints, n_classes: int) -> Ints:
-    """Return the most frequent code of each row (m, k), the smallest of equals.
+    """Return the most frequent code of each row (m, k); ties go to the smallest.
 
     >>> majority(np.array([[2, 0, 2], [1, 2, 0]]), 3)
     array([2, 0])

@@ -4,15 +4,13 @@ The descent takes log₂ n steps, and the walk a few, since the descent ends clo
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 
 __all__ = ["Locator"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 BLOCK = 2**22
 """Entries of a block of values of all planes, for the few queries beyond the walls."""
@@ -33,7 +31,7 @@ class Locator:
     """
 
     def __init__(
-        self, power: PowerDiagram, A: Array, b: Array, walls: tuple[Array, Array], sites: Array
+        self, power: PowerDiagram, A: Floats, b: Floats, walls: tuple[Floats, Floats], sites: Floats
     ) -> None:
         self.walls = walls
         used = np.flatnonzero(power.used)
@@ -48,7 +46,7 @@ class Locator:
         pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
         self.graph = Groups.of(pairs[:, 0], np.ascontiguousarray(pairs[:, 1]), len(self.rows))
 
-    def __call__(self, w: Array) -> Ints:
+    def __call__(self, w: Floats) -> Ints:
         """Return the rows of the highest planes over queries w."""
         w = np.ascontiguousarray(w)
         found = np.empty(len(w), dtype=np.intp)

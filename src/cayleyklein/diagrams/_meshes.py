@@ -3,15 +3,12 @@
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
 
 __all__ = ["Mesh", "cell_meshes"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 
 class Mesh(NamedTuple):
@@ -23,12 +20,12 @@ class Mesh(NamedTuple):
     1.0
     """
 
-    vertices: Array
+    vertices: Floats
     triangles: Ints
 
     @property
     def volume(self) -> float:
-        """The volume it encloses, in the chart x."""
+        """Enclosed volume in the chart x."""
         if not len(self.triangles):
             return 0.0
         corners = self.vertices[self.triangles] - self.vertices.mean(axis=0)
@@ -59,7 +56,7 @@ def cell_meshes(cut: CutOut) -> list[Mesh]:
 
 
 def _fans(polygons: Groups) -> tuple[Ints, Ints]:
-    """Cut polygons into triangles from their first corner; return these, and whose they are."""
+    """Cut polygons into triangles from their first corner; return triangles and their polygons."""
     key, place = polygons.keys, np.arange(len(polygons.members))
     place = place - polygons.starts[key]
     second = np.flatnonzero((place > 0) & (place < polygons.sizes[key] - 1))
@@ -68,6 +65,6 @@ def _fans(polygons: Groups) -> tuple[Ints, Ints]:
     return corners, key[second]
 
 
-def _mesh(x: Array, faces: Ints) -> Mesh:
+def _mesh(x: Floats, faces: Ints) -> Mesh:
     used, number = np.unique(faces, return_inverse=True)
     return Mesh(x[used], number.reshape(-1, 3))

@@ -4,7 +4,7 @@ A cell of order k is where a set T of k generators are the k nearest: where the 
 planes is the highest of all such means. Let t be the farthest of T at a point of the cell. There
 T without t is a cell of order k - 1. Going straight to t, one meets another generator of T as
 far, and beyond it another cell of order k - 1, which has t. So the sets of order k - 1 with one
-more generator, which a neighbour has, are all the candidates; those that have no cell drop out of
+more generator, which a neighbour has, are all the candidates; sets without a cell drop out of
 the hull. The way stays within any convex set that holds the generators, and so walls around them
 lose no cell.
 
@@ -13,21 +13,17 @@ set of copies of one alone has no neighbour to meet on the way: its next copy is
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.diagrams._power import PowerDiagram
 
 __all__ = ["exchanges", "order_k"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
-
 
 def order_k(
-    A: Array, b: Array, walls: tuple[Array, Array], order: int, original: Ints
-) -> tuple[Ints, Array, Array, PowerDiagram]:
+    A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints
+) -> tuple[Ints, Floats, Floats, PowerDiagram]:
     """Return the candidate sets (m, k), their mean planes, and the diagram of these.
 
     `original` (n,) is the first row that each row is a copy of, itself in general.
@@ -46,11 +42,11 @@ def order_k(
 
 
 def _check_order(cells: int, order: int, d: int) -> None:
-    """Refuse cells whose generators, and their planes, memory does not hold."""
+    """Raise when the generators of the cells, and their planes, exceed the memory."""
     check_memory(
         8.0 * cells * order * (d + 2) if order > 1 else 0.0,
         f"A diagram of order {order:,} with about {cells:,} cells",
-        "Take a lower order, or fewer points; CurvedNeighbors needs no diagram to classify.",
+        "Take a lower order or fewer points, or classify with CurvedNeighbors, without a diagram.",
     )
 
 
@@ -70,7 +66,7 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
 
 
 def _next_copies(original: Ints) -> Ints:
-    """Return the next row that is a copy of the same, or -1."""
+    """Return, for each row, the next row that is a copy of it, or -1."""
     rows = np.argsort(original, kind="stable")
     again = original[rows[1:]] == original[rows[:-1]]
     following = np.full(len(original), -1)
@@ -79,14 +75,14 @@ def _next_copies(original: Ints) -> Ints:
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:
-    """Return what the sets on the two sides of m ridges, (2, m, k), exchange.
+    """Return the generators that m ridges exchange, from the sets on both sides (2, m, k).
 
     Returns
     -------
     lone : ndarray of shape (m, 2)
         The earliest member of each set that is not in the one on the other side.
     proper : ndarray of shape (m,)
-        Whether copies of one generator replace those of one other, as across a ridge.
+        Whether copies of one generator replace copies of one other, as across a ridge.
     """
     same = sides[0][:, :, None] == sides[1][:, None, :]
     common = np.stack([same.any(axis=2), same.any(axis=1)])

@@ -1,4 +1,4 @@
-"""The affine functions whose upper envelope is the diagram, in well-scaled coordinates.
+"""A diagram as the upper envelope of affine functions, in well-scaled coordinates.
 
 A query is nearest to the generator of the largest f_i (:func:`proximity_planes`). Only
 differences count, so f_i is taken relative to the f of one generator c, the *pivot*, and in
@@ -13,21 +13,18 @@ far the generators are from μ and however close to each other, and b ≤ 0 = b_
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame, distance, proximity_planes
-from cayleyklein.geometry._bisectors import point_difference
-from cayleyklein.geometry._frames import as_frame
-from cayleyklein.geometry._trigonometry import sine
+from cayleyklein.geometry import Frame, as_frame, distance, point_difference, proximity_planes, sine
 
 __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 
-Array = NDArray[np.float64]
 
 LARGEST_EXTENT = 1e100
-"""Of points in z, and its inverse the smallest: products of three extents are floats still."""
+"""Largest extent of points in z (its inverse is the smallest): products of three are finite."""
 
 
 class EquivalentBalls(NamedTuple):
@@ -41,10 +38,10 @@ class EquivalentBalls(NamedTuple):
     array([[1., 0.]])
     """
 
-    centers: Array
-    sq_radii: Array
+    centers: Floats
+    sq_radii: Floats
 
-    def power(self, x: ArrayLike) -> Array:
+    def power(self, x: ArrayLike) -> Floats:
         """Return the power distances ‖x - c_i‖² - r_i² of points (m, d) as an (m, n) array."""
         x = as_points(x, "x", self.centers.shape[1], ndim=2)
         height = np.einsum("ij,ij->i", self.centers, self.centers) - self.sq_radii
@@ -100,33 +97,33 @@ class LocalChart(NamedTuple):
     """Coordinates w with x = pivot + spread L⁻¹w, in which the generators are of order 1."""
 
     frame: Frame
-    pivot: Array
+    pivot: Floats
     spread: float
 
-    def to_local(self, x: Array) -> Array:
+    def to_local(self, x: Floats) -> Floats:
         """Return w of points x."""
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
 
-    def to_points(self, w: Array) -> Array:
+    def to_points(self, w: Floats) -> Floats:
         """Return x of coordinates w."""
         return np.asarray(w @ self.matrix.T + self.pivot)
 
     @property
-    def matrix(self) -> Array:
+    def matrix(self) -> Floats:
         """The linear part of :meth:`to_points`, spread L⁻¹."""
         return self.spread * self.frame.inverse_factor
 
     @property
-    def disc(self) -> tuple[Array, float]:
+    def disc(self) -> tuple[Floats, float]:
         """(o, ρ) with √-K z = o + ρ w: a hyperbolic domain is ‖o + ρ w‖ < 1."""
         k = float(np.sqrt(-self.frame.curvature))
         return k * self.frame.coordinates(self.pivot), k * self.spread
 
 
-def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]:
+def local_planes(points: Floats, frame: Frame) -> tuple[LocalChart, Floats, Floats]:
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
-    frame.inverse_factor  # noqa: B018 - refuses a factor without inverse
+    frame.inverse_factor  # noqa: B018 - raises for a factor without inverse
     frame._inside(points, "points")
     _check_extent(points, frame)
     K = frame.curvature
@@ -142,8 +139,8 @@ def local_planes(points: Array, frame: Frame) -> tuple[LocalChart, Array, Array]
     return LocalChart(frame, pivot, spread), spatial * (spread / height), offsets / height
 
 
-def _check_extent(points: Array, frame: Frame) -> None:
-    """Refuse points whose square distances overflow, or vanish."""
+def _check_extent(points: Floats, frame: Frame) -> None:
+    """Raise when squares of distances would overflow or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
         extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
@@ -153,7 +150,7 @@ def _check_extent(points: Array, frame: Frame) -> None:
         )
 
 
-def _typical(values: Array, default: float) -> float:
-    """Return the median of the positive values, which a few outliers do not move."""
+def _typical(values: Floats, default: float) -> float:
+    """Return the median of the positive values."""
     positive = values[values > 0]
     return float(np.median(positive)) if len(positive) else float(default)

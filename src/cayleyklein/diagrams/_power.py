@@ -16,17 +16,15 @@ from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["Groups", "PowerDiagram", "simplex_walls"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
 
 THIN = 1e-3
 """Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
@@ -80,14 +78,14 @@ class PowerDiagram:
     simplices : ndarray of shape (f, d + 1)
         Generators that meet in a corner; n and above are walls.
     corners : ndarray of shape (c, d)
-        Where they meet; one for several simplices of a degenerate corner.
+        Points where they meet; the simplices of a degenerate corner share one.
     corner_of : ndarray of shape (f,)
         The corner of each simplex.
     """
 
-    def __init__(self, A: Array, b: Array, N: Array, r: Array) -> None:
+    def __init__(self, A: Floats, b: Floats, N: Floats, r: Floats) -> None:
         self.n, self.dimension = A.shape
-        b = b - b.max()  # a common constant moves no cell
+        b = b - b.max()  # a common constant does not move cells
         flat = np.vstack([A / (1 - b)[:, None], N / r[:, None]])
         height = np.append(b / (1 - b), np.full(len(N), -1.0))
         fatten = _fattening(flat)
@@ -102,21 +100,21 @@ class PowerDiagram:
         normal, slope, constant = np.split(equations[first], [-2, -1], axis=1)
         if (slope == constant).any():  # a corner that should be within the walls, at infinity
             raise InvalidInputError(
-                "points are some so close together and some so far away that the diagram is lost "
-                "in rounding; drop the outliers, or make diagrams of the parts."
+                "points are partly so close together and partly so far away that the diagram is "
+                "lost in rounding; drop the outliers, or make diagrams of the parts."
             )
         self.corners = normal @ fatten / (slope - constant)
 
     @cached_property
-    def used(self) -> NDArray[np.bool_]:
-        """Which generators have a cell."""
+    def used(self) -> Bools:
+        """Whether each generator has a cell."""
         flags = np.zeros(self.n, dtype=bool)
         flags[self.simplices[self.simplices < self.n]] = True
         return flags
 
     @cached_property
-    def on_wall(self) -> NDArray[np.bool_]:
-        """Which corners lie on a wall."""
+    def on_wall(self) -> Bools:
+        """Whether each corner is on a wall."""
         flags = np.zeros(len(self.corners), dtype=bool)
         flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
         return flags
@@ -148,7 +146,7 @@ class PowerDiagram:
         return self._edges() if self.dimension == 2 else self._facets()
 
     def _edges(self) -> tuple[Ints, Groups]:
-        """In the plane a ridge is where two neighbouring simplices look at each other."""
+        """Return the ridges in the plane: each is dual to two neighbouring simplices."""
         found = []
         for opposite, (i, j) in ((0, (1, 2)), (1, (2, 0)), (2, (0, 1))):
             other = self.neighbors[:, opposite]
@@ -160,7 +158,7 @@ class PowerDiagram:
         return table[:, :2], Groups(table[:, 2:].ravel(), starts)
 
     def _facets(self) -> tuple[Ints, Groups]:
-        """In general a ridge is the corners of all the simplices with a common edge."""
+        """Return the ridges in any dimension: each is dual to an edge that simplices share."""
         pairs = np.array(list(combinations(range(self.dimension + 1), 2)))
         edge = np.sort(self.simplices[:, pairs].reshape(-1, 2), axis=1)
         corner = np.repeat(self.corner_of, len(pairs))
@@ -190,7 +188,7 @@ class PowerDiagram:
         return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
 
 
-def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
+def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:
     """Return the d + 1 walls of a regular simplex around the ball of radius `reach`."""
     corners = np.eye(dimension + 1) - 1 / (dimension + 1)
     basis = np.linalg.svd(corners)[2][:dimension]
@@ -198,7 +196,7 @@ def simplex_walls(dimension: int, reach: float) -> tuple[Array, Array]:
     return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
 
 
-def _hull(points: Array) -> ConvexHull:
+def _hull(points: Floats) -> ConvexHull:
     """Return the convex hull of points, in simplices."""
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
@@ -209,8 +207,8 @@ def _hull(points: Array) -> ConvexHull:
         return ConvexHull(points, qhull_options="QJ")
 
 
-def _fattening(flat: Array) -> Array:
-    """Return a linear map for points (n, d) that makes a thin hull of them a thick one.
+def _fattening(flat: Floats) -> Floats:
+    """Return a linear map under which a thin hull of points (n, d) becomes thick.
 
     A hull keeps its facets under such a map. Qhull rounds alike in all directions, and would merge
     the facets of collinear generators between walls far away.
@@ -222,8 +220,8 @@ def _fattening(flat: Array) -> Array:
     return np.asarray(axes * (extent[0] / extent / longest)[:, None])
 
 
-def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:
-    """Return a number for each facet, one for all that Qhull split from one; and one of each."""
+def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
+    """Return the facet of each simplex, and the first simplex of each facet."""
     rows, columns = np.nonzero(neighbors > np.arange(len(neighbors))[:, None])
     others = neighbors[rows, columns]
     same = equations[rows, 0] == equations[others, 0]
@@ -238,7 +236,7 @@ def _merge_equal(equations: Array, neighbors: Ints) -> tuple[Ints, Ints]:
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
 
 
-def _mean_by(key: Ints, values: Array, sizes: Ints) -> Array:
+def _mean_by(key: Ints, values: Floats, sizes: Ints) -> Floats:
     """Return the mean of rows in each group."""
     sums = [np.bincount(key, column, minlength=len(sizes)) for column in values.T]
     return np.stack(sums, axis=1) / sizes[:, None]

@@ -6,31 +6,29 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
-from cayleyklein.diagrams._drawings import Boundary, PlaneDrawing, draw_in_disc, draw_in_window
-from cayleyklein.diagrams._html import diagram_html
 from cayleyklein.diagrams._labels import as_labels, majority
 from cayleyklein.diagrams._meshes import cell_meshes
+from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
 __all__ = ["CayleyKleinVoronoi", "Triangulation"]
 
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-Bools = NDArray[np.bool_]
 
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
-"""Default distance between the absolute and what is drawn for it, as a part of its radius."""
+"""Default distance of shapes from the absolute, as a part of its radius."""
 
 FINEST = {PLANE_TOLERANCE: 1e-12, SPACE_TOLERANCE: 1e-6}
-"""The smallest: millions of corners, and not far above what rounding leaves of them."""
+"""Smallest tolerance by default tolerance: millions of corners, and close to rounding."""
 
 
-class CayleyKleinVoronoi(Diagram):
+class CayleyKleinVoronoi(NotebookCard, Diagram):
     """The Voronoi diagram of points under a curved metric, of order 1 or k (paper §3.1).
 
     The bisectors of a curved metric are hyperplanes, so the diagram is the power diagram of
@@ -39,18 +37,17 @@ class CayleyKleinVoronoi(Diagram):
     Parameters
     ----------
     points : array-like of shape (n, d)
-        The generators. Points that coincide share a cell of order 1, see `duplicates`; in
-        higher orders each counts, the earlier rows first.
+        The generators. Equal points share a cell of order 1, see `duplicates`; in
+        higher orders each counts, earlier rows first.
     metric : CurvedMetric or Frame
         Of any curvature, with a factor of full rank.
     order : int, default=1
-        k < n: a cell is where its k generators are the nearest k.
+        k < n: in a cell, its k generators are the k nearest points.
     labels : array-like of shape (n,), optional
         The class of each point.
     window : array-like of shape (2, d), optional
-        Lower and upper corner of the box that a flat or elliptic diagram is drawn in; by
-        default a tenth larger on each side than the points' own. A hyperbolic diagram ends at its
-        domain.
+        Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
+        the box of the points, a tenth larger on each side. A hyperbolic diagram ends at its domain.
 
     Attributes
     ----------
@@ -58,26 +55,26 @@ class CayleyKleinVoronoi(Diagram):
     vertices : ndarray of shape (n_vertices, d)
         Vertices in the domain, wherever the window is.
     regions : list of list of int
-        The vertices of each cell, in the plane in order around it; -1 stands for one at, or in a
-        hyperbolic geometry beyond, infinity.
+        Vertices of each cell, in the plane in order around it; -1 is a vertex at infinity, or
+        outside a hyperbolic domain.
     point_region : ndarray of shape (n,)
-        The cell in which each point lies.
+        Cell that contains each point.
     cell_generators : ndarray of shape (n_cells, order)
-        The points that each cell belongs to.
+        Generators of each cell.
     ridge_points : ndarray of shape (n_ridges, 2)
-        The two points on whose bisector a ridge lies.
+        The two points that the ridge bisects.
     ridge_cells : ndarray of shape (n_ridges, 2)
-        The two cells on its sides.
+        The two cells beside the ridge.
     ridge_vertices : list of list of int
-        Its vertices, in space in order around it; -1 as in `regions`.
+        Vertices of each ridge, in space in order around it; -1 as in `regions`.
     unbounded : ndarray of shape (n_cells,)
-        Which cells reach infinity: the absolute when K < 0.
+        Whether each cell reaches infinity, which is the absolute when K < 0.
     duplicates : ndarray of shape (m, 2)
-        Points that coincide with an earlier one, and that one.
+        Pairs (duplicate, first row with the same point).
     hidden : ndarray
-        Points that belong to no cell: so close to another that rounding took theirs.
+        Points without a cell, because rounding merged them with a neighbour.
     classes : ndarray
-        The labels that occur, sorted; only with `labels`.
+        Sorted labels; only with `labels`.
 
     Examples
     --------
@@ -92,8 +89,8 @@ class CayleyKleinVoronoi(Diagram):
     True
     """
 
-    window: Array | None
-    labels: NDArray[Any] | None
+    window: Floats | None
+    labels: AnyArray | None
 
     def __init__(
         self,
@@ -118,22 +115,19 @@ class CayleyKleinVoronoi(Diagram):
             f"{len(self.cell_generators)} cells)"
         )
 
-    def _repr_html_(self) -> str:
-        return diagram_html(self)
-
     # -- shapes -----------------------------------------------------------------------
 
     @cached_property
-    def _drawing(self) -> PlaneDrawing:
+    def _plane_cells(self) -> PlaneCells:
         self._needs_dimension(2)
         if self.window is not None:
-            return draw_in_window(self._cut_out(PLANE_TOLERANCE))
+            return cells_in_window(self._cut_out(PLANE_TOLERANCE))
         o, rho = self._chart.disc
         center = self._cell_number[self._locator(-o[None] / rho)[0]]
         corners = np.asarray(self._disc_corners)
         cells = self._power.cells.take(self._cells)
         ridges = self.ridge_cells, self._ridges[1]
-        return draw_in_disc(self.metric.frame, corners, cells, int(center), ridges)
+        return cells_in_disc(self.metric.frame, corners, cells, int(center), ridges)
 
     def _cut_out(self, tolerance: float) -> CutOut:
         """Return the diagram within the window, or within a polyhedron close to the domain."""
@@ -148,15 +142,15 @@ class CayleyKleinVoronoi(Diagram):
         if d not in allowed:
             names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
             raise NotRepresentableError(
-                f"This is drawn for diagrams in {names}; this one has {d} dimensions. Its "
-                f"vertices, regions and ridges, locate() and predict() do without drawing."
+                f"Shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
+                f"vertices, regions and ridges, locate() or predict()."
             )
 
     def boundaries(self) -> list[Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
 
-        Within the domain when hyperbolic, within the window otherwise; a cell outside the
-        window has an empty one.
+        They are cut to the domain when hyperbolic, and to the window otherwise; a cell outside the
+        window has an empty boundary.
 
         Examples
         --------
@@ -166,11 +160,11 @@ class CayleyKleinVoronoi(Diagram):
         >>> np.isnan(left.angles[:, 0])  # a segment, then an arc
         array([ True, False])
         """
-        return self._drawing.boundaries()
+        return self._plane_cells.boundaries()
 
-    def areas(self) -> Array:
+    def areas(self) -> Floats:
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
-        return self._drawing.areas()
+        return self._plane_cells.areas()
 
     def cells(self, tolerance: float | None = None) -> list[Any]:
         """Return the cells within the domain, or the window, as shapes.
@@ -178,14 +172,14 @@ class CayleyKleinVoronoi(Diagram):
         Parameters
         ----------
         tolerance : float, optional
-            How far from the absolute the shapes of a hyperbolic diagram may end, as a part of its
-            radius; 1e-4 in the plane and 1e-2 in space by default.
+            Largest distance of the shapes of a hyperbolic diagram from the absolute, as a part of
+            its radius; 1e-4 in the plane and 1e-2 in space by default.
 
         Returns
         -------
         list of shapely.Polygon, or list of Mesh
             In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
-            in space closed triangle meshes. What lies outside the window is empty.
+            in space closed triangle meshes. A cell outside the window is empty.
 
         Examples
         --------
@@ -197,10 +191,10 @@ class CayleyKleinVoronoi(Diagram):
         """
         self._needs_dimension(2, 3)
         if self._power.dimension == 2:
-            return self._drawing.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
+            return self._plane_cells.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
         return cell_meshes(self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)))
 
-    def ridge_segments(self) -> tuple[Ints, Array]:
+    def ridge_segments(self) -> tuple[Ints, Floats]:
         """Return the ridges of a plane diagram within the domain, or the window, as segments.
 
         Returns
@@ -219,11 +213,11 @@ class CayleyKleinVoronoi(Diagram):
         >>> cells.shape, segments.shape
         ((6, 2), (6, 2, 2))
         """
-        drawing = self._drawing
-        return drawing.pairs, drawing.to_points(drawing.segments)
+        plane = self._plane_cells
+        return plane.pairs, plane.to_points(plane.segments)
 
-    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Array]]:
-        """Return the same for space: pairs of cells (m, 2), and m convex polygons (k, 3).
+    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Floats]]:
+        """Return the ridges of a diagram in space: pairs of cells (m, 2), and m polygons (k, 3).
 
         Examples
         --------
@@ -242,8 +236,8 @@ class CayleyKleinVoronoi(Diagram):
 
         Its edges are straight, and geodesics; it is the regular triangulation of the
         :func:`equivalent_balls`. The ball of the metric around a simplex's center through its
-        corners holds no other point. Where no such ball exists in the domain there is no simplex:
-        in curved geometries a part of the points' convex hull may stay uncovered.
+        corners contains no other point. Where the domain has no such ball there is no simplex: in
+        curved geometries a part of the points' convex hull may stay uncovered.
 
         Examples
         --------
@@ -256,8 +250,7 @@ class CayleyKleinVoronoi(Diagram):
         """
         if self.order > 1:
             raise NotRepresentableError(
-                f"A triangulation of the points is dual to a diagram of order 1, and not of order "
-                f"{self.order}."
+                f"A triangulation is dual to a diagram of order 1; this one has order {self.order}."
             )
         vertex = self._vertex_number[self._power.corner_of]
         simplices = self._sets[self._power.simplices[vertex >= 0], 0]
@@ -266,15 +259,15 @@ class CayleyKleinVoronoi(Diagram):
     # -- labels -----------------------------------------------------------------------
 
     @cached_property
-    def cell_labels(self) -> NDArray[Any]:
-        """The label that k-NN gives to each cell: the majority's, the smallest of equals."""
+    def cell_labels(self) -> AnyArray:
+        """Majority label of the generators of each cell; ties go to the smallest label."""
         if self.labels is None:
             raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
         return self.classes[majority(self._codes[self.cell_generators], len(self.classes))]
 
     @property
     def frontier_ridges(self) -> Bools:
-        """Which ridges lie between different labels: the facets of the decision frontier."""
+        """Whether each ridge lies between different labels, on the decision frontier."""
         return self._differ(self.ridge_cells)
 
     def _differ(self, pairs: Ints) -> Bools:
@@ -309,7 +302,7 @@ class CayleyKleinVoronoi(Diagram):
         return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
 
     def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
-        """Return the multi-colour diagram: for each label the union of its cells, by shapely.
+        """Return the union of the cells of each label, as shapely shapes.
 
         Examples
         --------
@@ -326,8 +319,8 @@ class CayleyKleinVoronoi(Diagram):
         cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
         return {label: shapely.union_all(cells[labels == label]) for label in self.classes.tolist()}
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the label of the cell of each query: what k-NN says, k = order.
+    def predict(self, X: ArrayLike) -> AnyArray:
+        """Return the k-NN prediction for each query, k = order: the label of its cell.
 
         Raises
         ------
@@ -367,20 +360,14 @@ class Triangulation(NamedTuple):
     """
 
     simplices: Ints
-    """The points of each simplex, shape (m, d + 1)."""
+    """Points of each simplex, shape (m, d + 1)."""
 
-    centers: Array
-    """What is as far from all of them, shape (m, d): the vertices of the diagram."""
+    centers: Floats
+    """Centre of each simplex, equally far from its points, shape (m, d)."""
 
     edges: Ints
-    """The points of neighbouring cells, shape (e, 2); some may belong to no simplex when K < 0."""
+    """Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0."""
 
 
 def _as_tolerance(value: float | None, default: float) -> float:
-    tolerance = default if value is None else as_real(value, "tolerance")
-    if not FINEST[default] <= tolerance < 1:
-        raise InvalidInputError(
-            f"Got tolerance={value}, but expected a number below 1, and not below "
-            f"{FINEST[default]:g}: the finer, the more corners."
-        )
-    return tolerance
+    return default if value is None else as_real(value, "tolerance", f"[{FINEST[default]:g}, 1)")

@@ -24,7 +24,7 @@ from cayleyklein.experiments._parallel import at_most_one_a_core
 from cayleyklein.experiments._pictures import learned_pictures
 from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._tables import Entry, Table, signed
-from cayleyklein.metrics._html import number
+from cayleyklein.plotting import number
 
 if TYPE_CHECKING:
     from cayleyklein.experiments._compare import Comparison, DataSetComparison, MethodResult

@@ -1,18 +1,23 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
 Points carry their coordinates along the last axis, with any leading batch shape. Most
-functions take a :class:`Frame` (L, μ, K), the parameters of one curved geometry.
+functions take a :class:`Frame` (L, μ, K), the parameters of one curved geometry. The projective
+side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
+in ``projective``; its names are here too.
 """
 
-from cayleyklein.geometry._absolute import Absolute, adjugate, signature
-from cayleyklein.geometry._angles import hyperplane_angle, hyperplane_measure
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._bisectors import Hyperplane, bisector, proximity_planes
+from cayleyklein.geometry._bisectors import point_difference as point_difference
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
-from cayleyklein.geometry._convex import ConvexBody
-from cayleyklein.geometry._cross_ratio import apply_collineation, cross_ratio, line_intersections
+from cayleyklein.geometry._chords import euclidean_coordinates as euclidean_coordinates
+from cayleyklein.geometry._chords import lift_points as lift_points
+from cayleyklein.geometry._chords import slopes_from_sqchord as slopes_from_sqchord
+from cayleyklein.geometry._chords import sqchord_from as sqchord_from
+from cayleyklein.geometry._distances import Outside as Outside
 from cayleyklein.geometry._distances import distance
-from cayleyklein.geometry._ellipsoids import Ellipsoid
+from cayleyklein.geometry._distances import distance_between as distance_between
+from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry._forms import (
     blocks_from_form,
     canonical_factor,
@@ -24,6 +29,10 @@ from cayleyklein.geometry._forms import (
     spectral_factor,
 )
 from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._frames import Geometry as Geometry
+from cayleyklein.geometry._frames import as_frame as as_frame
+from cayleyklein.geometry._frozen import Frozen as Frozen
+from cayleyklein.geometry._frozen import read_only as read_only
 from cayleyklein.geometry._geodesics import (
     exp_map,
     geodesic,
@@ -32,16 +41,31 @@ from cayleyklein.geometry._geodesics import (
     midpoint,
     vertex_angle,
 )
-from cayleyklein.geometry._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry._isometries import reflection, transvection
-from cayleyklein.geometry._measures import log_cross_ratio, measure
-from cayleyklein.geometry._taxonomy import (
+from cayleyklein.geometry._lifts import lift_difference as lift_difference
+from cayleyklein.geometry._lifts import sine as sine
+from cayleyklein.geometry.projective import (
     MEASUREMENT_GEOMETRIES,
     PLANAR_GEOMETRIES,
+    Absolute,
     PlanarGeometry,
+    Polytope,
+    adjugate,
+    apply_collineation,
     classify,
+    cross_ratio,
+    hilbert_distance,
+    hyperplane_angle,
+    hyperplane_measure,
+    line_intersections,
+    log_cross_ratio,
+    measure,
     measurement_geometry,
+    signature,
 )
+from cayleyklein.geometry.projective import frame_angle as frame_angle
+
+# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "CHARTS",

@@ -17,20 +17,20 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._distances import _distance
+from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
 from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._geodesics import midpoint
-from cayleyklein.geometry._trigonometry import cosine, sine, tangent
+from cayleyklein.geometry._lifts import cosine, sine, tangent
 
 __all__ = ["Ball", "ball_from_ellipsoid"]
 
-Array = NDArray[np.float64]
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
@@ -38,9 +38,9 @@ PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 
 
 class _Numbers(NamedTuple):
-    """What the formulas above are made of; for K < 0 with s/C, 1, 1/C², D/C² for s, C, 1, D."""
+    """The terms of the formulas above; for K < 0, s/C, 1, 1/C², D/C² in place of s, C, 1, D."""
 
-    z: Array
+    z: Floats
     form: float  # S(c, c)
     sin: float
     cos: float
@@ -78,7 +78,7 @@ class Ball(Frozen):
     'everything'
     """
 
-    center: Array
+    center: Floats
     radius: float
     frame: Frame
 
@@ -86,9 +86,7 @@ class Ball(Frozen):
         frame = as_frame(frame)
         center = as_points(center, "center", frame.dimension, ndim=1)
         frame._inside(center, "center")
-        radius = as_real(radius, "radius")
-        if radius < 0:
-            raise InvalidInputError(f"radius must be ≥ 0; got {radius:g}.")
+        radius = as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, frame=frame)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -112,7 +110,7 @@ class Ball(Frozen):
 
     @property
     def kind(self) -> Kind:
-        """What the ball's boundary is in the chart; only ``"ellipsoid"`` is bounded."""
+        """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
         K = self.frame.curvature
         if K <= 0:
             return "ellipsoid"
@@ -126,11 +124,11 @@ class Ball(Frozen):
         rounding = PARABOLA_TOLERANCE * (height + reach)
         if reach - height > rounding:
             return "hyperboloid"
-        if self.radius > quarter:  # what it leaves out lies below the equator
+        if self.radius > quarter:  # the points it leaves out are below the equator
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
-    def quadric(self) -> Array:
+    def quadric(self) -> Floats:
         """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
@@ -149,7 +147,7 @@ class Ball(Frozen):
         side = -K * n.sin * n.sin * n.form * n.z
         corner = np.array([[-((n.sin * n.form) ** 2)]])
         inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        to_u = Frame(self.frame.factor, center=self.center).matrix
+        to_u = Frame(self.frame.factor, center=self.center).homogeneous_matrix
         return np.asarray(to_u.T @ inner @ to_u)
 
     def ellipsoid(self) -> Ellipsoid:
@@ -158,28 +156,28 @@ class Ball(Frozen):
         Raises
         ------
         NotRepresentableError
-            When it is none: `kind` says what it is, and `quadric` gives its equation.
+            When it is not an ellipsoid: see `kind`, and `quadric` for its equation.
         """
         if self.kind != "ellipsoid":
             raise NotRepresentableError(
-                f"This elliptic ball of radius {self.radius:g} reaches the equator and is no "
-                f"ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
-                f"contains() says which points are in it."
+                f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
+                f"an ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
+                f"contains() tests points."
             )
         if self.radius == 0:
             raise NotRepresentableError(
-                "A ball of radius 0 is a point, and no ellipsoid; give a positive radius."
+                "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
             )
         K, n = self.frame.curvature, self._numbers()
         a = n.z @ self.frame.factor
-        shape = n.cos * n.cos * n.form * self.frame.shape - K * n.one * np.outer(a, a)
+        matrix = n.cos * n.cos * n.form * self.frame.matrix - K * n.one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.frame.center
         center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
-        return Ellipsoid(center, shape, n.sin * n.form * n.cos / math.sqrt(n.D))
+        return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
-    def contains(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points are in the ball; points outside a hyperbolic domain are not.
+    def contains(self, x: ArrayLike) -> Bools:
+        """Return whether points are in the ball; points outside a hyperbolic domain are not.
 
         Examples
         --------
@@ -189,11 +187,13 @@ class Ball(Frozen):
         """
         x = as_points(x, "x", self.frame.dimension)
         x, center = np.broadcast_arrays(x, self.center)
-        return np.asarray(_distance(x, center, self.frame, "inf", ("x", "center")) <= self.radius)
+        return np.asarray(
+            distance_between(x, center, self.frame, "inf", ("x", "center")) <= self.radius
+        )
 
 
 def ball_from_ellipsoid(
-    center: ArrayLike, shape: ArrayLike, radius: float, frame: Frame, *, rtol: float = 1e-6
+    center: ArrayLike, matrix: ArrayLike, radius: float, frame: Frame, *, rtol: float = 1e-6
 ) -> Ball:
     """Return the ball of the frame that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
@@ -203,20 +203,19 @@ def ball_from_ellipsoid(
     Raises
     ------
     NotRepresentableError
-        When the ellipsoid is no ball of this frame.
+        When the ellipsoid is not a ball of this frame.
 
     Examples
     --------
     >>> from cayleyklein.geometry import Frame
     >>> disc = Frame(np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
-    >>> back = ball_from_ellipsoid(e.center, e.shape, e.radius, disc)
+    >>> back = ball_from_ellipsoid(e.center, e.matrix, e.radius, disc)
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, frame, rtol = Ellipsoid(center, shape, radius), as_frame(frame), as_real(rtol, "rtol")
-    if rtol < 0:
-        raise InvalidInputError(f"Got rtol={rtol:g}, but expected a number ≥ 0.")
+    given, frame = Ellipsoid(center, matrix, radius), as_frame(frame)
+    rtol = as_real(rtol, "rtol", "[0, inf)")
     if given.dimension != frame.dimension:
         raise InvalidInputError(
             f"The ellipsoid has dimension {given.dimension}, but the frame {frame.dimension}."
@@ -224,24 +223,24 @@ def ball_from_ellipsoid(
     axis = given.center - frame.center
     if not axis.any():
         axis = np.eye(frame.dimension)[0]
-    square = float(axis @ given.shape @ axis)
+    square = float(axis @ given.matrix @ axis)
     if square <= 0:
         raise NotRepresentableError(
-            "shape is singular: the ellipsoid is a cylinder along its axis through μ, and no ball."
+            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, not a ball."
         )
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
-    with about("center, shape and radius"):  # of which the ends p and q of an axis are made
+    with about("center, matrix and radius"):  # p and q are the ends of an axis
         middle = midpoint(*ends, frame)
-        ball = Ball(middle, float(_distance(*ends, frame, "raise")) / 2, frame)
+        ball = Ball(middle, float(distance_between(*ends, frame, "raise")) / 2, frame)
         found = ball.ellipsoid()
-    got = found.shape * (given.radius / found.radius) ** 2  # the shape of the same radius
-    difference = np.abs(given.shape - got).max()
-    if difference > rtol * np.abs(given.shape).max():
+    got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius
+    difference = np.abs(given.matrix - got).max()
+    if difference > rtol * np.abs(given.matrix).max():
         raise NotRepresentableError(
-            "The ellipsoid (center, shape, radius) is no ball of this frame: a ball centred where "
-            "it is has another shape. "
-            f"Largest difference of shape: {difference:.3g}."
+            "The ellipsoid (center, matrix, radius) is not a ball of this frame: the ball with the "
+            "same centre has another matrix. "
+            f"Largest difference: {difference:.3g}."
         )
     return ball
 

@@ -12,8 +12,9 @@ and q is f_p = f_q. Being affine, f ranks queries outside a hyperbolic domain to
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -28,8 +29,6 @@ from cayleyklein.geometry._lifts import lift_difference
 
 __all__ = ["Hyperplane", "bisector", "point_difference", "proximity_planes"]
 
-Array = NDArray[np.float64]
-
 
 class Hyperplane(NamedTuple):
     """Hyperplanes {x : ⟨normal, x⟩ + offset = 0}, batched over leading axes.
@@ -41,16 +40,16 @@ class Hyperplane(NamedTuple):
     array([1.])
     """
 
-    normal: NDArray[np.floating[Any]]
-    offset: NDArray[np.floating[Any]]
+    normal: AnyFloats
+    offset: AnyFloats
 
     @property
-    def homogeneous(self) -> NDArray[np.floating[Any]]:
-        """The vectors (normal, offset), as the dual absolute takes them."""
+    def homogeneous(self) -> AnyFloats:
+        """Homogeneous vectors (normal, offset), as used with the dual absolute."""
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
-    def evaluate(self, x: ArrayLike) -> NDArray[np.floating[Any]]:
-        """Return ⟨normal, x⟩ + offset: zero on the hyperplane, signed off it."""
+    def evaluate(self, x: ArrayLike) -> AnyFloats:
+        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, with opposite signs beside it."""
         normal = as_points(self.normal, "normal")
         offset = as_finite_array(self.offset, "offset")[..., None]
         points = as_points(x, "x", normal.shape[-1])
@@ -75,7 +74,7 @@ def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
     return _pull_back(spatial, height, frame, dtype, "p")
 
 
-def point_difference(p: Array, q: Array, frame: Frame) -> tuple[Array, Array]:
+def point_difference(p: Floats, q: Floats, frame: Frame) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
     u = (p - q) @ frame.factor.T
     return lift_difference(u, *frame._inside(p, "p"), *frame._inside(q, "q"), frame.curvature)
@@ -108,9 +107,9 @@ def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
 
 
 def _pull_back(
-    spatial: Array, height: Array, frame: Frame, dtype: np.dtype[Any], name: str
+    spatial: Floats, height: Floats, frame: Frame, dtype: np.dtype[Any], name: str
 ) -> Hyperplane:
-    """Rewrite ⟨spatial, z⟩ + height, of the points of that name, as a function of x."""
+    """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
     with np.errstate(over="ignore", invalid="ignore"):
         normal = spatial @ frame.factor
         plane = Hyperplane(normal.astype(dtype), (height - normal @ frame.center).astype(dtype))

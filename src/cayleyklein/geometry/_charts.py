@@ -4,7 +4,7 @@ A chart starts from canonical coordinates w = √|K| L(x - μ), where the domain
 unit ball (hyperbolic) or all of space (elliptic), and geodesics are straight:
 
 ====================  ======  ==================================================
-chart                 K       what it is
+chart                 K       coordinates
 ====================  ======  ==================================================
 ``"klein"``           any     w itself: Beltrami-Klein, gnomonic, or Cartesian
 ``"hyperboloid"``     < 0     (w, 1)/√(1-‖w‖²), ⟨X, X⟩ = -1 in Minkowski space
@@ -18,11 +18,11 @@ In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (
 """
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_choice,
     as_points,
@@ -36,14 +36,12 @@ from cayleyklein.geometry._lifts import lift
 
 __all__ = ["CHARTS", "from_chart", "to_chart"]
 
-Array = NDArray[np.float64]
 
-
-def _sqnorm(w: Array) -> Array:
+def _sqnorm(w: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...i", w, w))
 
 
-def _form(w: Array, sign: int) -> Array:
+def _form(w: Floats, sign: int) -> Floats:
     """Return 1 + sign ‖w‖²; factored for the hyperbolic case, where it cancels."""
     if sign >= 0:
         return np.asarray(1 + sign * _sqnorm(w))
@@ -51,49 +49,49 @@ def _form(w: Array, sign: int) -> Array:
     return np.asarray((1 - r) * (1 + r))
 
 
-def _sigma(w: Array, sign: int) -> Array:
+def _sigma(w: Floats, sign: int) -> Floats:
     return np.asarray(np.sqrt(_form(w, sign)))
 
 
-def _append(w: Array, last: Array) -> Array:
+def _append(w: Floats, last: Floats) -> Floats:
     return np.concatenate([w, last[..., None]], axis=-1)
 
 
-def _embed(w: Array, sign: int) -> Array:
+def _embed(w: Floats, sign: int) -> Floats:
     return lift(w, _form(w, sign))
 
 
-def _project(X: Array, sign: int) -> Array:
+def _project(X: Floats, sign: int) -> Floats:
     return X[..., :-1] / X[..., -1:]
 
 
-def _conformal(w: Array, sign: int) -> Array:
+def _conformal(w: Floats, sign: int) -> Floats:
     return w / (1 + _sigma(w, sign)[..., None])
 
 
-def _from_conformal(y: Array, sign: int) -> Array:
+def _from_conformal(y: Floats, sign: int) -> Floats:
     return 2 * y / (1 - sign * _sqnorm(y)[..., None])
 
 
-def _half_space(w: Array, sign: int) -> Array:
+def _half_space(w: Floats, sign: int) -> Floats:
     depth = 1 - w[..., -1:]
     return _append(w[..., :-1] / depth, _sigma(w, sign) / depth[..., 0])
 
 
-def _from_half_space(y: Array, sign: int) -> Array:
+def _from_half_space(y: Floats, sign: int) -> Floats:
     sqnorm = _sqnorm(y)[..., None]
     return np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
 
 
-def _hemisphere(w: Array, sign: int) -> Array:
+def _hemisphere(w: Floats, sign: int) -> Floats:
     return _append(w, _sigma(w, sign))
 
 
-def _from_hemisphere(X: Array, sign: int) -> Array:
+def _from_hemisphere(X: Floats, sign: int) -> Floats:
     return X[..., :-1]
 
 
-Map = Callable[[Array, int], Array]
+Map = Callable[[Floats, int], Floats]
 
 CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
     "klein": (lambda w, sign: w, lambda w, sign: w, (-1, 0, 1)),
@@ -108,7 +106,7 @@ CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 
 MEMBERSHIP_TOLERANCE = 1e-6
-"""How far ⟨X, X⟩ of a given point may be from ±1, relative to ‖X‖², before it is refused."""
+"""Largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²."""
 
 
 def _find(chart: str, sign: int) -> tuple[Map, Map]:
@@ -123,7 +121,7 @@ def _find(chart: str, sign: int) -> tuple[Map, Map]:
     return forward, backward
 
 
-def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map canonical (Klein) coordinates to a chart.
 
     Parameters
@@ -154,13 +152,13 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
     w = as_points(w, "w")
     sqnorm = _sqnorm(w)
     if sign < 0:
-        _refuse(sqnorm >= 1, "w", "‖w‖ < 1")
+        _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
         refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
     return forward(w, sign).astype(dtype, copy=False)
 
 
-def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]:
+def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map a chart's coordinates back to canonical (Klein) ones.
 
     Examples
@@ -177,19 +175,19 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> NDArray[np.floating[Any]]
     if chart == "half_space" or chart in EMBEDDED:
         refuse_overflow(np.isfinite(sqnorm), "‖y‖²", "y")
     if chart in ("klein", "conformal") and sign < 0:
-        _refuse(sqnorm >= 1, "y", "‖y‖ < 1")
+        _raise_where(sqnorm >= 1, "y", "‖y‖ < 1")
     elif chart == "half_space":
-        _refuse(last <= 0, "y", "a last coordinate > 0")
+        _raise_where(last <= 0, "y", "a last coordinate > 0")
     elif chart in EMBEDDED:
         inner = sqnorm if chart != "hyperboloid" else 2 * last**2 - sqnorm
         off = np.abs(inner - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
-        _refuse(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
+        _raise_where(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
     elif sign > 0 and chart == "conformal":
-        _refuse(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
+        _raise_where(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
     return backward(y, sign).astype(dtype, copy=False)
 
 
-def _refuse(bad: NDArray[np.bool_], name: str, expected: str) -> None:
+def _raise_where(bad: Bools, name: str, expected: str) -> None:
     if bad.any():
         raise OutsideDomainError(
             f"{name}{at_index(bad)} lies outside the chart: expected {expected}."

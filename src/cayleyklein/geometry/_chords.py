@@ -12,7 +12,8 @@ a sphere of radius 1/√K in Euclidean space for K > 0, a hyperboloid in Minkows
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = [
     "Lifted",
@@ -23,7 +24,6 @@ __all__ = [
     "sqchord_from",
 ]
 
-Floats = NDArray[np.float64]
 
 SERIES_BELOW = 1e-3
 """|K c²| under which ∂d/∂K is a series in K c²: its closed form cancels there."""

@@ -16,24 +16,24 @@ arccosh for distant ones only; asinh is for both.
 """
 
 import math
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._lifts import inner_point
-from cayleyklein.geometry._measures import half_log
+from cayleyklein.geometry.projective import half_log
 
-__all__ = ["distance", "wedge"]
+__all__ = ["Outside", "distance", "distance_between", "wedge"]
 
-Array = NDArray[np.float64]
 Outside = Literal["raise", "inf", "modulus"]
 
 
-def wedge(u: Array, c: Array, s_c: Array, K: float) -> Array:
+def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     """Return W = ‖u‖² + K (‖u‖²‖c‖² - ⟨u, c⟩²) without cancellation inside the domain.
 
     Parameters
@@ -57,13 +57,11 @@ def wedge(u: Array, c: Array, s_c: Array, K: float) -> Array:
     return np.asarray(uu + K * cc * np.einsum("...i,...i", across, across))
 
 
-def distance(
-    p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise"
-) -> NDArray[np.floating[Any]]:
+def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise") -> AnyFloats:
     """Return the distances between p and q, broadcast over leading axes.
 
-    Equal, where those are well conditioned, to the paper's forms (its §2.3, with
-    the corrections of signs and of the factor κ)
+    Equal to the paper's forms where these are well conditioned (its §2.3, with
+    the signs and the factor κ corrected)
 
     - c_dist · Log (p, q; P, Q), the definition, with c_dist = 1/(2i√K) or 1/(2√-K);
     - arccos(S_pq / √(S_pp S_qq)) / √K for K > 0, in [0, π/√K) since S_pq keeps its sign;
@@ -75,9 +73,9 @@ def distance(
     p, q : array-like of shape (..., d)
     frame : Frame
     outside : {"raise", "inf", "modulus"}, default="raise"
-        What a pair with a point on or outside a hyperbolic domain gives: an error, inf, or
+        Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
         the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
-        the boundary is infinitely far from every other in all of them.
+        the boundary is infinitely far from every other point.
 
     Returns
     -------
@@ -100,12 +98,13 @@ def distance(
     p, q = broadcast_points(
         p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
     )
-    return _distance(p, q, frame, outside).astype(dtype, copy=False)[()]
+    return distance_between(p, q, frame, outside).astype(dtype, copy=False)[()]
 
 
-def _distance(
-    p: Array, q: Array, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
-) -> Array:
+def distance_between(
+    p: Floats, q: Floats, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
+) -> Floats:
+    """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
     K = frame.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = (p - q) @ frame.factor.T

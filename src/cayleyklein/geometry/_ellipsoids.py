@@ -1,29 +1,102 @@
-"""Ellipsoids: the domains of hyperbolic geometry, and most balls of all geometries."""
+"""Convex bodies: the protocol of one, and ellipsoids.
+
+Ellipsoids are the domains of hyperbolic geometry, and most balls of all geometries.
+"""
 
 import math
 from functools import cached_property
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from cayleyklein._validation import as_count, as_points, as_real, as_symmetric
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._convex import as_rays
+from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._validation import (
+    as_count,
+    as_points,
+    as_real,
+    as_symmetric,
+    at_index,
+    broadcast_points,
+)
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry._frames import cholesky
 from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry._rounding import binary_scale
 
-__all__ = ["Ellipsoid"]
+__all__ = ["ConvexBody", "Ellipsoid", "as_rays", "check_inside"]
 
-Array = NDArray[np.float64]
+
+@runtime_checkable
+class ConvexBody(Protocol):
+    """A bounded open convex set: any object with these three attributes.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import ConvexBody, Ellipsoid
+    >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
+    >>> isinstance(disc, ConvexBody)
+    True
+    >>> bool(disc.contains([0.5, 0.0])), float(disc.exit_time([0.5, 0.0], [1.0, 0.0]))
+    (True, 0.5)
+    """
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+
+    def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points are inside; points on the boundary are not.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., d)
+        """
+
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
+        """Return the finite t > 0 for which x + t u is on the boundary.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., d)
+            Inside the body.
+        directions : array-like of shape (..., d)
+            Not zero.
+        """
+
+
+def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
+    outside = ~np.asarray(body.contains(points))
+    if np.any(outside):
+        where = at_index(outside) or f": {points.tolist()}"
+        raise OutsideDomainError(
+            f"{name} must lie inside the body, but is on its boundary or outside{where}."
+        )
+
+
+def as_rays(
+    body: ConvexBody, points: ArrayLike, directions: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Return checked points, directions scaled to length about 1, and the scales."""
+    x, u = broadcast_points(
+        points=as_points(points, "points", body.dimension),
+        directions=as_points(directions, "directions", body.dimension),
+    )
+    still = np.asarray(~u.any(axis=-1))
+    if still.any():
+        raise InvalidInputError(f"directions has a zero vector{at_index(still)}.")
+    check_inside(body, x, "points")
+    scale = binary_scale(u)
+    return x, u / scale, scale[..., 0]
 
 
 class Ellipsoid(Frozen):
-    """The open set (x - center)ᵀ shape (x - center) < radius². Immutable.
+    """The open set (x - center)ᵀ matrix (x - center) < radius². Immutable.
 
     Parameters
     ----------
     center : array-like of shape (d,)
-    shape : array-like of shape (d, d)
+    matrix : array-like of shape (d, d)
         Symmetric; positive definite unless the ellipsoid is a cylinder.
     radius : float, default=1.0
 
@@ -38,40 +111,38 @@ class Ellipsoid(Frozen):
     array([1., 0.])
     """
 
-    center: Array
-    shape: Array
+    center: Floats
+    matrix: Floats
     radius: float
 
-    def __init__(self, center: ArrayLike, shape: ArrayLike, radius: float = 1.0) -> None:
-        shape = as_symmetric(shape, "shape")
-        center = as_points(center, "center", len(shape), ndim=1)
-        eigenvalues = np.linalg.eigvalsh(shape)
-        if eigenvalues[0] < -len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+    def __init__(self, center: ArrayLike, matrix: ArrayLike, radius: float = 1.0) -> None:
+        matrix = as_symmetric(matrix, "matrix")
+        center = as_points(center, "center", len(matrix), ndim=1)
+        eigenvalues = np.linalg.eigvalsh(matrix)
+        if eigenvalues[0] < -len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
             raise InvalidInputError(
-                f"shape must be positive definite, but its smallest eigenvalue is "
+                f"matrix must be positive definite, but its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}."
             )
-        radius = as_real(radius, "radius")
-        if radius <= 0:
-            raise InvalidInputError(f"Got radius={radius:g}, but expected a positive number.")
-        self._fill(center=read_only(center), shape=read_only(shape), radius=radius)
+        radius = as_real(radius, "radius", "(0, inf)")
+        self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Ellipsoid, (self.center, self.shape, self.radius)
+        return Ellipsoid, (self.center, self.matrix, self.radius)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)
         return f"Ellipsoid(center={middle}, d={self.dimension}, radius={self.radius:g})"
 
     @cached_property
-    def factor(self) -> Array:
-        """Upper triangular L' with shape = L'ᵀL'."""
-        return read_only(cholesky(self.shape))
+    def factor(self) -> Floats:
+        """Upper triangular L' with matrix = L'ᵀL'."""
+        return read_only(cholesky(self.matrix))
 
     @property
-    def semi_axes(self) -> Array:
+    def semi_axes(self) -> Floats:
         """Lengths of the semi-axes, longest first; inf along a cylinder."""
-        eigenvalues = np.maximum(np.linalg.eigvalsh(self.shape), 0.0)
+        eigenvalues = np.maximum(np.linalg.eigvalsh(self.matrix), 0.0)
         with np.errstate(divide="ignore"):
             return np.asarray(self.radius / np.sqrt(eigenvalues))
 
@@ -80,15 +151,15 @@ class Ellipsoid(Frozen):
         """Number of coordinates d."""
         return len(self.center)
 
-    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points are inside; those on the boundary are not."""
+    def contains(self, points: ArrayLike) -> Bools:
+        """Return whether points are inside; points on the boundary are not."""
         t = as_points(points, "points", self.dimension) - self.center
-        radius, exponent = math.frexp(self.radius)  # by a power of two: its square may overflow
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is outside
+        radius, exponent = math.frexp(self.radius)  # its square may overflow
+        with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
             t = np.ldexp(t, -exponent)
-            return np.asarray(np.einsum("...i,ij,...j", t, self.shape, t) < radius**2)
+            return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Array:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
         """Return the t > 0 for which x + t u is on the boundary, for x inside.
 
         Examples
@@ -109,12 +180,12 @@ class Ellipsoid(Frozen):
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
             return np.asarray(times / scale)
 
-    def to_euclidean(self, points: ArrayLike) -> Array:
-        """Return L'(x - center)/radius: the affine map to the unit ball."""
+    def to_euclidean(self, points: ArrayLike) -> Floats:
+        """Map points to coordinates where the ellipsoid is the unit ball: L'(x - center)/radius."""
         t = as_points(points, "points", self.dimension) - self.center
         return np.asarray(t @ self.factor.T / self.radius)
 
-    def from_euclidean(self, y: ArrayLike) -> Array:
+    def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`.
 
         Examples
@@ -126,7 +197,7 @@ class Ellipsoid(Frozen):
         flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
         return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
-    def boundary(self, n: int = 256) -> Array:
+    def boundary(self, n: int = 256) -> Floats:
         """Return n points of the boundary of an ellipse, in order (plane only).
 
         Examples

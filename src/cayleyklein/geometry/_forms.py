@@ -1,4 +1,4 @@
-"""The paper's matrices S, and what is in them: (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
+"""Conversions between the paper's matrices S, (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
 
 S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(κ)κ²
 (paper §2.4; corrected: μᵀΣμ, not μᵀμ). S is defined up to its sign: the paper's
@@ -8,9 +8,10 @@ learning section uses -S for the hyperbolic case.
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frames import Frame, as_frame
@@ -25,8 +26,6 @@ __all__ = [
     "kappa_from_curvature",
     "spectral_factor",
 ]
-
-Array = NDArray[np.float64]
 
 
 def curvature_from_kappa(kappa: float) -> float:
@@ -49,19 +48,19 @@ def kappa_from_curvature(curvature: float) -> float:
     return math.copysign(math.sqrt(abs(curvature)), curvature)
 
 
-def form_from_blocks(shape: ArrayLike, a: ArrayLike, b: float) -> Array:
+def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     """Return S = [[Σ, a], [aᵀ, b]].
 
     >>> form_from_blocks([[2.0]], [1.0], 3.0)
     array([[2., 1.],
            [1., 3.]])
     """
-    shape = as_symmetric(shape, "shape")
-    a = as_points(a, "a", len(shape), ndim=1)
-    return np.block([[shape, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
+    matrix = as_symmetric(matrix, "matrix")
+    a = as_points(a, "a", len(matrix), ndim=1)
+    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
 
 
-def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
+def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]].
 
     Examples
@@ -76,7 +75,7 @@ def blocks_from_form(S: ArrayLike) -> tuple[Array, Array, float]:
     return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
 
 
-def form_from_frame(frame: Frame) -> Array:
+def form_from_frame(frame: Frame) -> Floats:
     """Return the paper's S of a curved frame (K ≠ 0).
 
     >>> form_from_frame(Frame([[1.0]], center=[2.0], curvature=-0.25))
@@ -93,8 +92,8 @@ def form_from_frame(frame: Frame) -> Array:
             f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
             f"a flat metric is described by its shape alone."
         )
-    a = -frame.shape @ frame.center
-    return form_from_blocks(frame.shape, a, float(1 / K - a @ frame.center))
+    a = -frame.matrix @ frame.center
+    return form_from_blocks(frame.matrix, a, float(1 / K - a @ frame.center))
 
 
 def frame_from_form(S: ArrayLike) -> Frame:
@@ -115,27 +114,27 @@ def frame_from_form(S: ArrayLike) -> Frame:
     >>> frame.curvature
     -0.25
     """
-    shape, a, b = blocks_from_form(S)
-    if np.trace(shape) < 0:
-        shape, a, b = -shape, -a, -b
-    eigenvalues = np.linalg.eigvalsh(shape)
-    if eigenvalues[0] <= len(shape) * np.finfo(float).eps * abs(eigenvalues[-1]):
+    matrix, a, b = blocks_from_form(S)
+    if np.trace(matrix) < 0:
+        matrix, a, b = -matrix, -a, -b
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    if eigenvalues[0] <= len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
         raise NotRepresentableError(
             f"The leading block Σ of S must be definite, but its eigenvalues range from "
-            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is no curved Mahalanobis metric."
+            f"{eigenvalues[0]:.6g} to {eigenvalues[-1]:.6g}; S is not a curved Mahalanobis metric."
         )
-    center = -linalg.solve(shape, a, assume_a="pos")
+    center = -linalg.solve(matrix, a, assume_a="pos")
     spread = float(a @ center)  # -μᵀΣμ
     inverse_curvature = b + spread
-    if abs(inverse_curvature) <= 4 * len(shape) * np.finfo(float).eps * max(abs(b), abs(spread)):
+    if abs(inverse_curvature) <= 4 * len(matrix) * np.finfo(float).eps * max(abs(b), abs(spread)):
         raise NotRepresentableError(
             f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
             f"absolute is a cone, which carries no curved Mahalanobis metric."
         )
-    return Frame(shape=shape, center=center, curvature=1 / inverse_curvature)
+    return Frame(matrix=matrix, center=center, curvature=1 / inverse_curvature)
 
 
-def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
+def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     """Factor S = MᵀDM with M upper triangular and D = diag(1, …, 1, ±1) (paper §5.1).
 
     The Cholesky factor for an elliptic S (D = I); for a hyperbolic one the factor of
@@ -159,12 +158,12 @@ def canonical_factor(S: ArrayLike) -> tuple[Array, Array]:
     array([ 1., -1.])
     """
     frame = frame_from_form(S)
-    M = frame.matrix.copy()
+    M = frame.homogeneous_matrix.copy()
     M[-1, -1] = 1 / math.sqrt(abs(frame.curvature))
     return M, _signs(frame)
 
 
-def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
+def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     """Factor S = MᵀDM with M = |Λ|^½ Oᵀ from the eigenvalues of S (paper §5.1).
 
     The eigenvalue of the lone sign comes last, as in D = diag(1, …, 1, ±1).
@@ -176,7 +175,7 @@ def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
     array([[2., 0.],
            [0., 3.]])
     """
-    frame = frame_from_form(S)  # refuses the forms that are no metric
+    frame = frame_from_form(S)  # raises unless S is a metric
     S = as_symmetric(S, "S")
     eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
     order = np.argsort(-eigenvalues)  # a negative one last
@@ -184,5 +183,5 @@ def spectral_factor(S: ArrayLike) -> tuple[Array, Array]:
     return root[:, None] * vectors[:, order].T, _signs(frame)
 
 
-def _signs(frame: Frame) -> Array:
+def _signs(frame: Frame) -> Floats:
     return np.append(np.ones(frame.dimension), math.copysign(1.0, frame.curvature))

@@ -1,7 +1,7 @@
 """The parameters of one curved geometry, and the coordinates and form values they give.
 
 Everything in this package is written for a *frame* (L, μ, K): coordinates
-z = L(x - μ), shape Σ = LᵀL, sectional curvature K, and the form
+z = L(x - μ), matrix Σ = LᵀL, sectional curvature K, and the form
 
     S(p, q) = 1 + K ⟨z_p, z_q⟩,
 
@@ -14,9 +14,10 @@ from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -26,12 +27,11 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._compensated import one_plus_quadratic_form
 from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
 __all__ = ["Frame", "Geometry", "as_frame"]
 
-Array = NDArray[np.float64]
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
 REFINE_BELOW = 1e-2
@@ -46,7 +46,7 @@ class Frame(Frozen):
     factor : array-like of shape (r, d), optional
         L. A rectangular L of lower rank gives a pseudo-metric: points that differ along
         its null space are at distance 0.
-    shape : array-like of shape (d, d), optional
+    matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite; L is then its upper Cholesky factor. Give either.
     center : array-like of shape (d,), optional
         μ; the origin by default.
@@ -56,44 +56,44 @@ class Frame(Frozen):
     Examples
     --------
     >>> frame = Frame(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
-    >>> frame.shape
+    >>> frame.matrix
     array([[1., 0.],
            [0., 4.]])
     >>> frame.coordinates([0.5, 0.25])
     array([0.5, 0.5])
     """
 
-    factor: Array
-    center: Array
+    factor: Floats
+    center: Floats
     curvature: float
-    given_shape: Array | None
+    given_matrix: Floats | None
 
     def __init__(
         self,
         factor: ArrayLike | None = None,
         *,
-        shape: ArrayLike | None = None,
+        matrix: ArrayLike | None = None,
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
-        if (factor is None) == (shape is None):
-            raise InvalidInputError("Give exactly one of factor (L) and shape (Σ = LᵀL).")
-        given_shape = None if shape is None else as_symmetric(shape, "shape")
-        matrix = cholesky(given_shape) if given_shape is not None else as_factor(factor)
+        if (factor is None) == (matrix is None):
+            raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
+        given_matrix = None if matrix is None else as_symmetric(matrix, "matrix")
+        L = cholesky(given_matrix) if given_matrix is not None else as_factor(factor)
         middle = (
-            np.zeros(matrix.shape[1])
+            np.zeros(L.shape[1])
             if center is None
-            else as_points(center, "center", matrix.shape[1], ndim=1)
+            else as_points(center, "center", L.shape[1], ndim=1)
         )
         self._fill(
-            factor=read_only(matrix),
+            factor=read_only(L),
             center=read_only(middle),
-            given_shape=None if given_shape is None else read_only(given_shape),
+            given_matrix=None if given_matrix is None else read_only(given_matrix),
             curvature=as_real(curvature, "curvature"),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.factor, self.given_shape, self.center, self.curvature)
+        return _rebuild, (self.factor, self.given_matrix, self.center, self.curvature)
 
     def __repr__(self) -> str:
         rows, d = self.factor.shape
@@ -113,20 +113,20 @@ class Frame(Frozen):
         return "elliptic" if self.curvature > 0 else "hyperbolic"
 
     @cached_property
-    def shape(self) -> Array:
+    def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        given = self.given_shape
+        given = self.given_matrix
         return read_only(self.factor.T @ self.factor) if given is None else given
 
     @cached_property
-    def matrix(self) -> Array:
+    def homogeneous_matrix(self) -> Floats:
         """[[L, -Lμ], [0, 1]], which takes x̃ = (x, 1) to (z, 1)."""
         last = self.factor @ (0.0 - self.center)
         bottom = np.append(np.zeros(self.dimension), 1.0)
         return read_only(np.vstack([np.column_stack([self.factor, last]), bottom]))
 
     @cached_property
-    def inverse_factor(self) -> Array:
+    def inverse_factor(self) -> Floats:
         """L⁻¹, for a square L of full rank."""
         rows, d = self.factor.shape
         rank = np.linalg.matrix_rank(self.factor)
@@ -137,17 +137,17 @@ class Frame(Frozen):
             )
         return read_only(linalg.inv(self.factor))
 
-    def coordinates(self, x: ArrayLike) -> Array:
+    def coordinates(self, x: ArrayLike) -> Floats:
         """Return z = L(x - μ)."""
         z = self._coordinates(as_points(x, "x", self.dimension))
         refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
 
-    def _coordinates(self, x: Array) -> Array:
-        with np.errstate(over="ignore", invalid="ignore"):  # refused by who looks at them
+    def _coordinates(self, x: Floats) -> Floats:
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.center) @ self.factor.T)
 
-    def points(self, z: ArrayLike) -> Array:
+    def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`.
 
         Examples
@@ -158,7 +158,7 @@ class Frame(Frozen):
         inverse = self.inverse_factor
         return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
-    def form_values(self, x: ArrayLike) -> Array:
+    def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain.
 
         Examples
@@ -170,7 +170,7 @@ class Frame(Frozen):
         points = as_points(x, "x", self.dimension)
         return self._form_values(points, self._coordinates(points), "x")
 
-    def _form_values(self, x: Array, z: Array, name: str) -> Array:
+    def _form_values(self, x: Floats, z: Floats, name: str) -> Floats:
         if self.curvature == 0:
             refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
             return np.ones(z.shape[:-1])
@@ -180,11 +180,11 @@ class Frame(Frozen):
         near = np.abs(values) < REFINE_BELOW
         if near.any():
             values[near] = one_plus_quadratic_form(
-                x[near], self.center, self.curvature, factor=self.factor, shape=self.given_shape
+                x[near], self.center, self.curvature, factor=self.factor, matrix=self.given_matrix
             )
         return values
 
-    def inside(self, x: ArrayLike, name: str = "x") -> tuple[Array, Array]:
+    def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points that must all lie in the domain.
 
         Parameters
@@ -207,7 +207,7 @@ class Frame(Frozen):
         """
         return self._inside(as_points(x, name, self.dimension), name)
 
-    def _inside(self, x: Array, name: str) -> tuple[Array, Array]:
+    def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
         z = self._coordinates(x)
         s = self._form_values(x, z, name)
         if not (s > 0).all():
@@ -229,19 +229,19 @@ def as_frame(value: Any, name: str = "frame") -> Frame:
     return frame
 
 
-def cholesky(shape: Array) -> Array:
+def cholesky(matrix: Floats) -> Floats:
     """Return the upper triangular L with Σ = LᵀL."""
     try:
-        return np.asarray(linalg.cholesky(shape, lower=False))
+        return np.asarray(linalg.cholesky(matrix, lower=False))
     except linalg.LinAlgError:
-        smallest = float(np.linalg.eigvalsh(shape)[0])
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
         raise NotRepresentableError(
-            f"shape must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
+            f"matrix must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
             f"for a pseudo-metric of lower rank pass factor= instead."
         ) from None
 
 
-def as_factor(values: ArrayLike | None) -> Array:
+def as_factor(values: ArrayLike | None) -> Floats:
     """Check a factor L of shape (r, d)."""
     matrix = as_finite_array(values, "factor")  # type: ignore[arg-type]
     if matrix.ndim != 2 or matrix.size == 0:
@@ -251,7 +251,7 @@ def as_factor(values: ArrayLike | None) -> Array:
     return matrix
 
 
-def _rebuild(factor: Array, shape: Array | None, center: Array, curvature: float) -> Frame:
-    if shape is not None:
-        return Frame(shape=shape, center=center, curvature=curvature)
+def _rebuild(factor: Floats, matrix: Floats | None, center: Floats, curvature: float) -> Frame:
+    if matrix is not None:
+        return Frame(matrix=matrix, center=center, curvature=curvature)
     return Frame(factor, center=center, curvature=curvature)

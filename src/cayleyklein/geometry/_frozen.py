@@ -1,20 +1,19 @@
-"""What makes an object of this library immutable: its attributes, and the arrays they hold."""
+"""Immutable objects: a base class, and read-only arrays."""
 
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["Frozen", "read_only"]
 
-Array = NDArray[np.float64]
-
 
 class Frozen:
-    """A base class whose instances refuse to set or delete attributes, and compare by value.
+    """A base class of immutable objects that compare by value.
 
-    ``__init__`` fills them by :meth:`_fill`; a ``cached_property`` still works. What an instance is
-    made of, and compared by, are the arguments that its ``__reduce__`` gives.
+    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. Two instances
+    are equal when the arguments in their ``__reduce__`` are.
     """
 
     __slots__ = ()
@@ -42,7 +41,7 @@ class Frozen:
         return hash(self._key())
 
 
-def read_only(array: Array) -> Array:
+def read_only(array: Floats) -> Floats:
     """Return a copy that cannot be written to."""
     copy = array + 0.0  # without -0.0, so that equal arrays have equal bytes
     copy.setflags(write=False)

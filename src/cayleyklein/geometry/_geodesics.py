@@ -1,15 +1,15 @@
-"""Geodesics: straight in the chart, run through at constant speed (paper §2.1).
+"""Geodesics: straight lines in the chart, at constant speed (paper §2.1).
 
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
 sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
 """
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
@@ -19,33 +19,32 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry._distances import _distance, wedge
+from cayleyklein.geometry._distances import distance_between, wedge
 from cayleyklein.geometry._frames import Frame, as_frame
-from cayleyklein.geometry._measures import binary_scale
-from cayleyklein.geometry._trigonometry import cosine, sine, tangent
+from cayleyklein.geometry._lifts import cosine, sine, tangent
+from cayleyklein.geometry._rounding import binary_scale
 
 __all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
 
-Array = NDArray[np.float64]
-Floats = NDArray[np.floating[Any]]
 
-
-def _pair(p: ArrayLike, q: ArrayLike, frame: Frame, names: tuple[str, str]) -> tuple[Array, Array]:
+def _pair(
+    p: ArrayLike, q: ArrayLike, frame: Frame, names: tuple[str, str]
+) -> tuple[Floats, Floats]:
     d = frame.dimension
     points = {names[0]: as_points(p, names[0], d), names[1]: as_points(q, names[1], d)}
     p, q = broadcast_points(**points)
     return p, q
 
 
-def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
-    """Return the points at fractions t of the way from p to q, by arc length.
+def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> AnyFloats:
+    """Return the points at fractions t of the distance from p to q.
 
     Parameters
     ----------
     p, q : array-like of shape (..., d)
     frame : Frame
     t : array-like of shape (m,) or a number
-        Fractions; 0 is p and 1 is q. Others extrapolate, as far as the chart reaches.
+        Fractions; 0 is p and 1 is q. Values outside [0, 1] extrapolate.
 
     Returns
     -------
@@ -69,23 +68,23 @@ def geodesic(p: ArrayLike, q: ArrayLike, frame: Frame, t: ArrayLike) -> Floats:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     _, s_p = frame._inside(p, "p")
     _, s_q = frame._inside(q, "q")
-    d = _distance(p, q, frame, "raise")
+    d = distance_between(p, q, frame, "raise")
     if t.ndim:
         p, q = p[..., None, :], q[..., None, :]
         d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
     with np.errstate(over="ignore"):
         there, back = t * d, (1 - t) * d
-        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The way", "t")
+        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
     from_p, from_q = _sine_ratio(back, there, frame.curvature)
     from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
     weight = from_p + from_q
     apart = weight > 0
     _refuse_beyond_chart((d > 0) & ~apart, "t")
-    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # which tends to t as d to 0
+    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # tends to t as d tends to 0
     return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
-def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
+def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
     """Return sin_K(a) and sin_K(b) up to a common factor, with which sinh does not overflow."""
     if K >= 0:
         return sine(a, K), sine(b, K)
@@ -97,7 +96,7 @@ def _sine_ratio(a: Array, b: Array, K: float) -> tuple[Array, Array]:
     return np.asarray(first), np.asarray(second)
 
 
-def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the point half way from p to q.
 
     Examples
@@ -109,7 +108,7 @@ def midpoint(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
     return geodesic(p, q, frame, 0.5)
 
 
-def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
+def metric_tensor(x: ArrayLike, frame: Frame) -> Floats:
     """Return the Riemannian metric g(x) = Σ/S - K Σ(x-μ)(x-μ)ᵀΣ/S², S = S(x, x).
 
     Examples
@@ -123,11 +122,11 @@ def metric_tensor(x: ArrayLike, frame: Frame) -> Array:
     z, s = frame._inside(as_points(x, "x", frame.dimension), "x")
     a = z @ frame.factor / s[..., None]  # S² may overflow
     outer = frame.curvature * a[..., :, None] * a[..., None, :]
-    return np.asarray(frame.shape / s[..., None, None] - outer)
+    return np.asarray(frame.matrix / s[..., None, None] - outer)
 
 
-def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
-    """Return ‖v‖ in the metric at x, and K⟨z, Lv⟩ and S(x, x) beside it."""
+def _speed(x: Floats, v: Floats, frame: Frame) -> tuple[Floats, Floats, Floats]:
+    """Return ‖v‖ in the metric at x, K⟨z, Lv⟩ and S(x, x)."""
     z, s = frame._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
         u = v @ frame.factor.T
@@ -141,8 +140,8 @@ def _speed(x: Array, v: Array, frame: Frame) -> tuple[Array, Array, Array]:
     return speed, slope, s
 
 
-def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
-    """Return the end of the geodesic that leaves x with velocity v, after unit time.
+def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> AnyFloats:
+    """Return the point reached from x with velocity v after unit time.
 
     Raises
     ------
@@ -171,7 +170,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, frame: Frame) -> Floats:
     return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
 
 
-def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
+def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the velocity v at x with exp_map(x, v) = y: the inverse of :func:`exp_map`.
 
     Examples
@@ -182,13 +181,13 @@ def log_map(x: ArrayLike, y: ArrayLike, frame: Frame) -> Floats:
     """
     frame, dtype = as_frame(frame), float_dtype(x, y)
     x, y = _pair(x, y, frame, ("x", "y"))
-    d = _distance(x, y, frame, "raise", ("x", "y"))
+    d = distance_between(x, y, frame, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, frame)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
 
-def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
+def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> AnyFloats:
     """Return the angle at x between the geodesics to p and to q, in [0, π].
 
     Examples
@@ -208,10 +207,10 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     sqnorm = np.einsum("...i,...i", z, z)
     stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
-    def unit_vector(y: Array, name: str) -> Array:
+    def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = (y - x) @ frame.factor.T
-        u = u / binary_scale(u)  # lest squares under- or overflow
+        u = u / binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
         if not norm.all():
@@ -223,7 +222,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, frame: Frame) -> Floa
     return np.asarray(2 * half).astype(dtype, copy=False)[()]
 
 
-def _refuse_beyond_chart(beyond: NDArray[np.bool_], name: str) -> None:
+def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
     if beyond.any():
         raise OutsideDomainError(
             f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator, or too "

@@ -9,8 +9,9 @@ a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._bisectors import point_difference
@@ -19,17 +20,15 @@ from cayleyklein.geometry._lifts import lift
 
 __all__ = ["reflection", "transvection"]
 
-Array = NDArray[np.float64]
 
-
-def _to_chart(T: Array, frame: Frame) -> Array:
+def _to_chart(T: Floats, frame: Frame) -> Floats:
     """Conjugate a map of (z, 1) into one of (x, 1)."""
-    bottom = frame.matrix[-1:]
+    bottom = frame.homogeneous_matrix[-1:]
     to_x = np.vstack([np.column_stack([frame.inverse_factor, frame.center]), bottom])
-    return np.asarray(to_x @ T @ frame.matrix)
+    return np.asarray(to_x @ T @ frame.homogeneous_matrix)
 
 
-def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
+def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
     """Return the isometry that carries p to q along their geodesic, as a collineation.
 
     Examples
@@ -61,7 +60,7 @@ def transvection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
     return _to_chart(T, frame)
 
 
-def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
+def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Floats:
     """Return the isometry that swaps p and q: the reflection in their bisector.
 
     In lifted coordinates it is I - 2 N nᵀ/⟨n, N⟩, n the bisector and N its pole.
@@ -86,6 +85,6 @@ def reflection(p: ArrayLike, q: ArrayLike, frame: Frame) -> Array:
         norm = spatial @ spatial + K * rise * rise
     refuse_overflow(np.isfinite(norm), "‖L(p - q)‖²", "p and q")
     if norm == 0:
-        raise InvalidInputError("p and q coincide: no reflection swaps a point with itself.")
+        raise InvalidInputError("p and q coincide; a reflection swaps two different points.")
     pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)
     return _to_chart(np.eye(len(pole)) - 2 * np.outer(pole, hyperplane) / norm, frame)

@@ -1,20 +1,20 @@
 """Metrics of several parts, and how held-out rows choose between them.
 
 geometry="auto" learns a product of an elliptic metric of curvature 0.09, one of curvature 1 and a
-flat one (in units of the margin), and keeps it where held-out rows show that it is better than plain
-neighbours. geometry="mixed" is the paper's α d_E + (1 - α) d_H, with α chosen on held-out rows.
+flat one (in units of the margin), and keeps it where held-out rows show that it is better than
+plain neighbours. geometry="mixed" is the paper's α d_E + (1 - α) d_H, α chosen on held-out rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
-from cayleyklein.geometry._chords import euclidean_coordinates
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import euclidean_coordinates
 from cayleyklein.learning._descent import Fit, Recipe, Report, descend
 from cayleyklein.learning._placed import Parameters
 from cayleyklein.learning._rows import TrainingRows
@@ -24,8 +24,6 @@ from cayleyklein.neighbors import class_shares, neighbor_weights
 
 __all__ = ["DEFAULT_NEIGHBORS", "Learned", "Selection", "Trial", "learn_mixed", "learn_product"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
 PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
@@ -51,7 +49,7 @@ DEFAULT_NEIGHBORS = 15
 TIE = 0.5
 """Standard errors of the gain in log loss under which the simpler model wins."""
 
-ALPHAS = (0.5, 0.25, 0.75, 0.0, 1.0)
+ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Shares of the elliptic metric in a mixed one that are tried; the first wins ties."""
 
 UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
@@ -140,7 +138,7 @@ def learn_product(
     rng : numpy.random.Generator
     report : callable, optional
     """
-    recipes = [_with(base, geometry, margin) for geometry, margin in PRODUCT]
+    recipes = [replace(base, geometry=g, margin=m) for g, m in PRODUCT]
 
     def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
         fits: list[Fit] = []
@@ -177,12 +175,6 @@ def learn_product(
     if len(folds) > 1:
         fits = fit(rows, report)
     return Learned(product_of(rows, fits), fits, selection)
-
-
-def _with(base: Recipe, geometry: str, margin: float) -> Recipe:
-    from dataclasses import replace
-
-    return replace(base, geometry=geometry, margin=margin)
 
 
 def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
@@ -229,10 +221,8 @@ def learn_mixed(
     report: Report | None = None,
 ) -> Learned:  # fmt: skip
     """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
-    recipes = [
-        _with(base, geometry, margin)
-        for geometry, margin in zip(("elliptic", "hyperbolic"), margins, strict=True)
-    ]
+    names = ("elliptic", "hyperbolic")
+    recipes = [replace(base, geometry=g, margin=m) for g, m in zip(names, margins, strict=True)]
 
     def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
         return tuple(descend(some, recipe, rng, report=report) for recipe in recipes)
@@ -242,34 +232,21 @@ def learn_mixed(
         scores: dict[str, list[Floats]] = {}
         folds = split_rows(rows, rng)
         for train, held_out in folds:
-            parts = fit(train)
             tables = [
-                part.pairwise(held_out.X, train.X, outside="inf") / unit
-                for part, unit in _in_units(train, parts, raw=False)
-            ]
+                CurvedMetric(factor=found.factor, center=found.center, curvature=found.curvature)
+                .pairwise(held_out.X, train.X, outside="inf") / part_unit(train, found)
+                for found in (part.found for part in fit(train))
+            ]  # fmt: skip
             for alpha in ALPHAS:
-                table = alpha * tables[0] + (1 - alpha) * tables[1] if 0 < alpha < 1 else (
-                    tables[0] if alpha else tables[1]
-                )  # fmt: skip
-                found = held_out_scores(train, held_out, *_smallest(table))
+                nearest = _smallest(alpha * tables[0] + (1 - alpha) * tables[1])
+                found = held_out_scores(train, held_out, *nearest)
                 scores.setdefault(f"α = {alpha:g}", []).append(found)
-        selection = choose(scores, [held_out.weights for _, held_out in folds])
+        selection = choose(scores, [held_out.weights for _, held_out in folds], tie_to_first=True)
     alpha = float(selection.chosen.removeprefix("α = "))
     fits = fit(rows, report)
-    parts_raw = _in_units(rows, fits, raw=True)
-    weights = [share / unit for share, (_, unit) in zip((alpha, 1 - alpha), parts_raw, strict=True)]
-    return Learned(MixedMetric([part for part, _ in parts_raw], weights), fits, selection)
-
-
-def _in_units(
-    rows: TrainingRows, fits: tuple[Fit, ...], *, raw: bool
-) -> list[tuple[CurvedMetric, float]]:
-    """Return the metrics of fits, for rows as given if `raw`, and their units."""
-    return [
-        (rows.to_metric(f.found) if raw else CurvedMetric(factor=f.found.factor,
-         center=f.found.center, curvature=f.found.curvature), part_unit(rows, f.found))
-        for f in fits
-    ]  # fmt: skip
+    weights = [s / part_unit(rows, f.found) for s, f in zip((alpha, 1 - alpha), fits, strict=True)]
+    metric = MixedMetric([rows.to_metric(part.found) for part in fits], weights)
+    return Learned(metric, fits, selection)
 
 
 # -- held-out rows ------------------------------------------------------------------
@@ -314,7 +291,9 @@ def held_out_scores(
     train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints
 ) -> Floats:
     """Return p(true class) and correctness (2, n_votes, m) for each number of neighbours."""
-    prior = np.bincount(train.labels, weights=train.shares, minlength=int(held_out.labels.max()) + 1)
+    prior = np.bincount(
+        train.labels, weights=train.shares, minlength=int(held_out.labels.max()) + 1
+    )
     each = np.arange(len(held_out))
     found = []
     for k in NEIGHBORS:
@@ -325,15 +304,19 @@ def held_out_scores(
     return np.moveaxis(np.array(found, dtype=float), 1, 0)
 
 
-def choose(scores: dict[str, list[Floats]], weights: list[Floats]) -> Selection:
-    """Choose the candidate of least log loss; the first must beat the others by more than a tie.
+def choose(
+    scores: dict[str, list[Floats]], weights: list[Floats], *, tie_to_first: bool = False
+) -> Selection:
+    """Choose between the first candidate and the best of the others, by log loss.
 
     Parameters
     ----------
     scores : dict
-        Candidate → what `held_out_scores` returned, fold by fold. The first is the most complex.
+        Candidate → what `held_out_scores` returned, fold by fold.
     weights : list of ndarray
         Weights of the held-out rows, fold by fold.
+    tie_to_first : bool
+        Whether the first wins where the difference is less than `TIE` standard errors.
     """
     share = np.concatenate(weights)
     share = share / share.sum()
@@ -352,10 +335,10 @@ def choose(scores: dict[str, list[Floats]], weights: list[Floats]) -> Selection:
     gain = losses[rival.name] - losses[first.name]
     mean = float(gain @ share)
     error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
-    chosen = first if mean > TIE * error else rival
+    enough = mean > (-TIE if tie_to_first else TIE) * error
+    chosen, other = (first, rival) if enough else (rival, first)
     reason = (
         f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
-        f"{(rival if chosen is first else first).name} "
-        f"{(rival if chosen is first else first).log_loss:.3f}"
+        f"{other.name} {other.log_loss:.3f}"
     )
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))

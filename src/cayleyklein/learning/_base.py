@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import Any, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import is_dask, stand_in, task
 from cayleyklein._estimators import check_columns, check_data
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import about, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._shards import Answers, QueryBlocks
 
 __all__ = ["MetricLearner"]
 
-Floats = NDArray[np.floating[Any]]
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
 
 class MetricLearner(
-    MetricHtmlMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+    EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
     """Base of the learners: maps rows by the metric, and answers for pairs.
 
@@ -44,7 +44,7 @@ class MetricLearner(
 
     metric_: Metric
 
-    def transform(self, X: ArrayLike) -> Floats:
+    def transform(self, X: ArrayLike) -> AnyFloats:
         """Map rows to coordinates for methods that know Euclidean distances only.
 
         Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
@@ -63,22 +63,22 @@ class MetricLearner(
         check_is_fitted(self, "metric_")
         if is_dask(X):
             return self._transform_lazily(X)
-        given: Floats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        given: AnyFloats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
         return embedded(given, self.metric_, given.dtype)
 
-    def _transform_lazily(self, X: Any) -> Floats:
+    def _transform_lazily(self, X: Any) -> AnyFloats:
         check_columns(self, X, reset=False)
         rows = QueryBlocks.of_dask(X, self.metric_.dimension, None)
         dtype = float_dtype(stand_in(X, "X"))
         tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
         (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
-        return cast(Floats, found)
+        return cast(AnyFloats, found)
 
     @property
     def _n_features_out(self) -> int:
         return embedded(np.zeros((1, self.metric_.dimension)), self.metric_, np.float64).shape[1]
 
-    def pair_distance(self, pairs: ArrayLike) -> Floats:
+    def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
         """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
 
         Parameters
@@ -92,7 +92,7 @@ class MetricLearner(
         with about("pairs"):
             return self.metric_.distance(pairs[:, 0], pairs[:, 1], outside="inf")
 
-    def pair_score(self, pairs: ArrayLike) -> Floats:
+    def pair_score(self, pairs: ArrayLike) -> AnyFloats:
         """Return minus the distances of pairs: the larger, the more alike."""
         return -self.pair_distance(pairs)
 
@@ -101,7 +101,7 @@ class MetricLearner(
         check_is_fitted(self, "metric_")
         return self.metric_
 
-    def get_mahalanobis_matrix(self) -> NDArray[np.float64]:
+    def get_mahalanobis_matrix(self) -> Floats:
         """Return Σ of a flat metric."""
         check_is_fitted(self, "metric_")
         if self.metric_.geometry != "flat" or not isinstance(self.metric_, CurvedMetric):
@@ -109,7 +109,7 @@ class MetricLearner(
                 f"A {self.metric_.geometry} metric is no Mahalanobis distance; metric_.form is the "
                 f'matrix of a curved one, and geometry="flat" learns a flat one.'
             )
-        return self.metric_.shape
+        return self.metric_.matrix
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -118,7 +118,7 @@ class MetricLearner(
         return tags
 
 
-def embedded(rows: Floats, metric: Metric, dtype: Any) -> Floats:
+def embedded(rows: AnyFloats, metric: Metric, dtype: Any) -> AnyFloats:
     """Return the Euclidean coordinates of rows, computed in float64."""
     rows = np.ascontiguousarray(rows, dtype=np.float64)  # BLAS may round differently by layout
     return metric.embed(rows).astype(dtype, copy=False)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,6 +21,7 @@ from cayleyklein._estimators import (
     naming,
     refuse_missing,
 )
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
@@ -37,8 +38,6 @@ from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._votes import Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
-
-Floats = NDArray[np.float64]
 
 
 class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
@@ -199,7 +198,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self._spread(rows, metric, known_rows)
         return self._keep(known, mass / mass.sum(), learner)
 
-    def _keep(self, classes: NDArray[Any], prior: Floats, learner: Any) -> Any:
+    def _keep(self, classes: AnyArray, prior: Floats, learner: Any) -> Any:
         n_neighbors = self.n_neighbors
         if isinstance(n_neighbors, str):
             chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)
@@ -304,7 +303,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
                 f"leave them out, or fit again."
             )
-        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         labels = labels_of(as_labels(target), self.classes_)
         before = self._in_memory().payload
         assert before is not None
@@ -315,9 +314,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self.class_prior_ = (n * self.class_prior_ + added) / (n + len(labels))
         return self
 
-    def _labels(self) -> NDArray[np.intp]:
+    def _labels(self) -> Ints:
         """Return the positions among ``classes_`` of the fitted rows."""
-        return split_payload(cast(NDArray[Any], self._in_memory().payload))[0]
+        return split_payload(cast(AnyArray, self._in_memory().payload))[0]
 
     # -- predicting -----------------------------------------------------------------
 
@@ -345,7 +344,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         kind = ((len(self.classes_),), np.float64)
         return cast(Floats, self._voted(X, shares_of, kind))
 
-    def predict(self, X: ArrayLike | None) -> NDArray[Any]:
+    def predict(self, X: ArrayLike | None) -> AnyArray:
         """Return the most probable class, the first of equals.
 
         Parameters
@@ -359,7 +358,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         """
         check_is_fitted(self, "classes_")
         winners = partial(winners_of, classes=self.classes_)
-        return cast(NDArray[Any], self._voted(X, winners, ((), self.classes_.dtype)))
+        return cast(AnyArray, self._voted(X, winners, ((), self.classes_.dtype)))
 
     def _voted(self, X: Any, finish: Callable[..., tuple[Any]], kind: Any) -> Any:
         """Return what `finish` makes of the votes of neighbours."""
@@ -381,7 +380,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return tags
 
 
-def accuracy(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | None) -> float:
+def accuracy(predicted: AnyArray, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
     """Return the share of predictions that are true."""
     from sklearn.metrics import accuracy_score
 
@@ -390,7 +389,7 @@ def accuracy(predicted: NDArray[Any], y: ArrayLike, sample_weight: ArrayLike | N
         return float(accuracy_score(truth, predicted, sample_weight=weights))
 
 
-def as_classes(classes: ArrayLike) -> NDArray[Any]:
+def as_classes(classes: ArrayLike) -> AnyArray:
     """Check the classes to come."""
     refuse_containers(classes, "classes")
     given = np.asarray(classes)
@@ -404,18 +403,18 @@ def as_classes(classes: ArrayLike) -> NDArray[Any]:
 # -- what an index knows of a row: its label, and its weight where one was given -----
 
 
-def payload_of(labels: NDArray[np.intp], weights: Floats | None) -> NDArray[Any]:
+def payload_of(labels: Ints, weights: Floats | None) -> AnyArray:
     """Return labels (n,), or labels and weights (n, 2)."""
     return labels if weights is None else np.column_stack([labels, weights])
 
 
-def payload_of_block(target: NDArray[Any], weights: Any, classes: NDArray[Any]) -> NDArray[Any]:
+def payload_of_block(target: AnyArray, weights: Any, classes: AnyArray) -> AnyArray:
     """Return the payload of a block of a Dask collection."""
     labels = labels_of(target, classes)
     return payload_of(labels, None if weights is None else as_weights(weights, labels, 0))
 
 
-def split_payload(payload: NDArray[Any], axis: int = 1) -> tuple[NDArray[np.intp], Floats | None]:
+def split_payload(payload: AnyArray, axis: int = 1) -> tuple[Ints, Floats | None]:
     """Return labels and weights, None where none were given."""
     if payload.ndim == axis:
         return payload, None
@@ -430,14 +429,14 @@ def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[F
 
 
 def winners_of(
-    found: Ranked, k: int, weights: Weights, prior: Floats, classes: NDArray[Any]
-) -> tuple[NDArray[Any]]:
+    found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
+) -> tuple[AnyArray]:
     """Return the most probable class, the first of equals."""
     (shares,) = shares_of(found, k, weights, prior)
     return (np.asarray(classes[shares.argmax(axis=1)]),)
 
 
-def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+def labels_of(target: AnyArray, classes: AnyArray) -> Ints:
     """Return the position of each target among the classes, which it must be one of."""
     known = np.isin(target, classes)
     if not known.all():

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._large_margin import Evaluation, LargeMargin, nearest_of_class
 from cayleyklein.learning._lbfgs import minimise
 from cayleyklein.learning._placed import Parameters
@@ -18,8 +18,6 @@ from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["Fit", "Progress", "Recipe", "Report", "descend", "start_of"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TOL = 1e-5
 """Relative decrease of the loss at which a pass ends."""
@@ -183,7 +181,9 @@ def descend(
         )  # fmt: skip
         before = sum(map(len, losses)) - len(losses)
         run = Pass(objective, found, recipe, rows, n_pass + 1, before, report)
-        end = minimise(run.value, run.pack(found), max_iter=recipe.max_iter, tol=TOL, callback=run.told)
+        end = minimise(
+            run.value, run.pack(found), max_iter=recipe.max_iter, tol=TOL, callback=run.told
+        )
         found, converged, stopped = run.unpack(end.x), end.converged, end.stopped
         losses.append(run.losses)
         if stopped:

@@ -18,15 +18,13 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
-from numpy.typing import NDArray
 
-from cayleyklein.geometry._chords import slopes_from_sqchord, sqchord_from
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import slopes_from_sqchord, sqchord_from
 from cayleyklein.learning._placed import Gradient, Parameters, Placed
 
 __all__ = ["Evaluation", "LargeMargin", "nearest_of_class"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BLOCK_ENTRIES = 2_000_000
 """Entries of a block of squared chords: 16 MB."""
@@ -111,7 +109,7 @@ class LargeMargin:
         return found
 
     def _blocks(self, placed: Placed) -> Iterator[tuple[slice, Floats]]:
-        """Yield blocks of anchors, and c² within which an impostor violates one of their margins."""
+        """Yield blocks of anchors, and c² within which an impostor violates a margin."""
         K = placed.metric.curvature
         size = max(1, BLOCK_ENTRIES // len(self.X))
         for start in range(0, len(self.anchors), size):

@@ -13,11 +13,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from cayleyklein._typing import Floats
 
 __all__ = ["Minimum", "minimise"]
 
-Floats = NDArray[np.float64]
 Function = Callable[[Floats], tuple[float, Floats]]
 Pairs = deque[tuple[Floats, Floats, float]]
 

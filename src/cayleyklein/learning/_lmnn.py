@@ -10,12 +10,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._distributed import is_dask
 from cayleyklein._estimators import as_random_state, as_weights, check_data, encode_classes
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
@@ -25,12 +26,10 @@ from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._placed import Parameters, Placed
 from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["CurvedLMNN"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 logger = logging.getLogger(__name__)
 
@@ -215,7 +214,7 @@ class CurvedLMNN(MetricLearner):
         return self._fit_checked(*rows, classes=classes, rng=rng)
 
     def fit_checked(
-        self, X: Floats, labels: Ints, classes: NDArray[Any], weights: Floats
+        self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
     ) -> CurvedLMNN:
         """Learn from rows that are checked: what a classifier calls after its own checks."""
         self._check_parameters()
@@ -225,7 +224,7 @@ class CurvedLMNN(MetricLearner):
         return self._fit_checked(*rows, classes=classes, rng=rng)
 
     def _fit_checked(
-        self, X: Floats, labels: Ints, weights: Floats, classes: NDArray[Any],
+        self, X: Floats, labels: Ints, weights: Floats, classes: AnyArray,
         rng: np.random.Generator,
     ) -> CurvedLMNN:  # fmt: skip
         self._check_columns(X.shape[1])
@@ -372,7 +371,7 @@ class CurvedLMNN(MetricLearner):
 
         return report
 
-    def _warn(self, rows: TrainingRows, learned: Learned, classes: NDArray[Any]) -> None:
+    def _warn(self, rows: TrainingRows, learned: Learned, classes: AnyArray) -> None:
         """Say where something was not as asked for."""
         sizes = rows.class_sizes  # shorter where the last classes weigh nothing
         small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))

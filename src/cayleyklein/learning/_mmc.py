@@ -6,12 +6,13 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from cayleyklein._distributed import refuse_dask
 from cayleyklein._estimators import as_weights, check_data, encode_classes
+from cayleyklein._typing import Floats
 from cayleyklein._validation import check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._base import MetricLearner
@@ -21,7 +22,6 @@ from cayleyklein.learning._rows import TrainingRows
 
 __all__ = ["MMC"]
 
-Floats = NDArray[np.float64]
 
 BLOCK_ROWS = 512
 TINY = 1e-12

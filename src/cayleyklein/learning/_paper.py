@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Frame, frame_from_form
 from cayleyklein.learning._descent import TOL, Fit, Progress, Recipe, Report
@@ -25,8 +25,6 @@ from cayleyklein.learning._starts import starting_factor
 
 __all__ = ["PaperDescent"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 IMPOSTOR_INTERVAL = 10
 """Iterations after which impostors are found anew."""

@@ -1,7 +1,7 @@
 """Rows placed in a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
 
-An objective is a function of squared chords. It asks `Placed` for the chords of some pairs, says how
-the objective changes with each (its force ∂ε/∂c²), and gets the gradient. This file knows nothing of
+An objective is a function of squared chords. It asks `Placed` for the chords of some pairs, says
+how it changes with each (the force ∂ε/∂c²), and gets the gradient. This file knows nothing of
 objectives, and an objective nothing of curvature but the distance of a chord.
 """
 
@@ -10,15 +10,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from cayleyklein.geometry._chords import lift_points
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import lift_points
 
 __all__ = ["Gradient", "Parameters", "Placed"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 DOMAIN_EDGE = 1e-10
 """S(x, x) every row must keep: a line search that goes further sees an infinite loss."""

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cayleyklein._distributed import RowBlocks, compute, row_blocks, target_blocks, task
 from cayleyklein._estimators import (
@@ -18,6 +17,7 @@ from cayleyklein._estimators import (
     common_classes,
     refuse_missing,
 )
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._placed import Parameters
@@ -25,8 +25,6 @@ from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["TrainingRows", "classes_of_blocks", "sample_dask", "sample_rows", "stratified_sample"]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LARGEST = 1e151
 """Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
@@ -106,7 +104,7 @@ class TrainingRows:
         return np.asarray(share / share.sum())
 
     @property
-    def varies(self) -> NDArray[np.bool_]:
+    def varies(self) -> Bools:
         """Columns that are not constant."""
         return np.isfinite(self.scale)
 
@@ -209,7 +207,7 @@ def _pick(
 def sample_dask(
     estimator: Any, X: Any, y: Any, sample_weight: Any, size: float | None, fewest: int,
     rng: np.random.Generator,
-) -> tuple[NDArray[Any], Floats, Ints, Floats]:  # fmt: skip
+) -> tuple[AnyArray, Floats, Ints, Floats]:  # fmt: skip
     """Return the classes of Dask rows, and the sample that `sample_rows` draws of them.
 
     The rows are counted by class where they are, and only the sample comes here.
@@ -243,7 +241,7 @@ def sample_dask(
 
 def classes_of_blocks(
     targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks
-) -> tuple[NDArray[Any], Floats]:
+) -> tuple[AnyArray, Floats]:
     """Return the classes of Dask rows, and the rows of positive weight of each."""
     classes, counts = _counted(targets, weights, blocks, "reading y")
     return classes, counts.sum(axis=0).astype(float)
@@ -251,7 +249,7 @@ def classes_of_blocks(
 
 def _counted(
     targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks, doing: str
-) -> tuple[NDArray[Any], Ints]:
+) -> tuple[AnyArray, Ints]:
     """Return the classes, and the rows of positive weight (n_blocks, n_classes) of each."""
     columns = zip(targets, weights, blocks.starts, strict=True)
     tallies = compute(*[task(_tally, *block) for block in columns], doing=doing)
@@ -262,7 +260,7 @@ def _counted(
     return classes, counts
 
 
-def _tally(y: NDArray[Any], weights: Any, first_row: int) -> tuple[NDArray[Any], Ints]:
+def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints]:
     """Return the classes of a block, and the rows of positive weight of each."""
     classes = classes_of(y, first_row)
     kept = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row) > 0
@@ -271,7 +269,7 @@ def _tally(y: NDArray[Any], weights: Any, first_row: int) -> tuple[NDArray[Any],
 
 
 def _picked(
-    X: Floats, y: NDArray[Any], weights: Any, classes: NDArray[Any], drawn: list[Ints]
+    X: Floats, y: AnyArray, weights: Any, classes: AnyArray, drawn: list[Ints]
 ) -> tuple[Floats, Ints, Floats]:
     kept = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
     labels = np.where(kept > 0, np.searchsorted(classes, y), -1)

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.covariance import ledoit_wolf
 
+from cayleyklein._typing import Floats
 from cayleyklein.learning._rows import TrainingRows
 
 __all__ = ["STARTS", "starting_factor"]
 
-Floats = NDArray[np.float64]
 
 SINGULAR = 1e-6
 """Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean."""

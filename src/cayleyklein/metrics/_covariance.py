@@ -1,28 +1,26 @@
-"""What the spread of rows says of a metric: their precision matrix, or their deviations."""
+"""Metrics from the spread of rows: precision matrix and standard deviations."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import LARGEST_SQUARED, refuse_huge
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
 __all__ = ["mean_and_precision", "standard_factor"]
 
-Floats = NDArray[np.float64]
-
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
-    """Return the mean of rows and the inverse of their covariance, which is divided by n."""
+    """Return the mean of rows and the inverse of their covariance (normalised by n)."""
     refuse_huge(X, "X")
     mean = X.mean(axis=0)
     rows = X - mean
     extent = np.abs(rows).max(axis=0)
     if ((extent > 0) & (extent < 1 / LARGEST_SQUARED)).any():
         raise InvalidInputError(
-            f"X has columns that vary by {extent[extent > 0].min():g}, whose square vanishes; "
-            f"rescale them."
+            f"X has columns that vary by {extent[extent > 0].min():g}, the square of which "
+            f"underflows; rescale them."
         )
     spread = np.sqrt((rows * rows).mean(axis=0))
     constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
@@ -38,6 +36,6 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
 
 
 def standard_factor(X: Floats) -> Floats:
-    """Return the factor in which columns are standardised; a constant one stays as it is."""
+    """Return the diagonal factor that standardises columns; constant columns get 1."""
     deviation = X.std(axis=0)
     return np.diag(1 / np.where(deviation > 0, deviation, 1.0))

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import math
 from functools import cached_property
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import about, as_count, as_points, float_dtype
-from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Hyperplane
-from cayleyklein.geometry._angles import frame_angle
-from cayleyklein.geometry._chords import euclidean_coordinates
-from cayleyklein.geometry._distances import Outside
-from cayleyklein.geometry._frames import Geometry, as_frame
-from cayleyklein.geometry._frozen import Frozen
+from cayleyklein.geometry import (
+    Absolute,
+    Ball,
+    Ellipsoid,
+    Frame,
+    Frozen,
+    Geometry,
+    Hyperplane,
+    Outside,
+    as_frame,
+    euclidean_coordinates,
+    frame_angle,
+)
 from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 
 __all__ = ["CurvedMetric"]
 
-Floats = NDArray[np.floating[Any]]
 
-
-class CurvedMetric(Frozen):
+class CurvedMetric(NotebookCard, Frozen):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -35,10 +41,10 @@ class CurvedMetric(Frozen):
 
     Parameters
     ----------
-    shape : array-like of shape (d, d), optional
+    matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite.
     factor : array-like of shape (r, d), optional
-        L; give either `shape` or `factor`. A factor of lower rank gives a pseudo-metric.
+        L; give either `matrix` or `factor`. A factor of lower rank gives a pseudo-metric.
     center : array-like of shape (d,), optional
         μ, the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
@@ -46,7 +52,7 @@ class CurvedMetric(Frozen):
 
     Examples
     --------
-    >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+    >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
     >>> metric
     CurvedMetric(hyperbolic, d=2, K=-1)
     >>> round(float(metric.distance([0.0, 0.0], [0.5, 0.0])), 12)
@@ -67,12 +73,12 @@ class CurvedMetric(Frozen):
     def __init__(
         self,
         *,
-        shape: ArrayLike | None = None,
+        matrix: ArrayLike | None = None,
         factor: ArrayLike | None = None,
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
-        self._fill(frame=Frame(factor, shape=shape, center=center, curvature=curvature))
+        self._fill(frame=Frame(factor, matrix=matrix, center=center, curvature=curvature))
 
     @classmethod
     def from_frame(cls, frame: Frame) -> CurvedMetric:
@@ -106,11 +112,11 @@ class CurvedMetric(Frozen):
 
         Examples
         --------
-        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).shape
+        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).matrix
         array([[1.]])
         """
         mean, precision = mean_and_precision(as_points(X, "X", ndim=2))
-        return cls(shape=precision, center=mean, curvature=curvature)
+        return cls(matrix=precision, center=mean, curvature=curvature)
 
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
@@ -123,7 +129,7 @@ class CurvedMetric(Frozen):
         """
         return cls(factor=np.eye(as_count(d, "d")), curvature=curvature)
 
-    # -- what it is -----------------------------------------------------------------
+    # -- parameters ------------------------------------------------------------------
 
     @property
     def curvature(self) -> float:
@@ -131,17 +137,17 @@ class CurvedMetric(Frozen):
         return self.frame.curvature
 
     @property
-    def factor(self) -> NDArray[np.float64]:
+    def factor(self) -> Floats:
         """L, with z = L(x - μ)."""
         return self.frame.factor
 
     @property
-    def shape(self) -> NDArray[np.float64]:
+    def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        return self.frame.shape
+        return self.frame.matrix
 
     @property
-    def center(self) -> NDArray[np.float64]:
+    def center(self) -> Floats:
         """μ."""
         return self.frame.center
 
@@ -156,7 +162,7 @@ class CurvedMetric(Frozen):
         return self.frame.geometry
 
     @property
-    def form(self) -> NDArray[np.float64]:
+    def form(self) -> Floats:
         """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
         return geometry.form_from_frame(self.frame)
 
@@ -164,8 +170,8 @@ class CurvedMetric(Frozen):
     def absolute(self) -> Absolute:
         """The fundamental conic and its dual, for every K, the flat case included."""
         K, mu, inverse = self.curvature, self.center, self.frame.inverse_factor
-        a = -K * self.shape @ mu
-        primal = np.block([[K * self.shape, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
+        a = -K * self.matrix @ mu
+        primal = np.block([[K * self.matrix, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
         dual = np.block(
             [
                 [inverse @ inverse.T + K * np.outer(mu, mu), K * mu[:, None]],
@@ -176,21 +182,21 @@ class CurvedMetric(Frozen):
 
     @property
     def domain(self) -> Ellipsoid | None:
-        """The ellipsoid on whose inside a hyperbolic metric lives; None when all of space."""
+        """The ellipsoid that bounds a hyperbolic metric; None when the domain is all of space."""
         if self.curvature >= 0:
             return None
-        return Ellipsoid(self.center, self.shape, 1 / math.sqrt(-self.curvature))
+        return Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
 
     # -- distances ------------------------------------------------------------------
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), broadcast over leading axes.
 
         Parameters
         ----------
         p, q : array-like of shape (..., d)
         outside : {"raise", "inf", "modulus"}, default="raise"
-            What a pair with a point on or outside a hyperbolic domain gives.
+            Value for a pair with a point on or outside a hyperbolic domain.
         """
         return geometry.distance(p, q, self.frame, outside=outside)
 
@@ -200,7 +206,7 @@ class CurvedMetric(Frozen):
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself.
 
         Close pairs are as exact as by :meth:`distance`; besides the result and copies of X and
@@ -219,8 +225,8 @@ class CurvedMetric(Frozen):
         """
         return checked_pairwise(X, Y, [(self.frame, 1.0)], outside)
 
-    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points lie inside the domain, where distances are real.
+    def contains(self, X: ArrayLike) -> Bools:
+        """Return whether points are inside the domain, where distances are real.
 
         Examples
         --------
@@ -230,7 +236,7 @@ class CurvedMetric(Frozen):
         X = as_points(X, "X", self.dimension)
         return np.asarray(self.frame._form_values(X, self.frame._coordinates(X), "X") > 0)[()]
 
-    def embed(self, X: ArrayLike) -> Floats:
+    def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
 
         Flat: Lx up to a shift, where the Euclidean distance is the metric. Elliptic: points of a
@@ -251,7 +257,7 @@ class CurvedMetric(Frozen):
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
-        """Return the hyperplane of points as far from p as from q, positive on p's side.
+        """Return the hyperplane of points equally far from p and q, positive on p's side.
 
         Examples
         --------
@@ -274,7 +280,7 @@ class CurvedMetric(Frozen):
         """
         return Ball(center, radius, self.frame)
 
-    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
+    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
         50 of them, at equal distances, when t is None.
@@ -291,15 +297,15 @@ class CurvedMetric(Frozen):
         """
         return geometry.geodesic(p, q, self.frame, np.linspace(0, 1, 50) if t is None else t)
 
-    def midpoint(self, p: ArrayLike, q: ArrayLike) -> Floats:
+    def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
         return geometry.midpoint(p, q, self.frame)
 
-    def exp(self, x: ArrayLike, v: ArrayLike) -> Floats:
+    def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end of the geodesic that leaves x with velocity v."""
         return geometry.exp_map(x, v, self.frame)
 
-    def log(self, x: ArrayLike, y: ArrayLike) -> Floats:
+    def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1.
 
         Examples
@@ -313,12 +319,12 @@ class CurvedMetric(Frozen):
 
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
         Examples
         --------
-        >>> metric = CurvedMetric(shape=[[1.0, 0.0], [0.0, 4.0]])
+        >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 4.0]])
         >>> round(float(metric.angle([1.0, 0.0, 0.0], [1.0, 2.0, 0.0])) * 4 / np.pi, 12)
         1.0
         """
@@ -326,7 +332,7 @@ class CurvedMetric(Frozen):
         names = ("first", "second")
         return frame_angle(first, second, self.frame, signed=signed, names=names)
 
-    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
+    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x of the triangle x, p, q.
 
         Examples
@@ -338,7 +344,7 @@ class CurvedMetric(Frozen):
         """
         return geometry.vertex_angle(x, p, q, self.frame)
 
-    def transvection(self, p: ArrayLike, q: ArrayLike) -> NDArray[np.float64]:
+    def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the isometry that carries p to q along their geodesic, as a collineation.
 
         Examples
@@ -350,7 +356,7 @@ class CurvedMetric(Frozen):
         """
         return geometry.transvection(p, q, self.frame)
 
-    def to_chart(self, X: ArrayLike, chart: str) -> Floats:
+    def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`.
 
         Examples
@@ -363,8 +369,8 @@ class CurvedMetric(Frozen):
         z, _ = self.frame._inside(as_points(X, "X", self.dimension), "X")
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
-    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
-        """Return the points whose coordinates in a chart are Y: the inverse of :meth:`to_chart`."""
+    def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
+        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
         dtype = float_dtype(Y)
         with about("Y"):
             w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
@@ -378,15 +384,10 @@ class CurvedMetric(Frozen):
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
 
-    # -- manners --------------------------------------------------------------------
+    # -- pickle and repr -------------------------------------------------------------
 
     def __reduce__(self) -> tuple[object, ...]:
         return CurvedMetric.from_frame, (self.frame,)
 
     def __repr__(self) -> str:
         return repr(self.frame).replace("Frame", "CurvedMetric", 1)
-
-    def _repr_html_(self) -> str:
-        from cayleyklein.metrics._html import metric_html
-
-        return metric_html(self)

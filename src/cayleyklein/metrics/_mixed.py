@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Ellipsoid
-from cayleyklein.geometry._distances import Outside
-from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry import Ellipsoid, Frozen, Outside, read_only
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 from cayleyklein.metrics._product import ProductMetric
 
 __all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
 
-Floats = NDArray[np.floating[Any]]
 
-
-class MixedMetric(Frozen):
+class MixedMetric(NotebookCard, Frozen):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -52,7 +49,7 @@ class MixedMetric(Frozen):
     """
 
     metrics: tuple[CurvedMetric, ...]
-    weights: NDArray[np.float64]
+    weights: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
         if not isinstance(metrics, Iterable):
@@ -75,10 +72,7 @@ class MixedMetric(Frozen):
         else:
             values = as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
-            raise InvalidInputError(
-                f"weights must be ≥ 0 and not all 0, or the sum is no metric; "
-                f"got {values.tolist()}."
-            )
+            raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
         self._fill(metrics=metrics, weights=read_only(values))
 
     @property
@@ -93,15 +87,15 @@ class MixedMetric(Frozen):
 
     @property
     def domain(self) -> tuple[Ellipsoid, ...]:
-        """The ellipsoids whose intersection is the domain; empty when all of space."""
+        """The ellipsoids that intersect in the domain; empty when it is all of space."""
         domains = (metric.domain for metric, _ in self._terms())
         return tuple(domain for domain in domains if domain is not None)
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
-        """Return the metrics that count, and their weights."""
+        """Return the metrics of positive weight, and their weights."""
         return [(metric, weight) for metric, weight in terms_of(self) if weight]
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`.
 
         Examples
@@ -121,7 +115,7 @@ class MixedMetric(Frozen):
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return all distances between rows, see :meth:`CurvedMetric.pairwise`.
 
         Examples
@@ -134,7 +128,7 @@ class MixedMetric(Frozen):
         parts = [(metric.frame, weight) for metric, weight in self._terms()]
         return checked_pairwise(X, Y, parts, outside)
 
-    def embed(self, X: ArrayLike) -> Floats:
+    def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
 
         Scaled by the weights; their Euclidean distance only approximates the metric, which no
@@ -148,8 +142,8 @@ class MixedMetric(Frozen):
         """
         return np.hstack([metric.embed(X) * weight for metric, weight in self._terms()])
 
-    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points lie inside the domains of all the metrics.
+    def contains(self, X: ArrayLike) -> Bools:
+        """Return whether points are inside the domains of all the metrics.
 
         Examples
         --------
@@ -169,11 +163,6 @@ class MixedMetric(Frozen):
             for metric, weight in terms_of(self)
         )
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
-
-    def _repr_html_(self) -> str:
-        from cayleyklein.metrics._html import metric_html
-
-        return metric_html(self)
 
 
 Metric = CurvedMetric | MixedMetric | ProductMetric

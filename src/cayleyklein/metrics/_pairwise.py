@@ -10,7 +10,7 @@ v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, w
 leaves z itself at K = 0. It is taken from the v of a row in the middle, as an exact
 difference, so that neither a centre nor an origin far from the rows costs digits.
 The square distances come from a matrix product, which loses digits for close
-pairs; those few are computed again by the exact kernel.
+pairs; these few are computed again by the exact kernel.
 """
 
 import math
@@ -18,13 +18,12 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame
-from cayleyklein.geometry._distances import Outside, _distance
-from cayleyklein.geometry._lifts import lift_difference
+from cayleyklein.geometry import Frame, Outside, distance_between, lift_difference
 
 __all__ = [
     "BlockKernel",
@@ -37,7 +36,6 @@ __all__ = [
     "right_operand",
 ]
 
-Array = NDArray[np.float64]
 
 BLOCK = 1024
 """Rows and columns of a block: one matrix product each, large enough to be worth threads."""
@@ -52,7 +50,7 @@ CANCELLATION = 1e-3
 """‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² under which a pair is recomputed."""
 
 ROUNDING = 1e-5
-"""The same, relative to the squares of the terms whose rounding is left in v."""
+"""‖v_p - v_q‖² relative to the squared terms of v, under which a pair is recomputed."""
 
 UNDERFLOW = 1e-280
 """|K| chord²/4 under which a pair is recomputed: its terms may be denormal."""
@@ -64,20 +62,20 @@ REFINE_ENTRIES = 2**18
 """Coordinates gathered at a time for pairs that are recomputed."""
 
 
-def chord_lift(z: Array, s: Array, K: float) -> tuple[Array, Array]:
+def chord_lift(z: Floats, s: Floats, K: float) -> tuple[Floats, Floats]:
     """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
     v, _ = lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
     return v, _row_scale(s, K)
 
 
-def _row_scale(s: Array, K: float) -> Array:
+def _row_scale(s: Floats, K: float) -> Floats:
     return np.ones(len(s)) if K >= 0 else 1 / np.sqrt(s)
 
 
 def lift_from(
-    u: Array, z: Array, s: Array, z_0: Array, s_0: Array, K: float
-) -> tuple[Array, Array]:
-    """Return v - v_0 for u = L(x - x_0), and the size of the terms whose rounding is in it."""
+    u: Floats, z: Floats, s: Floats, z_0: Floats, s_0: Floats, K: float
+) -> tuple[Floats, Floats]:
+    """Return v - v_0 for u = L(x - x_0), and the size of its terms, which bounds its rounding."""
     if K == 0:
         return np.column_stack([u, np.zeros(len(u))]), np.zeros(len(u))
     k, sigma, sigma_0 = math.sqrt(abs(K)), np.sqrt(s), np.sqrt(s_0)
@@ -91,27 +89,27 @@ def lift_from(
     return np.column_stack([u, height]), np.minimum(steps, both)
 
 
-def left_operand(v: Array, sqnorm: Array, scale: Array) -> Array:
-    """Return (v, ‖v‖², 1) scale, whose product with `right_operand` is a scaled ‖v - w‖²."""
+def left_operand(v: Floats, sqnorm: Floats, scale: Floats) -> Floats:
+    """Return (v, ‖v‖², 1) scale; times `right_operand`, it gives the scaled ‖v - w‖²."""
     return np.column_stack([v, sqnorm, np.ones(len(v))]) * scale[:, None]
 
 
-def right_operand(w: Array, sqnorm: Array, scale: Array) -> Array:
+def right_operand(w: Floats, sqnorm: Floats, scale: Floats) -> Floats:
     """Return (-2w, 1, ‖w‖²) scale."""
     return np.column_stack([-2 * w, np.ones(len(w)), sqnorm]) * scale[:, None]
 
 
 class Placed(NamedTuple):
-    """Rows and their coordinates; those outside the domain stand at the centre."""
+    """Rows and their coordinates; rows outside the domain are placed at the centre."""
 
-    x: Array
-    inside: NDArray[np.bool_]
-    z: Array
-    s: Array
+    x: Floats
+    inside: Bools
+    z: Floats
+    s: Floats
 
     @classmethod
-    def of(cls, x: Array, frame: Frame, outside: Outside, name: str) -> "Placed":
-        """Place rows in a frame, or refuse those outside."""
+    def of(cls, x: Floats, frame: Frame, outside: Outside, name: str) -> "Placed":
+        """Compute the coordinates of rows; raise for rows outside if asked to."""
         if outside == "raise":
             z, s = frame._inside(x, name)
             return cls(x, s > 0, z, s)
@@ -121,7 +119,7 @@ class Placed(NamedTuple):
         return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
 
     def middle(self) -> int:
-        """Return the row nearest to the mean of those inside."""
+        """Return the row nearest to the mean of the rows inside."""
         if not self.inside.any():
             return 0
         with np.errstate(over="ignore", invalid="ignore"):  # any row will do
@@ -129,7 +127,7 @@ class Placed(NamedTuple):
             sqdist = np.einsum("ij,ij->i", away, away)
         return int(np.argmin(np.where(self.inside, sqdist, np.inf)))
 
-    def steps(self, frame: Frame, x_0: Array, z_0: Array) -> Array:
+    def steps(self, frame: Frame, x_0: Floats, z_0: Floats) -> Floats:
         """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
             u = (self.x - x_0) @ frame.factor.T
@@ -144,17 +142,19 @@ class Placed(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """One side of a block computation: rows lifted to v, from that of the origin."""
+    """One side of a block computation: rows lifted to v, relative to the v of one row."""
 
-    x: Array
-    inside: NDArray[np.bool_]
-    v: Array
-    sqnorm: Array
-    threshold: Array  # square distances under the sum of two of these are recomputed
-    scale: Array
+    x: Floats
+    inside: Bools
+    v: Floats
+    sqnorm: Floats
+    threshold: Floats  # square distances under the sum of two of these are recomputed
+    scale: Floats
 
     @classmethod
-    def lift(cls, rows: Placed, u: Array, z_0: Array, s_0: Array, K: float, unit: float) -> "Rows":
+    def lift(
+        cls, rows: Placed, u: Floats, z_0: Floats, s_0: Floats, K: float, unit: float
+    ) -> "Rows":
         """Lift rows, and measure v in a unit."""
         v, rounding = lift_from(u, rows.z, rows.s, z_0, s_0, K)
         v /= unit
@@ -166,7 +166,7 @@ class Rows(NamedTuple):
 class BlockKernel:
     """Distances between blocks of rows of X and of Y in one frame."""
 
-    def __init__(self, X: Array, Y: Array | None, frame: Frame, outside: Outside) -> None:
+    def __init__(self, X: Floats, Y: Floats | None, frame: Frame, outside: Outside) -> None:
         self.frame, self.outside = frame, outside
         x = Placed.of(X, frame, outside, "X")
         y = x if Y is None else Placed.of(Y, frame, outside, "Y")
@@ -184,7 +184,7 @@ class BlockKernel:
         self.left = left_operand(p.v, p.sqnorm, p.scale)
         self.right = right_operand(q.v, q.sqnorm, q.scale)
 
-    def fill(self, i: slice, j: slice, out: Array) -> Array:
+    def fill(self, i: slice, j: slice, out: Floats) -> Floats:
         """Write the distances of block (i, j) into out."""
         np.matmul(self.left[i], self.right[j].T, out=out)
         for start in range(0, len(out), STRIP):
@@ -192,7 +192,7 @@ class BlockKernel:
             self._finish(slice(i.start + start, i.start + start + len(strip)), j, strip)
         return out
 
-    def _finish(self, i: slice, j: slice, out: Array) -> None:
+    def _finish(self, i: slice, j: slice, out: Floats) -> None:
         """Turn square distances of lifted points into distances, in place."""
         K, inexact = self.K, None
         p_threshold, q_threshold = self.rows.threshold[i], self.columns.threshold[j]
@@ -201,7 +201,7 @@ class BlockKernel:
         if out.min() < max(highest, UNDERFLOW):
             close = (p_threshold[:, None] + q_threshold) * p_scale[:, None] * q_scale
             inexact = out < np.maximum(close, UNDERFLOW, out=close)
-            np.maximum(out, 0, out=out)  # negative by rounding, and so recomputed below
+            np.maximum(out, 0, out=out)  # negative by rounding; recomputed below
         if K > 0 and out.max() > 1 - NEAR_ANTIPODAL:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
@@ -211,9 +211,7 @@ class BlockKernel:
         if inexact is not None:
             self._refine(i, j, out, inexact)
 
-    def _mark_outside(
-        self, i: slice, j: slice, out: Array, inexact: NDArray[np.bool_] | None
-    ) -> NDArray[np.bool_] | None:
+    def _mark_outside(self, i: slice, j: slice, out: Floats, inexact: Bools | None) -> Bools | None:
         inside_p, inside_q = self.rows.inside[i], self.columns.inside[j]
         if inside_p.all() and inside_q.all():
             return inexact
@@ -223,16 +221,16 @@ class BlockKernel:
             return inexact if inexact is None else inexact & ~beyond
         return beyond if inexact is None else inexact | beyond
 
-    def _refine(self, i: slice, j: slice, out: Array, inexact: NDArray[np.bool_]) -> None:
+    def _refine(self, i: slice, j: slice, out: Floats, inexact: Bools) -> None:
         rows, columns = np.nonzero(inexact)
         x, y = self.rows.x[i], self.columns.x[j]
         step = max(1, REFINE_ENTRIES // x.shape[1])
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
-            out[row, column] = _distance(x[row], y[column], self.frame, self.outside)
+            out[row, column] = distance_between(x[row], y[column], self.frame, self.outside)
 
 
-def _distance_from_half_square(h: Array, K: float, unit: float) -> None:
+def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:
     """Turn h = |K| chord²/4, the sin² or sinh² of d/unit, into d, in place (K = 0: (d/unit)²)."""
     if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
         root = h * h
@@ -252,19 +250,19 @@ def _distance_from_half_square(h: Array, K: float, unit: float) -> None:
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
-    """Cut n × m into blocks; of a symmetric matrix only those on and right of the diagonal."""
+    """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
     for top in range(0, n, BLOCK):
         for left in range(top if symmetric else 0, m, BLOCK):
             yield slice(top, min(top + BLOCK, n)), slice(left, min(left + BLOCK, m))
 
 
 def pairwise(
-    X: Array,
-    Y: Array | None,
+    X: Floats,
+    Y: Floats | None,
     parts: list[tuple[Frame, float]],
     outside: Outside,
     dtype: np.dtype[Any],
-) -> NDArray[np.floating[Any]]:
+) -> AnyFloats:
     """Return Σ weight · distance over frames, between the rows of X and of Y (of X if None)."""
     kernels = [(BlockKernel(X, Y, frame, outside), weight) for frame, weight in parts]
     n, m = len(X), len(X) if Y is None else len(Y)
@@ -286,7 +284,7 @@ def pairwise(
     return result
 
 
-def _symmetrise(block: Array) -> None:
+def _symmetrise(block: Floats) -> None:
     """Copy the upper triangle to the lower, and make the diagonal exactly zero."""
     upper = np.triu(block, 1)
     beyond = np.isinf(np.diagonal(block))  # inf marks points outside
@@ -295,8 +293,8 @@ def _symmetrise(block: Array) -> None:
     np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))
 
 
-def as_float(value: NDArray[np.floating[Any]]) -> float:
-    """Return one distance as a float; a metric that is called as a function takes two points."""
+def as_float(value: AnyFloats) -> float:
+    """Return one distance as a float; raise when there are more."""
     if np.ndim(value):
         raise InvalidInputError(
             f"A metric called as a function takes two points, but the shapes given make "
@@ -307,8 +305,8 @@ def as_float(value: NDArray[np.floating[Any]]) -> float:
 
 def checked_pairwise(
     X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
-) -> NDArray[np.floating[Any]]:
-    """Validate, and compute all distances."""
+) -> AnyFloats:
+    """Return all distances between checked rows."""
     as_choice(outside, "outside", ("raise", "inf", "modulus"))
     d = parts[0][0].dimension
     dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
@@ -318,6 +316,6 @@ def checked_pairwise(
     check_memory(
         n * m * dtype.itemsize,
         f"The distances between {n:,} and {m:,} rows",
-        "Take some rows at a time, or let CurvedNeighbors find the nearest ones alone.",
+        "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
     )
     return pairwise(X, Y, parts, outside, dtype)

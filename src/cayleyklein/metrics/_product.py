@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._chords import sqchord_from
-from cayleyklein.geometry._distances import Outside
-from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry import Frozen, Outside, read_only, sqchord_from
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float
 
 __all__ = ["ProductMetric"]
 
-Floats = NDArray[np.floating[Any]]
 
-
-class ProductMetric(Frozen):
+class ProductMetric(NotebookCard, Frozen):
     """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
 
     chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
@@ -48,7 +45,7 @@ class ProductMetric(Frozen):
     """
 
     metrics: tuple[CurvedMetric, ...]
-    units: NDArray[np.float64]
+    units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
         metrics = tuple(metrics) if isinstance(metrics, Iterable) else ()
@@ -87,7 +84,7 @@ class ProductMetric(Frozen):
         """None: distances are real in all of space."""
         return None
 
-    def contains(self, X: ArrayLike) -> NDArray[np.bool_]:
+    def contains(self, X: ArrayLike) -> Bools:
         """Say which points lie inside the domain: all of them.
 
         Examples
@@ -97,7 +94,7 @@ class ProductMetric(Frozen):
         """
         return np.ones(as_points(X, "X", self.dimension).shape[:-1], dtype=bool)[()]
 
-    def embed(self, X: ArrayLike) -> Floats:
+    def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates (n, D) in which the metric is the Euclidean distance.
 
         Examples
@@ -111,7 +108,7 @@ class ProductMetric(Frozen):
         ]
         return np.hstack(columns).astype(float_dtype(X), copy=False)
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together.
 
         Examples
@@ -138,7 +135,7 @@ class ProductMetric(Frozen):
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> Floats:
+    ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself.
 
         Examples
@@ -164,12 +161,5 @@ class ProductMetric(Frozen):
         return ProductMetric, (self.metrics, self.units)
 
     def __repr__(self) -> str:
-        terms = (
-            f"{metric.geometry}(K={K:g}) / {unit:.3g}" for metric, K, unit in self._terms()
-        )
+        terms = (f"{metric.geometry}(K={K:g}) / {unit:.3g}" for metric, K, unit in self._terms())
         return f"ProductMetric({' × '.join(terms)}, d={self.dimension})"
-
-    def _repr_html_(self) -> str:
-        from cayleyklein.metrics._html import metric_html
-
-        return metric_html(self)

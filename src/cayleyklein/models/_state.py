@@ -13,8 +13,7 @@ import numpy as np
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._mixed import Metric, terms_of
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, terms_of
 from cayleyklein.models._columns import CategoryColumn, NumberColumn
 from cayleyklein.models._encoder import ColumnUse, TableEncoder
 from cayleyklein.models._table import LabelledRows, LearnedMetric, TableClassifier
@@ -85,7 +84,7 @@ def metric_state(metric: Metric) -> list[State]:
         {
             "weight": weight,
             "factor": np.array(part.factor),
-            "shape": None if part.frame.given_shape is None else np.array(part.frame.given_shape),
+            "shape": None if part.frame.given_matrix is None else np.array(part.frame.given_matrix),
             "center": np.array(part.center),
             "curvature": float(part.curvature),
         }
@@ -98,7 +97,7 @@ def metric_of(parts: list[State], mixed: bool) -> Metric:
     metrics = [
         CurvedMetric(
             factor=part["factor"] if part["shape"] is None else None,
-            shape=part["shape"],
+            matrix=part["shape"],
             center=part["center"],
             curvature=part["curvature"],
         )

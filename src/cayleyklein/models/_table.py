@@ -12,12 +12,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import as_random_state, as_target, at_one_moment, whole_or_not_at_all
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.learning._classifier import accuracy
-from cayleyklein.metrics._html import MetricHtmlMixin
-from cayleyklein.metrics._mixed import Metric, terms_of
+from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.models._columns import numbers_of
 from cayleyklein.models._encoder import TableEncoder, as_table
 from cayleyklein.neighbors._weights import check_weights
@@ -84,7 +84,7 @@ class LabelledRows(NamedTuple):
     classes: NDArray[Any]
 
 
-class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
+class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     """Classify the rows of a table: encode the columns, learn a metric, ask the neighbours.
 
     Parameters

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import ProductMetric
@@ -18,8 +17,6 @@ from cayleyklein.neighbors._rows import first_k, thread_pool
 
 __all__ = ["EmbeddedIndex"]
 
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
 
 ALGORITHMS = {"auto": "auto", "brute": "brute", "tree": "kd_tree"}
 
@@ -52,7 +49,7 @@ class EmbeddedIndex:
         metric: ProductMetric,
         algorithm: Algorithm,
         first_row: int = 0,
-        payload: NDArray[Any] | None = None,
+        payload: AnyArray | None = None,
     ) -> None:
         if not isinstance(algorithm, str) or algorithm not in ALGORITHMS:
             raise InvalidInputError(
@@ -81,7 +78,7 @@ class EmbeddedIndex:
         return () if self.payload is None else self.payload.shape[1:]
 
     def appended(
-        self, X: Floats, payload: NDArray[Any] | None, algorithm: Algorithm, n_jobs: int | None
+        self, X: Floats, payload: AnyArray | None, algorithm: Algorithm, n_jobs: int | None
     ) -> EmbeddedIndex:
         """Return these rows followed by others."""
         if self.payload is not None and payload is not None:
@@ -127,7 +124,7 @@ class EmbeddedIndex:
 
     def within(
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool = False
-    ) -> Iterator[tuple[int, Index, Index, Floats]]:
+    ) -> Iterator[tuple[int, Ints, Ints, Floats]]:
         """Yield for chunks of queries how many they are, and pairs (query, row) with distances."""
         wide = radius * (1 + 1e-9) + 1e-7 * float(np.abs(self._Z).max())
         with thread_pool(n_jobs):
@@ -145,7 +142,7 @@ class EmbeddedIndex:
     def _coordinates(self, Q: Floats) -> Floats:
         return np.ascontiguousarray(self.metric.embed(Q) - self._middle)
 
-    def _measure(self, q: Floats, each: Index, columns: Index) -> Floats:
+    def _measure(self, q: Floats, each: Ints, columns: Ints) -> Floats:
         """Return the distances of pairs, from differences of coordinates."""
         distances = np.empty(len(each))
         step = max(1, GATHERED // self._Z.shape[1])

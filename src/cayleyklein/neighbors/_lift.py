@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.geometry._lifts import lift_difference
+from cayleyklein.geometry import lift_difference
 from cayleyklein.neighbors._origin import Origin, Steps
 from cayleyklein.neighbors._rows import EPS, STRIP, TINY, Place, Queries, References, units
 

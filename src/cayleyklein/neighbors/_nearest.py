@@ -17,9 +17,9 @@ from cayleyklein._estimators import (
     check_columns,
     check_data,
 )
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics._html import MetricHtmlMixin
 from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
 from cayleyklein.neighbors._index import Ranked, as_ragged
 from cayleyklein.neighbors._parameters import as_metric, as_radius
@@ -43,7 +43,7 @@ Index = NDArray[np.intp]
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 
-class CurvedNeighbors(MetricHtmlMixin, BaseEstimator):
+class CurvedNeighbors(EstimatorCard, BaseEstimator):
     """Nearest neighbours by a curved, mixed or product metric, at the price of Euclidean ones.
 
     Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or

@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 from cayleyklein._estimators import as_jobs
 from cayleyklein._threads import Threads
 from cayleyklein.geometry import Frame
-from cayleyklein.metrics._mixed import Metric, terms_of
+from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
 from cayleyklein.neighbors._outside import pull_inside, refuse_outside
 

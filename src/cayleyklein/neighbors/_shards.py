@@ -29,8 +29,8 @@ from cayleyklein._distributed import (
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
 from cayleyklein.metrics import ProductMetric
-from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._embedded import EmbeddedIndex
+from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._outside import refuse_outside
 from cayleyklein.neighbors._rows import Metric, form_values, parts_of
@@ -164,10 +164,7 @@ class Shards:
         parts = zip(rows.blocks, rows.starts, known, strict=True)
         doing = "indexing the rows of X"
         indexes = persist(
-            *(
-                task(build_index, block, metric, algorithm, n_jobs, *rest)
-                for block, *rest in parts
-            ),
+            *(task(build_index, block, metric, algorithm, n_jobs, *rest) for block, *rest in parts),
             doing=doing,
         )
         names, recalls, shapes = zip(

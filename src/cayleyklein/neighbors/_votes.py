@@ -6,13 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["Weights", "check_weights", "class_shares", "neighbor_weights", "weighted_mean"]
 
-Floats = NDArray[np.float64]
 Weights = str | Callable[[Floats], Any]
 
 PRIOR_VOTES = 0.1
@@ -86,7 +85,7 @@ def _checked(given: Any, distances: Floats) -> Floats:
 
 
 def class_shares(
-    votes: Floats, labels: NDArray[np.intp], prior: Floats, row_weights: Floats | None = None
+    votes: Floats, labels: Ints, prior: Floats, row_weights: Floats | None = None
 ) -> Floats:
     """Return class probabilities (m, n_classes): shares of the votes, shrunk to the class shares.
 

@@ -1,13 +1,15 @@
-"""Spheres, drawn as they are in the plane."""
+"""Balls of the plane."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import (
     about,
     as_count,
@@ -20,8 +22,8 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics._mixed import Metric
-from cayleyklein.metrics._spheres import bounds_of, domains_of, sphere_path
+from cayleyklein.metrics import Metric
+from cayleyklein.plotting._outlines import bounds_of, domains_of, sphere_path
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     as_color,
@@ -38,9 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["BallDisplay"]
 
-Array = NDArray[np.float64]
 
-
+@dataclass(kw_only=True, eq=False, repr=False)
 class BallDisplay:
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
@@ -76,7 +77,7 @@ class BallDisplay:
     >>> metric.distance(display.centers[1], display.outlines[1]).round(9).max()
     np.float64(0.4)
 
-    An elliptic ball that crosses the equator is no ellipse:
+    An elliptic ball that crosses the equator is not an ellipse:
 
     >>> plane = CurvedMetric.euclidean(2, curvature=1.0)
     >>> BallDisplay.from_metric(plane, [[1.0, 0.0]], 1.0).closed
@@ -84,22 +85,12 @@ class BallDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        centers: Array,
-        radii: Array,
-        outlines: Sequence[Array],
-        closed: Sequence[bool],
-        geometry: str = "flat",
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.centers = centers
-        self.radii = radii
-        self.outlines = outlines
-        self.closed = closed
-        self.geometry = geometry
-        self.domains = domains
+    centers: Floats
+    radii: Floats
+    outlines: Sequence[Floats]
+    closed: Sequence[bool]
+    geometry: str = "flat"
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_metric(
@@ -165,8 +156,7 @@ class BallDisplay:
             For the outlines, a LineCollection.
         """
         shade = GEOMETRY_COLORS[self.geometry] if color is None else as_color(color)
-        if not 0 <= as_real(fill, "fill") <= 1:
-            raise InvalidInputError(f"Got fill={fill:g}, but expected an opacity from 0 to 1.")
+        as_real(fill, "fill", "[0, 1]")
         ax = new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | style)
         if show_centers:
@@ -179,7 +169,7 @@ class BallDisplay:
         return self
 
     def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
-        """Draw the balls alone, within whatever limits the axes will have."""
+        """Draw the balls without changing the limits of the axes."""
         collections = require("matplotlib.collections", "plot")
         outlines = list(zip(self.outlines, self.closed, strict=True))
         self.fill_ = collections.PolyCollection(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, as_count, check_memory
-from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.diagrams._domains import box_around
+from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._covariance import standard_factor
-from cayleyklein.metrics._mixed import Metric
-from cayleyklein.metrics._sections import Section, choose_section
-from cayleyklein.metrics._spheres import domains_of
+from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
+from cayleyklein.plotting._outlines import domains_of
+from cayleyklein.plotting._sections import Section, choose_section
 from cayleyklein.plotting._style import (
     PADDING,
     class_tints,
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["DecisionBoundaryDisplay", "Regions", "Samples"]
 
-Array = NDArray[np.float64]
-
 
 class Regions(NamedTuple):
     """Exact regions: outlines of cells, the class of each, and the frontier between classes.
@@ -53,13 +50,13 @@ class Regions(NamedTuple):
     (2, array([0, 1]), (1, 2, 2))
     """
 
-    cells: list[Array]
-    codes: NDArray[np.intp]
-    frontier: Array
+    cells: list[Floats]
+    codes: Ints
+    frontier: Floats
 
 
 class Samples(NamedTuple):
-    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is no class.
+    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is outside the domain.
 
     Examples
     --------
@@ -72,17 +69,18 @@ class Samples(NamedTuple):
     (50, 50)
     """
 
-    x: Array
-    y: Array
-    codes: NDArray[np.intp]
+    x: Floats
+    y: Floats
+    codes: Ints
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay:
     """Decision regions of a classifier (paper, figure 7).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
-    neighbours, whose frontier is piecewise linear; or by :meth:`from_estimator`, for what any
-    classifier predicts on a grid, in the plane or on a plane section.
+    neighbours, with a piecewise linear frontier; or by :meth:`from_estimator`, for the predictions
+    of any classifier on a grid, in the plane or on a plane section.
 
     Parameters
     ----------
@@ -116,24 +114,13 @@ class DecisionBoundaryDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        regions: Regions | Samples,
-        classes: NDArray[Any],
-        bounds: Array,
-        X: Array | None = None,
-        y: NDArray[Any] | None = None,
-        names: Sequence[str] = ("$x_1$", "$x_2$"),
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.regions = regions
-        self.classes = classes
-        self.bounds = bounds
-        self.X = X
-        self.y = y
-        self.names = names
-        self.domains = domains
+    regions: Regions | Samples
+    classes: AnyArray
+    bounds: Floats
+    X: Floats | None = None
+    y: AnyArray | None = None
+    names: Sequence[str] = ("$x_1$", "$x_2$")
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
@@ -197,13 +184,13 @@ class DecisionBoundaryDisplay:
         feature_names: Sequence[str] | None = None,
         resolution: int = 300,
     ) -> DecisionBoundaryDisplay:
-        """Compute what a fitted classifier predicts on a grid over the rows.
+        """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
         ----------
         estimator : classifier
             Anything with ``predict``. When it, or a step of a pipeline, has a hyperbolic metric,
-            what lies outside its domain stays blank.
+            the picture is blank outside its domain.
         X : array-like of shape (n, d)
             Rows to show, projected to the plane of the picture.
         y : array-like of shape (n,), optional
@@ -211,7 +198,7 @@ class DecisionBoundaryDisplay:
             The plane: two columns, with the others at the mean of X, or the principal plane of the
             standardised columns. None is "pca" when d > 2.
         feature_names : sequence of d str, optional
-            Those of a DataFrame by default.
+            The columns of a DataFrame by default.
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
 
@@ -244,11 +231,11 @@ class DecisionBoundaryDisplay:
         )
         axes = [np.linspace(low, high, n) for low, high in bounds.T]
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        if hasattr(X, "iloc"):  # named columns reach the estimator under their names
+        if hasattr(X, "iloc"):  # keep the names of columns for the estimator
             grid = type(X)(grid, columns=X.columns)
         metric, seen = find_metric(estimator, grid)
         classes, codes = _predict(estimator, grid, metric, seen)
-        # The conic is drawn when it is among the rows, and not among what a step made of them.
+        # The conic is drawn only if no step of a pipeline changes the rows before the metric.
         own = metric if seen is grid else None
         return cls(
             regions=Samples(axes[0], axes[1], codes.reshape(n, n)),
@@ -304,9 +291,7 @@ def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:
         return ()
 
 
-def _predict(
-    estimator: Any, grid: Any, metric: Metric | None, seen: Any
-) -> tuple[NDArray[Any], NDArray[np.intp]]:
+def _predict(estimator: Any, grid: Any, metric: Metric | None, seen: Any) -> tuple[AnyArray, Ints]:
     """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
     inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
     if not inside.any():

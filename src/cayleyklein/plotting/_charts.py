@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_choice, as_texts, require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._palette import BLUE
-from cayleyklein.metrics._spheres import bounds_of
-from cayleyklein.plotting._outlines import inset
+from cayleyklein.plotting._outlines import bounds_of, inset
 from cayleyklein.plotting._style import (
+    BLUE,
     DOMAIN_WIDTH,
     EDGE_WIDTH,
     as_axes,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ChartDisplay", "ChartPanel"]
 
-Array = NDArray[np.float64]
 
 EUCLIDEAN = "euclidean"
 TITLES = {
@@ -57,28 +57,28 @@ EDGE_POINTS = 64
 """Points on an edge, which is straight in the Klein chart and curved in others."""
 
 WHOLE = 1e4
-"""Window of a whole elliptic diagram, in radii of the sphere: as good as up to the equator."""
+"""Window of a whole elliptic diagram, in radii of the sphere: almost up to the equator."""
 
 RIM_POINTS = 721
 
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
-"""Whence the surfaces are seen."""
+"""Direction of view of the surfaces."""
 
 BEHIND = 0.2
-"""Opacity of what is on the far side of a sphere."""
+"""Opacity of the far side of a sphere."""
 
 SURFACE_ZOOM = 1.25
-"""The room that the axes would take."""
+"""Surfaces have no axes, and use their space."""
 
 LEAST_CAP = 1.1
-"""Height up to which the hyperboloid is drawn at least: points at its bottom are a picture too."""
+"""Least height of the drawn hyperboloid, for points that are all at its bottom."""
 
 HALF_PLANE = 1e6
 """Where the boundary line of the half-plane ends: far outside every picture."""
 
 
 class ChartPanel(NamedTuple):
-    """What one chart shows.
+    """The contents of one chart.
 
     ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
     fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
@@ -97,13 +97,14 @@ class ChartPanel(NamedTuple):
 
     chart: str
     title: str
-    edges: list[Array]
-    points: Array
-    rim: Array
+    edges: list[Floats]
+    points: Floats
+    rim: Floats
     rim_width: float
-    bounds: Array
+    bounds: Floats
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
@@ -133,8 +134,7 @@ class ChartDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(self, *, panels: Sequence[ChartPanel]) -> None:
-        self.panels = panels
+    panels: Sequence[ChartPanel]
 
     @classmethod
     def from_points(
@@ -178,7 +178,7 @@ class ChartDisplay:
         >>> len(ChartDisplay.from_diagram(diagram).panels)
         5
         """
-        picture_bounds(diagram)  # refuses more than two dimensions
+        picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
         if not as_texts(names, "charts"):
@@ -227,7 +227,7 @@ def _projection(panel: ChartPanel) -> str | None:
     return "3d" if panel.points.shape[1] == 3 else None
 
 
-def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
+def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
     """Return points of a segment, dense where the charts stretch it: far out."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
@@ -237,11 +237,11 @@ def _subdivide(segment: Array, metric: CurvedMetric) -> Array:
     return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
 
 
-def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) -> ChartPanel:
+def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats) -> ChartPanel:
     as_choice(chart, "charts", (EUCLIDEAN, *CHARTS))
     domain = metric.domain
 
-    def image(x: Array) -> Array:
+    def image(x: Floats) -> Floats:
         if chart == EUCLIDEAN:
             return x
         return np.asarray(metric.to_chart(inset(domain, x), chart), dtype=float)
@@ -262,7 +262,7 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Array], points: Array) 
     return ChartPanel(chart, TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
 
 
-def _rim(chart: str, metric: CurvedMetric, image: Callable[[Array], Array]) -> Array:
+def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) -> Floats:
     angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
     equator = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     if metric.domain is None:
@@ -274,14 +274,14 @@ def _rim(chart: str, metric: CurvedMetric, image: Callable[[Array], Array]) -> A
     return image(metric.domain.from_euclidean(equator[:, :2]))
 
 
-def _around(points: Array) -> Array:
-    """Return a square around points, with as much room again."""
+def _around(points: Floats) -> Floats:
+    """Return a square around points, half as large again."""
     low, high = bounds_of(points)
     half = np.full(points.shape[1], 0.75 * (high - low).max())
     return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
 
 
-def _cap(points: Array) -> Array:
+def _cap(points: Floats) -> Floats:
     """Return the box of a cap of the hyperboloid that holds the points, with some room."""
     top = max(1 + 1.3 * (points[:, 2].max() - 1), LEAST_CAP)
     reach = math.sqrt(top**2 - 1)
@@ -318,14 +318,14 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
-def _in_front(points: Array, chart: str) -> NDArray[np.bool_]:
-    """Say which points of a sphere its other side does not hide; a bowl hides none."""
+def _in_front(points: Floats, chart: str) -> Bools:
+    """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
     flat = math.cos(ELEVATION)
     eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
     return np.asarray((points @ eye >= 0) | (chart == "hyperboloid"))
 
 
-def _surface(panel: ChartPanel) -> tuple[Array, Array, Array]:
+def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
     """Return a mesh of the surface, up to the bounds."""
     around = np.linspace(0, 2 * math.pi, 49)
     if panel.chart == "hyperboloid":

@@ -1,39 +1,33 @@
-"""What a picture needs to know of a fitted estimator and of its data."""
+"""Checks of the rows, labels and estimators to show."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from cayleyklein._estimators import as_labels as as_classes
-from cayleyklein._validation import as_points, refuse_containers, refuse_huge
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._mixed import Metric
+from cayleyklein import diagrams
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import as_points, refuse_huge
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric
 
 __all__ = ["as_labels", "as_rows", "find_metric"]
 
 
-def as_rows(X: ArrayLike, d: int | None = None) -> NDArray[np.float64]:
+def as_rows(X: ArrayLike, d: int | None = None) -> Floats:
     """Check rows to show."""
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
     return rows
 
 
-def as_labels(y: ArrayLike | None, n: int) -> NDArray[Any] | None:
+def as_labels(y: ArrayLike | None, n: int) -> AnyArray | None:
     """Check that there is one label for each of n rows, or no labels."""
     if y is None:
         return None
-    refuse_containers(y, "y")
-    labels = np.asarray(y)
-    if labels.shape != (n,):
-        raise InvalidInputError(
-            f"y must have one label for each of the {n} rows; got shape {labels.shape}."
-        )
-    return as_classes(labels)
+    diagrams.as_labels(y, n, "y")
+    return np.asarray(y)
 
 
 def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:

@@ -1,21 +1,23 @@
-"""What a learner has learned, at a glance."""
+"""A picture of a metric: equal balls over the data."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_count, as_real, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics._html import number
-from cayleyklein.metrics._mixed import Metric, terms_of
-from cayleyklein.metrics._sections import choose_section
-from cayleyklein.metrics._spheres import ball_lattice, bounds_of, domains_of
+from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.plotting._balls import BallDisplay
+from cayleyklein.plotting._cards import number
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
+from cayleyklein.plotting._outlines import ball_lattice, bounds_of, domains_of
+from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     as_metric,
@@ -30,17 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = ["MetricDisplay"]
 
-Array = NDArray[np.float64]
 
 DISTANT = 3.0
 """Size of the domain relative to the data from which on it is drawn apart, in a corner."""
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class MetricDisplay:
     """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
 
-    Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius stand on a
-    lattice over the data; how their size and shape change is the metric.
+    Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius are
+    on a lattice over the data; their size and shape show the metric.
 
     Parameters
     ----------
@@ -72,20 +74,11 @@ class MetricDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        metric: Metric,
-        balls: BallDisplay,
-        X: Array | None = None,
-        y: NDArray[Any] | None = None,
-        names: Sequence[str] = ("$x_1$", "$x_2$"),
-    ) -> None:
-        self.metric = metric
-        self.balls = balls
-        self.X = X
-        self.y = y
-        self.names = names
+    metric: Metric
+    balls: BallDisplay
+    X: Floats | None = None
+    y: AnyArray | None = None
+    names: Sequence[str] = ("$x_1$", "$x_2$")
 
     @classmethod
     def from_estimator(
@@ -109,7 +102,7 @@ class MetricDisplay:
                 f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
             )
         names = getattr(estimator, "feature_names_in_", ())
-        if len(names) == metric.dimension:  # and no step has made other columns
+        if len(names) == metric.dimension:  # no step of a pipeline has made other columns
             options = {"feature_names": names} | options
         return cls.from_metric(metric, rows, y, **options)
 
@@ -198,7 +191,7 @@ class MetricDisplay:
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _draw_overview(self, ax: Axes, near: Array, far: Array) -> None:
+    def _draw_overview(self, ax: Axes, near: Floats, far: Floats) -> None:
         """Draw the whole domain in a corner, with the place of the picture in it."""
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
         draw_domains(corner, domains_of(self.metric))

@@ -1,22 +1,125 @@
-"""Lines of the plane as polylines."""
+"""Outlines in the plane: lines, balls, and lattices of balls as polylines."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._spheres import HORIZON, RIM
+from cayleyklein.metrics import CurvedMetric, Metric, first_term
 
-__all__ = ["inset", "line_path"]
-
-Array = NDArray[np.float64]
+__all__ = ["ball_lattice", "bounds_of", "domains_of", "inset", "line_path", "sphere_path"]
 
 
-def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
+RIM = 1e-9
+"""Points on the conic are drawn this far inside, relative to its size: charts end there."""
+
+BISECTIONS = 60
+"""Enough to find a number to the last bit of its scale."""
+
+HORIZON = 1e-4
+"""Polylines to infinity end this angle before it."""
+
+BALL_OF_CELL = 0.4
+"""Radius of balls relative to the distance of neighbours in the lattice."""
+
+
+def bounds_of(*points: Floats) -> Floats:
+    """Return the corners (2, 2) of the box around points."""
+    rows = np.concatenate(points)
+    return np.stack([rows.min(axis=0), rows.max(axis=0)])
+
+
+def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
+    """Return the ellipses that intersect in the domain; none when it is the whole plane."""
+    domain = metric.domain
+    if isinstance(domain, tuple):
+        return domain
+    return () if domain is None else (domain,)
+
+
+def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
+    """Return a sphere in the plane as a polyline, and whether it is closed.
+
+    A sphere that crosses the elliptic equator is an open branch of a conic. A sphere around the
+    whole plane has no points.
+    """
+    if isinstance(metric, CurvedMetric):
+        ball = metric.ball(center, radius)
+        if ball.kind == "ellipsoid":
+            return ball.ellipsoid().boundary(n), True
+    return _sphere_by_rays(metric, center, radius, n)
+
+
+def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
+    """Find the sphere on rays from its centre.
+
+    Straight lines are geodesics of every curvature, so along a ray a distance grows, and
+    so does a sum of distances.
+    """
+    frame = first_term(metric).frame
+    angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
+    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
+    exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
+    if not exits:  # scale so that t = 1 is close to the sphere
+        u *= radius
+        step = float(np.min(metric.distance(center, center + u)))
+        u *= radius / step if step > 0 else 1.0
+    # Without a domain, t = tan φ reaches infinity at φ = π/2.
+    last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
+    low, high = np.zeros(n), last
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        t = middle if exits else np.tan(middle)
+        near = metric.distance(center, center + t[:, None] * u) < radius
+        low, high = np.where(near, middle, low), np.where(near, high, middle)
+    path = center + (high if exits else np.tan(high))[:, None] * u
+    reached = high < last
+    if reached.all():
+        return path, True
+    # Start the open branch after a gap, so that it is one piece.
+    start = int(np.argmin(reached))
+    return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
+
+
+def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, float]:
+    """Return centres over the rows (or the domain), and a radius for which balls nearly touch."""
+    if X is not None and np.ptp(X, axis=0).any():
+        low, high = bounds_of(X)
+    elif domains_of(metric):
+        low, high = bounds_of(*(domain.boundary() for domain in domains_of(metric)))
+    else:
+        low, high = bounds_of(_unit_box(metric))
+    step = (high - low).max() / n
+    counts = np.maximum(np.round((high - low) / step), 1).astype(int)
+    axes = [
+        a + (np.arange(count) + 0.5) * (b - a) / count
+        for a, b, count in zip(low, high, counts, strict=True)
+    ]
+    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = centers[metric.contains(centers)]
+    if not len(centers):
+        raise InvalidInputError(
+            "No ball of the lattice lies in the domain of the metric; give rows X that do, or "
+            "a finer lattice."
+        )
+    sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
+    ends = centers[:, None] + BALL_OF_CELL * step * sides
+    radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
+    return centers, float(np.median(radii))
+
+
+def _unit_box(metric: Metric) -> Floats:
+    """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
+    part = first_term(metric)
+    half = np.linalg.norm(part.frame.inverse_factor, axis=1) / part._unit
+    return np.stack([part.center - half, part.center + half])
+
+
+def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     """Return a line of the plane, clipped to the domain; empty when it misses it."""
     normal, offset = np.asarray(line.normal, float), float(line.offset)
     along = np.array([-normal[1], normal[0]]) / np.linalg.norm(normal)
@@ -35,15 +138,15 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Array:
     return np.asarray(P + t[:, None] * (Q - P))
 
 
-def inset(domain: Ellipsoid | None, points: Array, margin: float = RIM) -> Array:
-    """Move points of a conic, and those outside it, to a little inside: charts need that.
+def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floats:
+    """Move points on or outside a conic to a little inside, where charts are defined.
 
     Parameters
     ----------
     domain : Ellipsoid or None
     points : ndarray of shape (..., 2)
     margin : float
-        What is left to the conic, relative to its size.
+        Distance to the conic, relative to its size.
 
     Examples
     --------

@@ -1,32 +1,30 @@
-"""How every picture looks: colours, line widths, axes and limits."""
+"""The look of every picture: colours, line widths, axes and limits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import cycle
+from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, MixedMetric
-from cayleyklein.metrics._palette import (
-    CLASS_COLORS,
-    GEOMETRY_COLORS,
-    class_colors,
-)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "BLUE",
     "CLASS_COLORS",
     "DOMAIN_WIDTH",
     "EDGE_WIDTH",
     "GEOMETRY_COLORS",
+    "VERMILION",
+    "YELLOW",
     "as_axes",
     "as_color",
     "as_metric",
@@ -41,7 +39,20 @@ __all__ = [
     "tint",
 ]
 
-Array = NDArray[np.float64]
+
+# Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
+BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
+PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
+
+GEOMETRY_COLORS = {
+    "elliptic": VERMILION,
+    "hyperbolic": GREEN,
+    "flat": BLUE,
+    "mixed": PURPLE,
+}
+"""The paper's red, green and blue, in shades safe for colour blindness."""
+
+CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -55,7 +66,7 @@ TICKS = 6
 
 DOMAIN_ID = "domain"
 PADDING = 0.04
-"""How far a picture reaches beyond what it shows, on each side, as a part of it."""
+"""Margin of a picture on each side, as a part of its size."""
 
 
 def as_metric(metric: Any, *, mixed: bool = True) -> Any:
@@ -82,7 +93,7 @@ def as_axes(ax: Any, name: str = "ax") -> Any:
 
 
 def new_axes(ax: Axes | None) -> Any:
-    """Return the axes to draw in: those given, or the only ones of a new figure."""
+    """Return the given axes, or the axes of a new figure."""
     if ax is not None:
         return as_axes(ax)
     pyplot = require("matplotlib.pyplot", "plot")
@@ -92,15 +103,15 @@ def new_axes(ax: Axes | None) -> Any:
 
 def finish_axes(
     ax: Axes,
-    bounds: Array | None,
+    bounds: Floats | None,
     names: Sequence[str] = ("$x_1$", "$x_2$"),
     *,
     padding: float = PADDING,
 ) -> None:
     """Label the axes, make them equal, and widen their limits to the bounds.
 
-    Several displays may share one axes: the limits then hold all their bounds, and what the
-    caller has set is left alone.
+    Several displays may share one axes: the limits then hold all their bounds, and labels that
+    the caller has set stay.
     """
     if bounds is not None:
         ax.update_datalim(bounds)
@@ -142,7 +153,7 @@ def _domains_in(ax: Axes) -> list[Any]:
     return [artist for artist in ax.get_children() if artist.get_gid() == DOMAIN_ID]
 
 
-def draw_lines(ax: Axes, paths: Sequence[Array], **style: Any) -> Any:
+def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
     """Draw polylines that do not widen the limits: they may leave for infinity."""
     collections = require("matplotlib.collections", "plot")
     look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
@@ -151,7 +162,7 @@ def draw_lines(ax: Axes, paths: Sequence[Array], **style: Any) -> Any:
     return lines
 
 
-def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
+def draw_cells(ax: Axes, cells: Sequence[Floats], colors: Sequence[Any]) -> Any:
     """Fill polygons, without edges and beneath everything else."""
     collections = require("matplotlib.collections", "plot")
     # Edges of the same colour close the hairlines that antialiasing leaves between cells.
@@ -164,14 +175,14 @@ def draw_cells(ax: Axes, cells: Sequence[Array], colors: Sequence[Any]) -> Any:
 
 def draw_points(
     ax: Axes,
-    points: Array,
-    labels: NDArray[Any] | None = None,
-    classes: NDArray[Any] | None = None,
+    points: Floats,
+    labels: AnyArray | None = None,
+    classes: AnyArray | None = None,
     **style: Any,
 ) -> None:
     """Draw points: black dots, or one colour and one marker for each label.
 
-    `classes` are those that have the first colours, whether some points have these labels or not.
+    `classes` get the first colours, even those without points; other labels get the next ones.
     """
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
@@ -186,6 +197,11 @@ def draw_points(
             continue
         mine = {"color": color, "marker": marker, "label": str(name)} | look
         ax.scatter(rows[:, 0], rows[:, 1], **mine)
+
+
+def class_colors(n: int) -> list[str]:
+    """Return a colour for each of n classes; they repeat after eight."""
+    return list(islice(cycle(CLASS_COLORS), n))
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._palette import VERMILION, YELLOW
-from cayleyklein.metrics._spheres import bounds_of, domains_of
+from cayleyklein.plotting._outlines import bounds_of, domains_of
 from cayleyklein.plotting._style import (
     PADDING,
+    VERMILION,
+    YELLOW,
     class_tints,
     draw_cells,
     draw_domains,
@@ -31,16 +34,14 @@ if TYPE_CHECKING:
 
 __all__ = ["VoronoiDisplay", "outlines", "picture_bounds"]
 
-Array = NDArray[np.float64]
 
-
-def outlines(diagram: CayleyKleinVoronoi) -> list[Array]:
-    """Return the corners of each cell of a diagram of the plane; none of a cell out of sight."""
+def outlines(diagram: CayleyKleinVoronoi) -> list[Floats]:
+    """Return the corners of each cell of a plane diagram; none for a cell outside the window."""
     return [np.asarray(cell.exterior.coords).reshape(-1, 2) for cell in diagram.cells()]
 
 
-def picture_bounds(diagram: CayleyKleinVoronoi) -> Array:
-    """Return the corners of what a diagram of the plane fills: its window, or its domain."""
+def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
+    """Return the corners of the picture of a diagram: its window, or the box of its domain."""
     if not isinstance(diagram, CayleyKleinVoronoi):
         raise InvalidInputError(
             f"diagram must be a CayleyKleinVoronoi; got {type(diagram).__name__}."
@@ -55,6 +56,7 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Array:
     return bounds_of(*(domain.boundary() for domain in domains_of(diagram.metric)))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class VoronoiDisplay:
     """A Voronoi diagram of the plane, of order 1 or more (paper, figures 5, 7 and 8).
 
@@ -67,7 +69,7 @@ class VoronoiDisplay:
     cells : sequence of ndarray of shape (k, 2)
         The outline of each cell.
     generators : ndarray of shape (n_cells, order)
-        The points that each cell belongs to.
+        Generators of each cell.
     points : ndarray of shape (n, 2)
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
@@ -97,26 +99,14 @@ class VoronoiDisplay:
     >>> figure = display.plot().figure_
     """
 
-    def __init__(
-        self,
-        *,
-        edges: Array,
-        cells: Sequence[Array],
-        generators: NDArray[np.intp],
-        points: Array,
-        bounds: Array,
-        labels: NDArray[Any] | None = None,
-        cell_labels: NDArray[Any] | None = None,
-        domains: Sequence[Ellipsoid] = (),
-    ) -> None:
-        self.edges = edges
-        self.cells = cells
-        self.generators = generators
-        self.points = points
-        self.bounds = bounds
-        self.labels = labels
-        self.cell_labels = cell_labels
-        self.domains = domains
+    edges: Floats
+    cells: Sequence[Floats]
+    generators: Ints
+    points: Floats
+    bounds: Floats
+    labels: AnyArray | None = None
+    cell_labels: AnyArray | None = None
+    domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
@@ -172,7 +162,7 @@ class VoronoiDisplay:
         ax : matplotlib Axes, optional
             A new figure's by default.
         fill : bool, default=True
-            Whether the cells take the colours of their labels, when there are some.
+            Whether to fill the cells with the colours of their labels, if there are labels.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True

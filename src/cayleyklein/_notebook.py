@@ -1,0 +1,46 @@
+"""The hook by which notebooks find the cards of objects: pictures live in ``plotting``."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+__all__ = ["EstimatorCard", "NotebookCard", "card_of"]
+
+
+def card_of(thing: Any) -> str:
+    """Return the HTML card of a metric, a diagram or an estimator: a picture, and facts beside it.
+
+    Empty for an estimator that is not fitted. ``plotting`` is above all other folders, so it is
+    imported by name, and only when a notebook asks.
+    """
+    card: str = importlib.import_module("cayleyklein.plotting").notebook_card(thing)
+    return card
+
+
+class NotebookCard:
+    """Mixin that shows an object in a notebook by its card."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return card_of(self)
+
+
+class EstimatorCard:
+    """Mixin that adds the card of a fitted estimator to scikit-learn's diagram of it.
+
+    It comes before BaseEstimator among the bases. In the diagram of a pipeline, the card is in
+    the box that opens with a click on the step, below the parameters.
+    """
+
+    def _html_repr(self) -> str:
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        card = card_of(self)
+        return diagram.replace(card, "") + card if card else diagram
+
+    def _get_params_html(self, *args: Any, **kwargs: Any) -> Any:
+        parameters = super()._get_params_html(*args, **kwargs)  # type: ignore[misc]
+        table = parameters._repr_html_inner
+        parameters._repr_html_inner = lambda: table() + card_of(self)
+        return parameters

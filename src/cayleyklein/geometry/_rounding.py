@@ -1,0 +1,97 @@
+"""Exact scaling, and sums and products in twice the working precision.
+
+Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a
+rounding error of one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at
+1 - 10⁻¹² of the boundary. There the quadratic form is evaluated again here, as
+an unevaluated sum hi + lo (Dekker 1971; Ogita, Rump and Oishi 2005), so that the
+answer is as good as the coordinates that were given.
+"""
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray, Floats
+
+__all__ = ["binary_scale", "one_plus_quadratic_form", "total", "two_product"]
+
+Pair = tuple[Floats, Floats]
+
+SPLITTER = 2.0**27 + 1.0
+BLOCK_ENTRIES = 2**19
+"""Entries of the largest temporary array, 4 MB; a few of them exist at once."""
+
+
+def binary_scale(values: AnyArray) -> Floats:
+    """Return a power of two above the largest entry of each row: dividing by it is exact."""
+    _, exponent = np.frexp(np.abs(values).max(axis=-1, keepdims=True))
+    return np.asarray(np.ldexp(1.0, np.minimum(exponent, 1023)))
+
+
+def two_sum(a: Floats, b: Floats) -> Pair:
+    """Return s, e with s = fl(a + b) and s + e = a + b exactly."""
+    s = a + b
+    t = s - a
+    return s, (a - (s - t)) + (b - t)
+
+
+def split(a: Floats) -> Pair:
+    """Split 53 bits into two halves whose products are exact."""
+    c = SPLITTER * a
+    high = c - (c - a)
+    return high, a - high
+
+
+def two_product(a: Floats, b: Floats) -> Pair:
+    """Return p, e with p = fl(a b) and p + e = a b exactly."""
+    p = a * b
+    a_high, a_low = split(a)
+    b_high, b_low = split(b)
+    return p, a_low * b_low - (((p - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def multiply(a: Pair, b: Pair) -> Pair:
+    """Multiply two double-length numbers."""
+    p, e = two_product(a[0], b[0])
+    return p, e + (a[0] * b[1] + a[1] * b[0])
+
+
+def total(terms: Pair) -> Pair:
+    """Sum double-length numbers along the last axis, pairwise."""
+    high, low = terms
+    while high.shape[-1] > 1:
+        half = high.shape[-1] // 2
+        odd_high, odd_low = high[..., 2 * half :], low[..., 2 * half :]
+        high, error = two_sum(high[..., :half], high[..., half : 2 * half])
+        low = low[..., :half] + low[..., half : 2 * half] + error
+        high = np.concatenate([high, odd_high], axis=-1)
+        low = np.concatenate([low, odd_low], axis=-1)
+    return two_sum(high[..., 0], low[..., 0])
+
+
+def one_plus_quadratic_form(
+    points: Floats, center: Floats, scale: float, *, factor: Floats, matrix: Floats | None = None
+) -> Floats:
+    """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, d)
+    center : ndarray of shape (d,)
+    scale : float
+    factor : ndarray of shape (r, d)
+        Σ = LᵀL is used when ``matrix`` is None.
+    matrix : ndarray of shape (d, d), optional
+        Σ itself, if the user gave it: L is then only its rounded Cholesky factor.
+    """
+    rows_of = factor if matrix is None else matrix
+    rows = max(1, BLOCK_ENTRIES // rows_of.size)
+    values = np.empty(len(points))
+    for start in range(0, len(points), rows):
+        block = slice(start, start + rows)
+        difference = two_sum(points[block], np.broadcast_to(-center, points[block].shape))
+        columns = difference[0][:, None, :], difference[1][:, None, :]
+        image = total(multiply((rows_of[None], np.zeros_like(rows_of)[None]), columns))
+        square = total(multiply(image, image if matrix is None else difference))
+        scaled = multiply(square, (np.float64(scale), np.float64(0.0)))  # type: ignore[arg-type]
+        one, error = two_sum(np.ones_like(scaled[0]), scaled[0])
+        values[block] = one + (error + scaled[1])
+    return values

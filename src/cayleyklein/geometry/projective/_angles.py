@@ -1,0 +1,237 @@
+"""Angles between hyperplanes, measured by the dual absolute (Laguerre's formula).
+
+A hyperplane is a homogeneous vector (n, o) of n·x + o = 0. With B(l, m) = lᵀ A^Δ m,
+
+    cos θ = |B_lm| / √(B_ll B_mm),   sin θ = √(B_ll B_mm - B_lm²) / √(B_ll B_mm),
+
+and the angle is the arctangent of their quotient, which is exact for small angles too.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
+from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry._frames import Frame
+from cayleyklein.geometry._rounding import binary_scale, total, two_product
+from cayleyklein.geometry.projective._absolute import signature
+from cayleyklein.geometry.projective._measures import (
+    EPS,
+    as_form,
+    as_hyperplanes,
+    as_unit,
+    complex_dtype,
+    half_log,
+    multiply,
+    vector_pencil,
+)
+
+__all__ = ["frame_angle", "hyperplane_angle", "hyperplane_measure"]
+
+
+UNCERTAIN = 1e-8
+"""Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
+
+
+def hyperplane_angle(
+    dual: ArrayLike,
+    l: ArrayLike,  # noqa: E741
+    m: ArrayLike,
+    *,
+    signed: bool = False,
+) -> AnyFloats:
+    """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
+
+    Parameters
+    ----------
+    dual : array-like of shape (d + 1, d + 1)
+        A^Δ, for example :attr:`Absolute.dual`.
+    l, m : array-like of shape (..., d + 1)
+        Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
+    signed : bool, default=False
+        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first
+        coordinate axis to the second; it is additive modulo π in the pencil of a point.
+        Otherwise the acute angle in [0, π/2], since hyperplanes have no orientation.
+
+    Returns
+    -------
+    ndarray of shape (...)
+
+    Raises
+    ------
+    NotRepresentableError
+        Where the hyperplanes meet on or outside the absolute: there is no real angle. Where the
+        dual is singular, as for the Euclidean plane, parallels are at angle 0. Also where the
+        angle is lost in the rounding of the dual, as for a domain small and far from the
+        origin; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cayleyklein.geometry import Absolute, hyperplane_angle
+    >>> euclidean = np.diag([1.0, 1.0, 0.0])
+    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3])))
+    45.0
+    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
+    -45.0
+
+    In the Beltrami-Klein disc x = 1/2 and y = 1/2 are not at a right angle:
+
+    >>> disc = Absolute(np.diag([1, 1, -1]))
+    >>> round(float(np.degrees(hyperplane_angle(disc.dual, [2, 0, -1], [0, 2, -1]))), 6)
+    70.528779
+
+    A hyperplane with itself, and two that do not meet in the disc:
+
+    >>> float(hyperplane_angle(disc.dual, [2, 0, -1], [-4, 0, 2]))
+    0.0
+    >>> hyperplane_angle(disc.dual, [2, 0, -1], [2, 0, 1])
+    Traceback (most recent call last):
+    ...
+    cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
+    """
+    dtype = float_dtype(dual, l, m)
+    return _angle(*_as_pencil(dual, l, m), signed).astype(dtype)[()]
+
+
+def frame_angle(
+    l: ArrayLike,  # noqa: E741
+    m: ArrayLike,
+    frame: Frame,
+    *,
+    signed: bool = False,
+    names: tuple[str, str] = ("l", "m"),
+) -> AnyFloats:
+    """Return :func:`hyperplane_angle` by the dual absolute of a frame, wherever its centre is.
+
+    In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
+    """
+    dtype = float_dtype(l, m)
+    d, K, inverse = frame.dimension, frame.curvature, frame.inverse_factor
+    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
+        inverse = inverse * np.append(np.ones(d - 1), -1.0)
+    l, m = broadcast_points(  # noqa: E741
+        **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
+    )
+    unit = math.sqrt(abs(K)) if K else 1.0
+
+    def move(plane: Floats) -> Floats:
+        plane = plane / binary_scale(plane)
+        offset = unit * _value(plane, frame.center)
+        return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
+
+    dual = np.diag(np.append(np.ones(d), np.sign(K)))
+    with about(" and ".join(names)):
+        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
+
+
+def _value(plane: Floats, x: Floats) -> Floats:
+    """Return n·x + o in twice the precision: it may cancel."""
+    product, error = two_product(plane[..., :-1], np.broadcast_to(x, plane[..., :-1].shape))
+    high = np.concatenate([product, plane[..., -1:]], axis=-1)
+    low = np.concatenate([error, np.zeros_like(plane[..., -1:])], axis=-1)
+    return total((high, low))[0]
+
+
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa: E741
+    if signed and len(form) != 3:
+        raise InvalidInputError(
+            f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
+        )
+    pencil = vector_pencil(form, l, m)
+    bad = (pencil.s_pp == 0) | (pencil.s_qq == 0) | (pencil.discriminant > 0)
+    if signature(form)[1] == 0:  # parallels of a curved geometry meet on the absolute
+        bad |= (pencil.discriminant == 0) & ~pencil.coincident
+    size = np.abs(pencil.s_pp * pencil.s_qq)
+    lost = (pencil.discriminant == 0) & ~pencil.coincident & (pencil.noise > UNCERTAIN**2 * size)
+    if (lost & ~bad).any():
+        raise NotRepresentableError(
+            f"The angle between l and m{at_index(lost)} is lost in the rounding of the dual, whose "
+            f"entries cancel; move the origin close to the centre, or use CurvedMetric.angle."
+        )
+    if bad.any():
+        raise NotRepresentableError(
+            f"The hyperplanes l and m have no real angle{at_index(bad)}: they meet on or outside "
+            f"the absolute (or one of them is tangent to it). Use hyperplane_measure for the "
+            f"complex measure."
+        )
+    sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
+    if not signed:
+        return np.asarray(np.arctan2(sine, np.abs(cosine)))
+    turn = _orientation(l, m) * np.sign(cosine * pencil.s_pp)
+    angle = np.arctan2(np.where(turn < 0, -sine, sine), np.abs(cosine))
+    # A right angle has no sign; -0.0 becomes 0.0.
+    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
+
+
+def hyperplane_measure(
+    dual: ArrayLike,
+    l: ArrayLike,  # noqa: E741
+    m: ArrayLike,
+    unit: complex = 0.5j,
+) -> AnyComplexes:
+    """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
+
+    L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
+    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. That order,
+    and with it the sign of the measure, changes with the sign of one of the vectors.
+
+    Parameters
+    ----------
+    dual : array-like of shape (d + 1, d + 1)
+        A^Δ, for example :attr:`Absolute.dual`.
+    l, m : array-like of shape (..., d + 1)
+        Homogeneous vectors (normal, offset).
+    unit : complex, default=0.5j
+        The paper's c_angle.
+
+    Returns
+    -------
+    ndarray of shape (...), complex
+        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`. Where
+        they meet outside, purely imaginary: its modulus is then the distance, along their
+        common perpendicular, of two hyperplanes that meet the domain.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cayleyklein.geometry import Absolute, hyperplane_measure
+    >>> disc = Absolute(np.diag([1, 1, -1]))
+    >>> float(np.degrees(abs(hyperplane_measure(disc.dual, [1, 0, 0], [1, 1, 0]))))
+    45.0
+    >>> complex(hyperplane_measure(disc.dual, [2, 0, -1], [2, 0, 1]).round(6))  # 2 artanh ½
+    -1.098612j
+
+    Parallels, which meet on the absolute:
+
+    >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
+    0j
+    """
+    factor = as_unit(unit)
+    dtype = complex_dtype(dual, l, m)
+    pencil = vector_pencil(*_as_pencil(dual, l, m))
+    value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
+    return (multiply(2 * factor, value) + 0.0).astype(dtype)[()]
+
+
+def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
+    form = as_form(dual, "dual")
+    first, second = broadcast_points(
+        l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
+    )
+    return form, first, second
+
+
+def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
+    """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
+
+    l × m is the common point of the two lines, its last coordinate n_l × n_m.
+    """
+    following, previous = [1, 2, 0], [2, 0, 1]
+    left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
+    point = np.where(np.abs(left - right) <= 4 * EPS * np.abs(left), 0.0, left - right)
+    x, y, w = np.moveaxis(np.sign(point).astype(np.int_), -1, 0)
+    return np.asarray(np.where(w != 0, w, np.where(y != 0, y, x)))

@@ -1,0 +1,299 @@
+"""The cross-ratio of four collinear points, and the collineations that keep it.
+
+(p, q; P, Q) = [pP][qQ] / ([pQ][qP]) (paper §2.0), where [ab] is a 2×2 minor of homogeneous
+coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import AnyArray, Complexes
+from cayleyklein._validation import (
+    as_finite_array,
+    as_points,
+    at_index,
+    broadcast_points,
+    refuse_overflow,
+)
+from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
+from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.projective._measures import (
+    EPS,
+    as_form_and_points,
+    bilinear,
+    discriminant,
+    homogenize,
+    line_frame,
+    rescale,
+)
+
+__all__ = ["apply_collineation", "cross_ratio", "line_intersections"]
+
+
+COLLINEARITY_TOLERANCE = 1e-8
+"""Largest distance to the line, as a part of the extent of the points, that counts as rounding."""
+
+PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+
+
+def cross_ratio(
+    p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike, *, homogeneous: bool = False
+) -> AnyArray:
+    """Return the cross-ratio (p, q; P, Q) of four collinear points (paper §2.0).
+
+    On a line with coordinate t it is (p - P)(q - Q) / ((p - Q)(q - P)).
+
+    Parameters
+    ----------
+    p, q, P, Q : array-like of shape (..., d), or (..., d + 1) when homogeneous
+        Real or complex.
+    homogeneous : bool, default=False
+        Whether the points are homogeneous vectors (x, w); w = 0 is a point at infinity.
+
+    Returns
+    -------
+    ndarray of shape (...)
+        Real when every point is, and complex otherwise. 0 where p = P or q = Q, inf where
+        p = Q or q = P, 1 where p = q or P = Q.
+
+    Raises
+    ------
+    NotCollinearError
+        Where the points are not on one line.
+    InvalidInputError
+        Where three of them coincide, so that the cross-ratio is 0/0.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import cross_ratio
+    >>> float(cross_ratio([0, 0], [1, 1], [2, 2], [-3, -3]))
+    2.6666666666666665
+
+    A point at infinity, a pair of complex ones, and a coincidence:
+
+    >>> float(cross_ratio([1, 1], [4, 1], [0, 1], [1, 0], homogeneous=True))
+    0.25
+    >>> complex(cross_ratio([0], [1], [-1j], [1j]))
+    1j
+    >>> float(cross_ratio([0], [1], [1], [3]))
+    inf
+    """
+    names = ("p", "q", "P", "Q")
+    given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
+    dtype = _result_dtype(p, q, P, Q)
+    points = np.stack(broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
+    _check_size(points, homogeneous)
+    if homogeneous:
+        points = points / binary_scale(points)
+    minors, extent = _minors(points, homogeneous)
+    _check_collinear(points, minors, extent, homogeneous)
+    unit = minors / binary_scale(extent[..., None])[..., None]
+    above, below = unit[..., 0, 2] * unit[..., 1, 3], unit[..., 0, 3] * unit[..., 1, 2]
+    undetermined = (above == 0) & (below == 0)
+    if undetermined.any():
+        raise InvalidInputError(
+            f"Three of the points p, q, P, Q coincide{at_index(undetermined)}: their cross-ratio "
+            f"is 0/0."
+        )
+    ratio = np.full(above.shape, np.inf, dtype=above.dtype)
+    np.divide(above, below, out=ratio, where=below != 0)
+    return ratio.astype(dtype, copy=False)[()]
+
+
+def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = False) -> AnyArray:
+    """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
+
+    It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0).
+
+    Parameters
+    ----------
+    H : array-like of shape (d + 1, d + 1)
+        Real and invertible.
+    points : array-like of shape (..., d), or (..., d + 1) when homogeneous
+        Real or complex.
+    homogeneous : bool, default=False
+        Whether to take and return homogeneous vectors.
+
+    Raises
+    ------
+    NotRepresentableError
+        Where an image is at infinity and affine points are asked for.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import apply_collineation
+    >>> H = [[1.0, 0.0], [1.0, 1.0]]  # x ↦ x / (x + 1)
+    >>> apply_collineation(H, [[1.0], [3.0]])
+    array([[0.5 ],
+           [0.75]])
+    >>> apply_collineation(H, [-1.0, 1.0], homogeneous=True)  # goes to infinity
+    array([-1.,  0.])
+    """
+    matrix = as_finite_array(H, "H")
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
+        raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
+    size = float(binary_scale(matrix.ravel())[0])
+    matrix = matrix / size
+    # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
+    if np.linalg.slogdet(matrix)[0] == 0:
+        raise InvalidInputError("H must be invertible, but its determinant is 0.")
+    vectors = _as_points(points, "points", len(matrix) - (0 if homogeneous else 1))
+    dtype = _result_dtype(H, points)
+    vectors = vectors if homogeneous else homogenize(vectors)
+    if homogeneous:
+        with np.errstate(over="ignore"):
+            images = vectors @ matrix.T * size
+        refuse_overflow(np.isfinite(images).all(axis=-1), "H x̃", "points")
+        return images.astype(dtype, copy=False)
+    vectors = vectors / binary_scale(vectors)
+    images = vectors @ matrix.T
+    w = images[..., -1:]
+    infinite = np.abs(w) <= 4 * EPS * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
+    if infinite.any():
+        raise NotRepresentableError(
+            f"H sends points{at_index(infinite[..., 0])} to infinity; pass homogeneous vectors "
+            f"(x, 1) with homogeneous=True."
+        )
+    with np.errstate(over="ignore"):
+        moved = images[..., :-1] / w
+    refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
+    return moved.astype(dtype, copy=False)
+
+
+def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
+    """Return the two intersections P, Q of the lines pq with the absolute (paper §2.1).
+
+    Ordered such that, with D = S_pq² - S_pp S_qq and √D ≥ 0 or √D = i√-D,
+
+        (p, q; P, Q) = (S_pq + √D) / (S_pq - √D).
+
+    So where S_pq < 0, as inside the unit ball for A = diag(1, …, 1, -1), the order along the
+    line is P, p, q, Q (the cross-ratio is in (0, 1] then).
+
+    Parameters
+    ----------
+    A : array-like of shape (d + 1, d + 1)
+        Symmetric, of any signature.
+    p, q : array-like of shape (..., d)
+
+    Returns
+    -------
+    P, Q : ndarray of shape (..., d + 1), complex128
+        Homogeneous vectors, complex where the line misses the absolute (and then conjugate),
+        equal where it is tangent to it, with w = 0 where they are at infinity.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import line_intersections
+    >>> conic = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
+    >>> P, Q = line_intersections(conic, [0.0, 0.0], [0.5, 0.0])
+    >>> float((P[0] / P[2]).real), float((Q[0] / Q[2]).real)
+    (-1.0, 1.0)
+    >>> P, Q = line_intersections(conic, [2.0, 0.0], [2.0, 1.0])  # misses it
+    >>> bool(np.allclose(P / P[2], np.conj(Q / Q[2])))
+    True
+    """
+    form, p, q = as_form_and_points(A, p, q)
+    same = (p == q).all(axis=-1)
+    if same.any():
+        raise InvalidInputError(f"p and q are the same point{at_index(same)}; a line needs two.")
+    form, p, q, unit = rescale(form, p, q)
+    x, _, u = line_frame(p, q)
+    s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
+    contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
+    if contained.any():
+        raise NotRepresentableError(
+            f"The line pq lies in the absolute{at_index(contained)}: all of its points are on it."
+        )
+    root = np.sqrt(discriminant(form, x, u)[0].astype(np.complex128))
+    # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
+    # the one in which nothing cancels.
+    pivot = -s_xu - np.where(s_xu < 0, -root, root)
+    double = pivot == 0
+    far = np.stack([np.where(double, s_uu, pivot), s_xx + 0j], axis=-1)
+    near = np.stack([s_uu + 0j, np.where(double, s_xx, pivot)], axis=-1)
+    # far is the root of +√D where s_xu ≥ 0; and P, Q change places with x = q and x = p.
+    first = ((s_xu >= 0) == (np.abs(p).max(axis=-1) >= np.abs(q).max(axis=-1)))[..., None]
+    basis = np.stack([x, u], axis=-2).astype(np.complex128)
+    basis[..., :-1] *= unit
+    P, Q = np.where(first, far, near)[..., None, :], np.where(first, near, far)[..., None, :]
+    return (P @ basis)[..., 0, :], (Q @ basis)[..., 0, :]
+
+
+def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArray:
+    """Check real or complex points; complex ones part by part."""
+    try:
+        array = np.asarray(values)
+    except ValueError:  # ragged, which as_points words better
+        return as_points(values, name, size)
+    if array.dtype.kind != "c":
+        return as_points(values, name, size)
+    return as_points(array.real, name, size) + 1j * as_points(array.imag, name, size)
+
+
+def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    dtypes = [np.asarray(a).dtype for a in arrays]
+    is_complex = any(t.kind == "c" for t in dtypes)
+    single = all((t.kind, t.itemsize) in {("f", 2), ("f", 4), ("c", 8)} for t in dtypes)
+    if is_complex:
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)
+
+
+def _check_size(points: AnyArray, is_homogeneous: bool) -> None:
+    if not is_homogeneous:
+        return
+    if points.shape[-1] < 2:
+        raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
+    zero = np.asarray(~points.any(axis=-1))
+    if zero.any():
+        raise InvalidInputError(
+            f"A homogeneous point is not the zero vector, but one is{at_index(zero.any(axis=-1))}."
+        )
+
+
+def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
+    """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent.
+
+    Affine points are paired with w = 1, so that minors are differences, rounded once.
+    """
+    vectors = points if is_homogeneous else homogenize(points)
+    n = vectors.shape[-1]
+    i, j = np.triu_indices(n, 1) if is_homogeneous else (np.arange(n - 1), np.full(n - 1, n - 1))
+    a, b = np.array(PAIRS).T
+    left = vectors[..., a, :][..., i] * vectors[..., b, :][..., j]
+    right = vectors[..., a, :][..., j] * vectors[..., b, :][..., i]
+    minors = left - right  # (..., 6, number of coordinate pairs)
+    if is_homogeneous:  # multiples of one vector leave rounding where the minor is zero
+        minors = np.where(np.abs(minors) <= 4 * EPS * (np.abs(left) + np.abs(right)), 0.0, minors)
+    best = np.abs(minors).max(axis=-2).argmax(axis=-1)[..., None, None]
+    chosen = np.take_along_axis(minors, best, axis=-1)[..., 0]
+    table = np.zeros((*chosen.shape[:-1], 4, 4), dtype=chosen.dtype)
+    table[..., a, b], table[..., b, a] = chosen, -chosen
+    return table, np.asarray(np.abs(chosen).max(axis=-1))
+
+
+def _check_collinear(
+    points: AnyArray, minors: AnyArray, extent: AnyArray, is_homogeneous: bool
+) -> None:
+    """Compare every point with its combination of the two that are farthest apart."""
+    size = np.abs(points).max(axis=(-2, -1))
+    if not is_homogeneous:
+        points = points - points[..., :1, :]
+    flat = np.abs(minors).reshape(*minors.shape[:-2], 16).argmax(axis=-1)
+    x, y = (k[..., None, None] for k in np.divmod(flat, 4))
+    row_x = np.take_along_axis(minors, x, axis=-2)[..., 0, :]  # [x z] for each z
+    row_y = np.take_along_axis(minors, y, axis=-2)[..., 0, :]  # [y z]
+    whole = np.take_along_axis(row_x, y[..., 0], axis=-1)  # [x y]
+    whole = np.where(whole == 0, 1.0, whole)
+    combination = (-row_y / whole)[..., None] * np.take_along_axis(points, x, axis=-2)
+    combination = combination + (row_x / whole)[..., None] * np.take_along_axis(points, y, axis=-2)
+    deviation = np.abs(points - combination).max(axis=(-2, -1))
+    bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPS * size
+    if bad.any():
+        raise NotCollinearError(
+            f"The points p, q, P, Q are not collinear{at_index(bad)}: one is "
+            f"{np.max(deviation[bad]):.3g} off the line of two others."
+        )

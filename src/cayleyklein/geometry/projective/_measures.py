@@ -1,0 +1,369 @@
+"""The complex-valued Cayley-Klein measure of two points, for an absolute of any signature.
+
+With the bilinear form S(p, q) = p̃ᵀ A q̃ and D = S_pq² - S_pp S_qq the cross-ratio of
+p, q and the two intersections P, Q of their line with the absolute is
+
+    (p, q; P, Q) = (S_pq + √D) / (S_pq - √D)                 (paper §2.3)
+
+and the measure is a unit times its principal logarithm. D vanishes for p = q, and
+S_pq² - S_pp S_qq as it stands loses every digit there. It is evaluated instead as
+
+    D = S_xr² - S_xx S_rr,   r = u - t x,   u = p̃ - q̃,
+
+x being p or q: D does not change when a multiple of one vector is taken from the other.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import AnyArray, AnyComplexes, Bools, Complexes, Floats
+from cayleyklein._validation import (
+    as_finite_array,
+    as_points,
+    as_symmetric,
+    at_index,
+    broadcast_points,
+    float_dtype,
+)
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry._rounding import binary_scale
+
+__all__ = ["half_log", "log_cross_ratio", "measure"]
+
+
+EPS = float(np.finfo(np.float64).eps)
+
+ISOTROPIC_BELOW = 1e-3
+"""|S_xx| / (|x|ᵀ|A||x|) under which no multiple of x is taken from u: S_xr would not vanish."""
+
+
+class Pencil(NamedTuple):
+    """The form on the span of two homogeneous vectors, each up to a positive factor."""
+
+    s_pp: Floats
+    s_qq: Floats
+    s_pq: Floats
+    discriminant: Floats
+    noise: Floats  # the rounding of the discriminant, which is 0 under it
+    coincident: Bools
+
+
+def half_log(
+    s_pp: ArrayLike, s_qq: ArrayLike, s_pq: ArrayLike, discriminant: ArrayLike
+) -> Complexes:
+    """Return half the principal logarithm of a cross-ratio, from the values of the form.
+
+    ½ Log (S_pq + √D)/(S_pq - √D) (paper §2.3), one branch for each sign of S_pp S_qq and D:
+
+    ==============  ======  ================================================  ============
+    S_pp S_qq       D       value                                             the line pq
+    ==============  ======  ================================================  ============
+    positive        ≥ 0     sign(S_pq) asinh(√D / √(S_pp S_qq))               meets it
+    positive        < 0     i φ, tan φ = √-D / S_pq, φ in (-π/2, π/2]         misses it
+    negative        > 0     asinh(S_pq / √(-S_pp S_qq)) + iπ/2                meets it
+    zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
+    ==============  ======  ================================================  ============
+
+    Parameters
+    ----------
+    s_pp, s_qq, s_pq : array-like
+        Values of the form. A positive factor on p, q or the form changes nothing.
+    discriminant : array-like
+        D = S_pq² - S_pp S_qq, which the caller evaluates without cancellation.
+
+    Returns
+    -------
+    ndarray of complex128
+
+    Examples
+    --------
+    >>> complex(half_log(-1.0, -0.75, -1.0, 0.25).round(6))  # 0 and 0.5 in the interval (-1, 1)
+    (-0.549306+0j)
+    >>> complex(half_log(1.0, 1.0, 0.0, -1.0).round(6))  # a right angle
+    1.570796j
+
+    A point on the absolute is infinitely far, unless the line is tangent there:
+
+    >>> complex(half_log(-1.0, 0.0, -1.0, 1.0))
+    (-inf+0j)
+    >>> bool(np.isnan(half_log(3.0, 0.0, 0.0, 0.0)))
+    True
+    """
+    s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(
+        *(np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
+    )
+    size = np.sqrt(np.abs(s_pp)) * np.sqrt(np.abs(s_qq))  # the product may under- or overflow
+    root = np.sqrt(np.abs(discriminant))
+    sign = np.where(s_pq < 0, -1.0, 1.0)
+    on = size == 0
+    across = (np.sign(s_pp) * np.sign(s_qq) < 0) & ~on
+    misses = (discriminant < 0) & ~across & ~on
+    with np.errstate(over="ignore"):  # an infinite quotient is an infinite logarithm
+        quotient = np.divide(
+            np.where(across, s_pq, sign * root), size, out=np.zeros_like(size), where=~on
+        )
+    value = np.zeros(size.shape, dtype=np.complex128)
+    value.real = np.where(misses, 0.0, np.arcsinh(quotient))
+    value.real[on] = np.where(s_pq == 0, np.nan, sign * np.inf)[on]
+    value.imag = np.where(misses, np.arctan2(sign * root, np.abs(s_pq)), 0.0)
+    value.imag[across] = np.pi / 2
+    return value[()]
+
+
+def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyComplexes:
+    """Return the principal logarithm of (p, q; P, Q), P and Q on the absolute.
+
+    Log (S_pq + √D)/(S_pq - √D) with its imaginary part in (-π, π] (paper §2.1 and §2.3),
+    exact for points 1e-12 apart and for distant ones. It is symmetric in p and q, since P and
+    Q are ordered by the formula (see :func:`line_intersections`), and changes its sign with A.
+
+    Parameters
+    ----------
+    A : array-like of shape (d + 1, d + 1)
+        Symmetric, of any signature.
+    p, q : array-like of shape (..., d)
+
+    Returns
+    -------
+    ndarray of shape (...), complex
+        complex64 when every input is float32, and complex128 otherwise.
+
+    Notes
+    -----
+    For a real conic there are four cases (paper §2.2, with the correction that the measure of
+    two points outside is real where their line *does* meet the conic):
+
+    - both points inside: real;
+    - both outside, on a line that meets the conic: real;
+    - both outside, on a line that misses it: purely imaginary;
+    - one inside and one outside: complex, with imaginary part π.
+
+    On a tangent it is 0 for any two points. So it is on every line when A has rank 1, as in
+    Euclidean geometry: there the distance is only the limit of measures divided by √|K|.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import log_cross_ratio
+    >>> conic = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
+    >>> log_cross_ratio(conic, [0.0, 0.0], [[0.5, 0.0], [2.0, 0.0]]).round(6)
+    array([-1.098612+0.j      , -1.098612+3.141593j])
+    >>> log_cross_ratio(conic, [2.0, 0.0], [[2.0, 1.0], [2.0, 1e-9]]).imag
+    array([1.04719755e+00, 1.15470054e-09])
+
+    The Euclidean absolute, of rank 1, and a point on the conic:
+
+    >>> complex(log_cross_ratio([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0]))
+    0j
+    >>> complex(log_cross_ratio(conic, [0.0, 0.0], [1.0, 0.0]))
+    (-inf+0j)
+    """
+    dtype = complex_dtype(A, p, q)
+    line = line_pencil(*as_form_and_points(A, p, q))
+    value = half_log(line.s_pp, line.s_qq, line.s_pq, line.discriminant)
+    return multiply(2.0, value).astype(dtype)[()]
+
+
+def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
+    """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1).
+
+    Parameters
+    ----------
+    A : array-like of shape (d + 1, d + 1)
+        Symmetric, of any signature.
+    p, q : array-like of shape (..., d)
+    unit : complex, default=-0.5
+        The paper's c_dist. With -1/2 and A negative inside a real conic, two points inside
+        are at their hyperbolic distance of curvature -1; with 1/(2i) and A positive definite,
+        at their elliptic distance of curvature 1 (less than π/2 in absolute value, the
+        principal value of the projective plane).
+
+    Returns
+    -------
+    ndarray of shape (...), complex
+        Its modulus serves as a real distance wherever the points are. See
+        :func:`log_cross_ratio` for the four cases.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import measure
+    >>> conic = [[1.0, 0.0], [0.0, -1.0]]
+    >>> complex(measure(conic, [0.0], [0.5]).round(6))
+    (0.549306+0j)
+    >>> complex(measure([[1.0, 0.0], [0.0, 1.0]], [0.0], [1.0], unit=-0.5j).round(6))  # π/4
+    (0.785398+0j)
+    >>> float(abs(measure(conic, [0.0], [1.0])))  # on the conic
+    inf
+    """
+    factor = as_unit(unit)
+    value = log_cross_ratio(A, p, q)
+    return multiply(factor, np.asarray(value)).astype(value.dtype)[()]
+
+
+def complex_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    """Return complex64 if every array is float32, and complex128 otherwise."""
+    return np.result_type(float_dtype(*arrays), np.complex64)
+
+
+def as_unit(unit: complex) -> complex:
+    """Check a unit of measurement: one finite number, not zero."""
+    if not isinstance(unit, int | float | complex | np.number):
+        raise InvalidInputError(f"unit must be a single number; got {unit!r}.")
+    factor = complex(unit)
+    if not np.isfinite(factor) or factor == 0:
+        raise InvalidInputError(f"Got unit={unit!r}, but expected a finite number other than 0.")
+    return factor
+
+
+def multiply(factor: complex, value: AnyArray) -> Complexes:
+    """Multiply by parts, so that 0 · ∞ is 0 and an infinite measure has no NaN in it."""
+    factor, value = complex(factor), np.asarray(value)
+    product = np.zeros(value.shape, dtype=np.complex128)
+    if factor.real:
+        product.real += factor.real * value.real
+        product.imag += factor.real * value.imag
+    if factor.imag:
+        product.real -= factor.imag * value.imag
+        product.imag += factor.imag * value.real
+    return product
+
+
+def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
+    """Check a form and two broadcastable arrays of affine points."""
+    form = as_form(A, "A")
+    d = len(form) - 1
+    p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
+    return form, p, q
+
+
+def as_form(values: ArrayLike, name: str) -> Floats:
+    """Check a symmetric matrix of size at least 2 that is not zero."""
+    form = as_symmetric(values, name)
+    if len(form) < 2:
+        raise InvalidInputError(f"{name} must be (d+1)×(d+1) with d ≥ 1; got shape {form.shape}.")
+    if not form.any():
+        raise InvalidInputError(f"{name} is the zero matrix, which describes no conic.")
+    return form
+
+
+def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
+    """Check homogeneous vectors (normal, offset), none of them zero."""
+    vectors = as_finite_array(values, name)
+    if vectors.ndim == 0 or vectors.shape[-1] != size or vectors.size == 0:
+        raise InvalidInputError(
+            f"{name} must hold homogeneous vectors of {size} coordinates along the last axis; "
+            f"got shape {vectors.shape}."
+        )
+    zero = np.asarray(~vectors.any(axis=-1))
+    if zero.any():
+        raise InvalidInputError(f"{name} has a zero vector{at_index(zero)}.")
+    return vectors
+
+
+def homogenize(points: AnyArray) -> AnyArray:
+    """Append the coordinate w = 1."""
+    return np.concatenate([points, np.ones_like(points[..., :1])], axis=-1)
+
+
+def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
+    """Return xᵀ form y along the last axis."""
+    return np.asarray(((x @ form) * y).sum(axis=-1))
+
+
+def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
+    """Return D = S_xu² - S_xx S_uu, set to 0 within its rounding, and a bound of the rounding.
+
+    u is first made orthogonal to x in the form; then S_xu² no longer cancels S_xx S_uu.
+    Without the zero, a tangent line would give a measure of √eps at random, real or imaginary.
+    """
+    absolute_form = np.abs(form)
+    s_xx = bilinear(form, x, x)
+    cap = bilinear(absolute_form, np.abs(x), np.abs(x))
+    share = np.divide(
+        bilinear(form, x, u),
+        s_xx,
+        out=np.zeros_like(s_xx),
+        where=np.abs(s_xx) > ISOTROPIC_BELOW * cap,
+    )[..., None]
+    r = u - share * x
+    s_xr, s_rr = bilinear(form, x, r), bilinear(form, r, r)
+    value = s_xr * s_xr - s_xx * s_rr
+    image = np.abs(r) @ absolute_form
+    terms = (np.abs(u) + np.abs(share * x)) * image  # the rounding of r counts as well
+    noise = 2 * np.abs(s_xr) * (np.abs(x) * image).sum(axis=-1)
+    noise += 2 * np.abs(s_xx) * terms.sum(axis=-1) + cap * np.abs(s_rr)
+    noise *= 2 * len(form) * EPS
+    return np.where(np.abs(value) <= noise, 0.0, value), noise
+
+
+def line_pencil(form: Floats, p: Floats, q: Floats) -> Pencil:
+    """Evaluate a form on the lines through affine points p and q (the same shape)."""
+    form, p, q, _ = rescale(form, p, q)
+    near, far, u = line_frame(p, q)
+    s_near, s_far = bilinear(form, near, near), bilinear(form, far, far)
+    swapped = _is_nearer(p, q)
+    value, noise = discriminant(form, near, u)
+    return Pencil(
+        s_pp=np.where(swapped, s_near, s_far),
+        s_qq=np.where(swapped, s_far, s_near),
+        s_pq=bilinear(form, near, far),
+        discriminant=value,
+        noise=noise,
+        coincident=(p == q).all(axis=-1),
+    )
+
+
+def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats, float]:
+    """Scale the chart and the form by powers of two to avoid underflow.
+
+    The last value is the new unit in terms of the old one.
+    """
+    _, exponent = np.frexp(max(np.abs(p).max(), np.abs(q).max()))
+    unit = float(np.ldexp(1.0, np.clip(exponent, -500, 500)))
+    units = np.append(np.full(len(form) - 1, unit), 1.0)
+    form = form / binary_scale(form.reshape(-1)) * units * units[:, None]
+    return form / binary_scale(form.reshape(-1)), p / unit, q / unit, unit
+
+
+def line_frame(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return x̃, ỹ and u = ±(p̃ - q̃), scaled: x̃ of the point nearer to the origin, ỹ of the other.
+
+    u points from x to y and carries the scale of ỹ. Taking x, and not always q, keeps the
+    rounding of D at that of |x̃|²|u|².
+    """
+    nearer = _is_nearer(p, q)[..., None]
+    x, y = homogenize(np.where(nearer, p, q)), homogenize(np.where(nearer, q, p))
+    scale = binary_scale(y)
+    return x / binary_scale(x), y / scale, y / scale - x / scale
+
+
+def _is_nearer(p: Floats, q: Floats) -> Bools:
+    return np.asarray(np.abs(p).max(axis=-1) < np.abs(q).max(axis=-1))
+
+
+def vector_pencil(form: Floats, x: Floats, y: Floats) -> Pencil:
+    """Evaluate a form on the spans of homogeneous vectors x and y (the same shape).
+
+    A power of two times x is taken from y first: exact when they differ by little.
+    """
+    form = form / binary_scale(form.reshape(-1))
+    x, y = x / binary_scale(x), y / binary_scale(y)
+    xx = (x * x).sum(axis=-1, keepdims=True)
+    share = (x * y).sum(axis=-1, keepdims=True) / xx
+    u = y - np.where(np.abs(share) < 0.25, 0.0, np.sign(share) * np.exp2(np.rint(_log2(share)))) * x
+    rest = u - (x * u).sum(axis=-1, keepdims=True) / xx * x
+    same = np.abs(rest).max(axis=-1) <= 4 * EPS
+    value, noise = discriminant(form, x, u)
+    return Pencil(
+        s_pp=bilinear(form, x, x),
+        s_qq=bilinear(form, y, y),
+        s_pq=bilinear(form, x, y),
+        discriminant=np.where(same, 0.0, value),
+        noise=noise,
+        coincident=same,
+    )
+
+
+def _log2(share: Floats) -> Floats:
+    return np.asarray(np.log2(np.maximum(np.abs(share), 0.125)))

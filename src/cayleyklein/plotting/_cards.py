@@ -1,0 +1,227 @@
+"""Notebook cards: a picture of a metric, an estimator or a diagram, and facts beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi
+from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term, terms_of
+from cayleyklein.plotting._outlines import ball_lattice, bounds_of, domains_of, sphere_path
+from cayleyklein.plotting._sections import principal_section
+from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
+from cayleyklein.plotting._svg import Drawing
+
+__all__ = ["metric_picture", "notebook_card", "number"]
+
+Facts = list[tuple[str, str]]
+
+METRIC_SIZE, DIAGRAM_SIZE = 180, 240
+"""Length of the longer side in pixels."""
+
+LATTICE = 5
+OUTLINE_POINTS = 48
+ARC_STEP = math.pi / 60
+
+LARGEST_ASPECT = 4.0
+"""Ratio of a plane metric's axes from which on it is shown in its principal axes instead."""
+
+MOST_CELLS = 2000
+"""A picture of more cells would be large, and grey."""
+
+
+def notebook_card(thing: Any) -> str:
+    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted.
+
+    Examples
+    --------
+    >>> from cayleyklein import MMC, CurvedMetric
+    >>> notebook_card(CurvedMetric.euclidean(2, curvature=-1.0)).count("<svg")
+    1
+    >>> notebook_card(CurvedMetric.euclidean(1)).count("<svg")  # a line has no picture
+    0
+    >>> notebook_card(MMC())
+    ''
+    """
+    if isinstance(thing, CurvedMetric | MixedMetric):
+        return card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
+    if isinstance(thing, CayleyKleinVoronoi):
+        return card("CayleyKleinVoronoi", diagram_facts(thing), *diagram_picture(thing))
+    metric = getattr(thing, "metric_", None)
+    if metric is None:
+        return ""
+    names = getattr(thing, "feature_names_in_", None)
+    facts = [*metric_facts(metric), *learning_facts(thing)]
+    return card("The learned metric", facts, *metric_picture(metric, names))
+
+
+def card(title: str, facts: Facts, picture: str, caption: str) -> str:
+    """Return a picture with facts beside it; every text is escaped.
+
+    Examples
+    --------
+    >>> "&lt;b&gt;" in card("t", [("name", "<b>")], "", "")
+    True
+    """
+    cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
+    rows = "".join(
+        f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
+        for name, value in [*facts, ("picture", caption)]
+        if value
+    )
+    return (
+        f'<div class="cayleyklein" style="display:flex;flex-wrap:wrap;align-items:center;'
+        f'gap:16px;margin:4px 0">{picture}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
+        f'<table style="margin:4px 0;border:none">{rows}</table></div></div>'
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Format a number with a true minus sign.
+
+    >>> number(-0.25)
+    '−0.25'
+    """
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+
+
+# -- metrics and estimators --------------------------------------------------------------------
+
+
+def metric_facts(metric: Metric) -> Facts:
+    """Return geometry, curvature and dimension of a metric."""
+    facts, terms = [("geometry", metric.geometry)], terms_of(metric)
+    if isinstance(metric, MixedMetric):
+        for part, weight in terms:
+            facts.append((f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"))
+    else:
+        facts.append(("curvature K", number(metric.curvature)))
+    rank = min(len(part.factor) for part, _ in terms)
+    low = "" if rank >= metric.dimension else f", factor of {rank} rows"
+    return [*facts, ("dimension", f"{metric.dimension}{low}")]
+
+
+def learning_facts(estimator: Any) -> Facts:
+    """Return the learned share α and the accuracy on held-out rows, if there are any."""
+    facts: Facts = []
+    learner = getattr(estimator, "learner_", None) or estimator
+    alpha, selection = (getattr(learner, name, None) for name in ("alpha_", "selection_"))
+    if alpha is not None:
+        facts.append(("share α of the elliptic part", f"{alpha:.3g}"))
+    if selection is not None:
+        chosen = next(t for t in selection.trials if t.name == selection.chosen)
+        held_out = f"{chosen.accuracy:.3f} on {chosen.n_rows} held-out rows, {selection.chosen}"
+        facts.append(("accuracy", held_out))
+    return facts
+
+
+def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
+    """Return a picture of the domain and of equal balls, and its caption.
+
+    Both are empty for a line, and for a plane in which some points are at distance 0.
+    """
+    try:
+        plane, where = _plane_of(metric, names)
+        centers, radius = ball_lattice(plane, None, LATTICE)
+        spheres = [sphere_path(plane, center, radius, OUTLINE_POINTS) for center in centers]
+    except (CayleyKleinError, np.linalg.LinAlgError):
+        return "", ""
+    edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in domains_of(plane)]
+    drawing = Drawing(_bounds_around(centers, edges), METRIC_SIZE)
+    color = GEOMETRY_COLORS[metric.geometry]
+    for path, closed in spheres:
+        if len(path):
+            drawing.path(path, closed=closed, stroke=color, fill=color, fill_opacity=0.15)
+    for edge in edges:
+        drawing.path(edge, closed=True, width=2)
+    caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''} in {where}"
+    return drawing.svg(f"{metric.geometry} metric: {caption}"), caption
+
+
+def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
+    """Return the metric on the plane to show, and a description of that plane."""
+    first = first_term(metric)
+    if metric.dimension == 2 and np.linalg.cond(first.factor) < LARGEST_ASPECT:
+        one, two = ("x₁", "x₂") if names is None else names
+        return metric, f"the plane of {one} and {two}"
+    whose = "its" if first is metric else "its first part's"
+    return principal_section(first).restrict(metric), f"the plane of {whose} two principal axes"
+
+
+def _bounds_around(centers: Floats, edges: Sequence[Floats]) -> Floats:
+    if edges:
+        return bounds_of(*edges)
+    around = bounds_of(centers)
+    half_a_cell = np.ptp(around, axis=0).max() / (2 * LATTICE)
+    return np.stack([around[0] - half_a_cell, around[1] + half_a_cell])
+
+
+# -- diagrams ----------------------------------------------------------------------------------
+
+
+def diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
+    """Return the numbers of points, labels and cells of a diagram, and the facts of its metric."""
+    n, cells = len(diagram.points), len(diagram.cell_generators)
+    facts = [
+        ("points", f"{n:,}" if diagram.labels is None else f"{n:,}, {len(diagram.classes)} labels"),
+        ("order", str(diagram.order)),
+        ("cells", f"{cells:,}, {int(diagram.unbounded.sum()):,} of them unbounded"),
+        *metric_facts(diagram.metric),
+    ]
+    for name, which in (("duplicates", diagram.duplicates), ("hidden", diagram.hidden)):
+        facts += [(name, f"{len(which):,}")] if len(which) else []
+    return facts
+
+
+def diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
+    """Return a picture of the cells, and its caption."""
+    if diagram.metric.dimension != 2:
+        return "", "only for diagrams of the plane"
+    if len(diagram.cell_generators) > MOST_CELLS:
+        return "", f"only for at most {MOST_CELLS:,} cells"
+    edges = [domain.boundary() for domain in domains_of(diagram.metric)]
+    bounds = np.asarray(bounds_of(*edges) if diagram.window is None else diagram.window)
+    drawing = Drawing(bounds, DIAGRAM_SIZE)
+    if diagram.labels is not None:
+        _fill_cells(drawing, diagram)
+    for segment in diagram.ridge_segments()[1]:
+        drawing.path(segment)
+    shown = diagram.points
+    if diagram.window is not None:
+        shown = shown[((shown >= bounds[0]) & (shown <= bounds[1])).all(axis=1)]
+    drawing.dots(shown, radius=2.0 if len(shown) < 200 else 1.0)
+    for edge in edges:
+        drawing.path(edge, closed=True, width=2)
+    kind = "cells" if diagram.labels is None else "decision regions"
+    title = f"{kind} of {len(diagram.points)} points, {diagram.metric.geometry}"
+    return drawing.svg(title), "the plane of x₁ and x₂"
+
+
+def _fill_cells(drawing: Drawing, diagram: CayleyKleinVoronoi) -> None:
+    """Fill the cells of a labelled diagram with the colours of their classes."""
+    palette = np.array(class_colors(len(diagram.classes)))
+    colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
+    for boundary, color in zip(diagram.boundaries(), colors.tolist(), strict=True):
+        if len(boundary.starts):
+            outline = _outline(boundary, diagram.metric)
+            drawing.path(
+                outline, closed=True, stroke=color, width=0.5, fill=color, fill_opacity=0.25
+            )
+
+
+def _outline(boundary: Boundary, metric: CurvedMetric) -> Floats:
+    """Return the boundary of a cell as a polygon; arcs follow x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K."""
+    corners = []
+    for start, (first, last) in zip(boundary.starts, boundary.angles, strict=True):
+        corners.append(start[None])
+        if not np.isnan(first):
+            theta = np.linspace(first, last, 2 + int(abs(last - first) / ARC_STEP))[1:-1]
+            circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
+            corners.append(metric.frame.points(circle / math.sqrt(-metric.curvature)))
+    return np.concatenate(corners)

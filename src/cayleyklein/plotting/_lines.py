@@ -1,0 +1,313 @@
+"""Lines of the plane: geodesics, and the cross-ratio of four points of a line."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_count, as_points, as_texts, broadcast_points
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting._outlines import bounds_of, domains_of, line_path
+from cayleyklein.plotting._style import (
+    BLUE,
+    as_color,
+    as_metric,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["CrossRatioDisplay", "GeodesicDisplay"]
+
+OVERHANG = 0.08
+"""How far the line is drawn beyond the outermost points, as a part of their distance."""
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GeodesicDisplay:
+    """Geodesics of a metric of the plane, with marks at equal distances.
+
+    Make one by :meth:`from_points`, or by :meth:`from_hyperplane` for whole lines such as
+    bisectors.
+
+    Parameters
+    ----------
+    paths : sequence of ndarray of shape (m, 2)
+    marks : ndarray of shape (k, 2)
+        Points to mark; may be empty.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    lines_ : matplotlib LineCollection
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import GeodesicDisplay
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
+    >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
+    array([0.   , 0.627, 0.9  ])
+    >>> figure = display.plot().figure_
+    """
+
+    paths: Sequence[Floats]
+    marks: Floats
+    domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_points(
+        cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike, *, marks: int = 2
+    ) -> GeodesicDisplay:
+        """Compute the geodesics from p to q.
+
+        Parameters
+        ----------
+        metric : CurvedMetric
+            Of the plane.
+        p, q : array-like of shape (..., 2)
+            The ends, broadcast against each other.
+        marks : int, default=2
+            Marks on each geodesic, at equal distances; 2 marks its ends.
+        """
+        as_metric(metric, mixed=False)
+        ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
+        t = np.linspace(0, 1, as_count(marks, "marks"))
+        pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
+        return cls(
+            paths=list(pairs),
+            marks=np.concatenate([metric.geodesic(start, end, t) for start, end in pairs]),
+            domains=domains_of(metric),
+        )
+
+    @classmethod
+    def from_hyperplane(
+        cls, metric: CurvedMetric, line: Hyperplane, *, resolution: int = 2
+    ) -> GeodesicDisplay:
+        """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain.
+
+        Parameters
+        ----------
+        metric : CurvedMetric
+            Of the plane.
+        line : Hyperplane
+        resolution : int, default=2
+            Points on the line, which is straight.
+
+        Examples
+        --------
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+        >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])
+        >>> display = GeodesicDisplay.from_hyperplane(disc, line)
+        >>> bool(abs(display.paths[0][:, 0]).max() < 1e-12)
+        True
+        """
+        as_metric(metric, mixed=False)
+        if not isinstance(line, Hyperplane):
+            raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
+        if np.ndim(line.offset):
+            raise InvalidInputError(
+                f"line holds {np.shape(line.offset)} hyperplanes; make a display of each of them."
+            )
+        path = line_path(metric, line, as_count(resolution, "resolution"))
+        return cls(paths=[path], marks=np.empty((0, 2)), domains=domains_of(metric))
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        color: str = "black",
+        label: str | None = None,
+        **style: Any,
+    ) -> GeodesicDisplay:
+        """Draw the geodesics.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        color : str, default="black"
+        label : str, optional
+            For a legend.
+        **style
+            For the lines, a LineCollection.
+        """
+        as_color(color)
+        ax = new_axes(ax)
+        look = {"colors": color, "linewidths": 1.2, "label": label} | style
+        self.lines_ = draw_lines(ax, self.paths, **look)
+        draw_points(ax, self.marks, color=color)
+        draw_domains(ax, self.domains)
+        edges = [domain.boundary() for domain in self.domains]
+        shown = [self.marks, *edges]
+        finish_axes(ax, bounds_of(*shown) if sum(map(len, shown)) else None)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class CrossRatioDisplay:
+    """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
+
+    Make one by :meth:`from_points`, or by :meth:`from_metric`, where P and Q are the points in
+    which the line pq meets the fundamental conic.
+
+    Parameters
+    ----------
+    points : ndarray of shape (4, 2)
+        p, q, P and Q.
+    value : float
+        (p, q; P, Q).
+    distance : float, optional
+        d(p, q), when the points come from a metric.
+    domains : sequence of Ellipsoid, default=()
+        Fundamental conics to draw.
+
+    Attributes
+    ----------
+    ax_ : matplotlib Axes
+    figure_ : matplotlib Figure
+    texts_ : list of matplotlib Annotation
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import CrossRatioDisplay
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0])
+    >>> bool(np.isclose(display.distance, abs(np.log(display.value)) / 2))
+    True
+    >>> figure = display.plot().figure_
+    """
+
+    points: Floats
+    value: float
+    distance: float | None = None
+    domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_points(
+        cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike
+    ) -> CrossRatioDisplay:
+        """Compute the cross-ratio of four points of a line.
+
+        Examples
+        --------
+        >>> display = CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0])
+        >>> round(float(display.value), 12)
+        0.25
+        """
+        named = {"p": p, "q": q, "P": P, "Q": Q}
+        rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
+        if (rows[2] == rows[3]).all():
+            raise InvalidInputError("P and Q coincide, and the cross-ratio is 1 for any p and q.")
+        return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
+
+    @classmethod
+    def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
+        """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
+        p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
+        if as_metric(metric, mixed=False).geometry != "hyperbolic":
+            raise NotRepresentableError(
+                f"The conic of a {metric.geometry} metric has no real points to draw; take a "
+                f"metric with K < 0."
+            )
+        distance = metric(p, q)
+        P, Q = (
+            (end / end[-1]).real[:2] for end in line_intersections(metric.absolute.matrix, p, q)
+        )
+        if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q for either sign of the form
+            P, Q = Q, P
+        display = cls.from_points(p, q, P, Q)
+        return cls(
+            points=display.points,
+            value=display.value,
+            distance=distance,
+            domains=domains_of(metric),
+        )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        labels: Sequence[str] = ("p", "q", "P", "Q"),
+        color: str = BLUE,
+        title: bool = True,
+        **style: Any,
+    ) -> CrossRatioDisplay:
+        """Draw the line with its points and, in the title, their cross-ratio.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        labels : sequence of 4 str, default=("p", "q", "P", "Q")
+            Names of the points, set as mathematics.
+        color : str, default="#0072B2"
+            Of the points p and q; P and Q are white.
+        title : bool, default=True
+            Whether to write the numbers above axes that have no title.
+        **style
+            For the line, a LineCollection.
+        """
+        names = as_texts(labels, "labels")
+        if len(names) != len(self.points):
+            raise InvalidInputError(f"Got labels={labels!r}, but expected four names.")
+        as_color(color)
+        ax = new_axes(ax)
+        P, Q = self.points[2:]
+        along = (Q - P) / math.dist(P, Q)
+        t = (self.points - P) @ along
+        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
+        line = P + ends[:, None] * along
+        draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | style))
+        draw_points(ax, self.points[:2], color=color, s=30)
+        draw_points(ax, self.points[2:], color="white", s=30, edgecolors="black", linewidths=1)
+        across = np.array([-along[1], along[0]])
+        across = across if across[1] >= 0 else -across
+        shifts = np.tile(11 * across, (4, 1))
+        for domain in self.domains:  # P and Q are named outside, where the conic recedes
+            for end, outwards in ((2, -along), (3, along)):
+                normal = domain.matrix @ (self.points[end] - domain.center)
+                side = 1.0 if normal @ across >= 0 else -1.0
+                shifts[end] = 9 * outwards + 11 * side * across
+        self.texts_ = [
+            ax.annotate(
+                f"${name}$",
+                (point[0], point[1]),
+                xytext=tuple(shift),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                zorder=5,
+            )
+            for name, point, shift in zip(labels, self.points, shifts, strict=True)
+        ]
+        if title and not ax.get_title():
+            ax.set_title(self._summary(labels), fontsize="medium")
+        draw_domains(ax, self.domains)
+        finish_axes(ax, bounds_of(line, *(domain.boundary() for domain in self.domains)))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _summary(self, labels: Sequence[str]) -> str:
+        p, q, P, Q = labels
+        ratio = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
+        return ratio if self.distance is None else f"{ratio},  $d({p}, {q}) = {self.distance:.3f}$"

@@ -1,0 +1,141 @@
+"""Plane sections of a space, on which a curved metric is again curved with the same K.
+
+On the plane x = o + Bt the form is S = 1 + K ⟨z_p, z_q⟩ with z = L(o - μ) + LBt. The part of z
+that is orthogonal to LB does not change there, and adds a constant: S = c (1 + K ⟨z', z'⟩), with
+c = 1 + K ‖z⊥‖². Distances do not depend on c, so the section is a curved metric of the same K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from cayleyklein._typing import Floats
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term
+
+__all__ = ["Section", "choose_section", "principal_section"]
+
+
+class Section(NamedTuple):
+    """The plane of the points origin + basis t, and a projection t = chart (x - origin) to it."""
+
+    origin: Floats
+    basis: Floats
+    chart: Floats
+    names: tuple[str, str]
+
+    def project(self, X: Floats) -> Floats:
+        """Return t of rows X."""
+        return np.asarray((X - self.origin) @ self.chart.T)
+
+    def embed(self, t: Floats) -> Floats:
+        """Return the points of the space at t."""
+        return np.asarray(self.origin + t @ self.basis.T)
+
+    def restrict(self, metric: Metric) -> Metric:
+        """Return the metric on the plane."""
+        if isinstance(metric, MixedMetric):
+            return MixedMetric([self._restrict(part) for part in metric.metrics], metric.weights)
+        return self._restrict(metric)
+
+    def _restrict(self, metric: CurvedMetric) -> CurvedMetric:
+        z = metric.factor @ (self.origin - metric.center)
+        Q, R = np.linalg.qr(metric.factor @ self.basis)
+        if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
+            raise NotRepresentableError(
+                f"The metric is 0 between some points of the plane of {self.names[0]} and "
+                f'{self.names[1]}; choose other features, or features="pca".'
+            )
+        inside = Q.T @ z
+        c = 1 + metric.curvature * float(z @ z - inside @ inside)
+        if c <= 0:
+            raise NotRepresentableError(
+                f"The plane of {self.names[0]} and {self.names[1]} misses the domain of the metric."
+            )
+        return CurvedMetric(
+            factor=R / np.sqrt(c),
+            center=-linalg.solve_triangular(R, inside),
+            curvature=metric.curvature,
+        )
+
+
+def choose_section(
+    metric: Metric,
+    X: Floats | None,
+    features: Sequence[Any] | str | None,
+    names: Sequence[str] | None = None,
+) -> Section:
+    """Return the plane that a picture shows.
+
+    Parameters
+    ----------
+    metric : CurvedMetric or MixedMetric
+    X : ndarray of shape (n, d) or None
+        The plane goes through their mean, or without them through the centre.
+    features : pair of int or str, "pca" or None
+        Two columns, or the principal plane of the rows in the coordinates z of the metric (for a
+        mixed one, of its first part). None is the plane itself for d = 2 and "pca" otherwise.
+    names : sequence of str, optional
+        Of the columns.
+    """
+    d = metric.dimension
+    part = first_term(metric)
+    middle = part.center if X is None else X.mean(axis=0)
+    if names is not None and (isinstance(names, str) or not np.iterable(names)):
+        raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")
+    names = [f"$x_{{{i + 1}}}$" for i in range(d)] if names is None else [str(n) for n in names]
+    if d < 2 or len(names) != d:
+        raise InvalidInputError(
+            f"A picture needs two columns or more, and a name for each; got {d} columns in X and "
+            f"{len(names)} feature_names."
+        )
+    if features is None:
+        features = (0, 1) if d == 2 or X is None else "pca"
+    if isinstance(features, str):
+        if features != "pca" or X is None:
+            raise InvalidInputError(
+                f'Got features={features!r}, but expected two columns, or "pca" with X given.'
+            )
+        return _principal_plane(part, X)
+    i, j = _column_pair(features, names)
+    basis = np.eye(d)[:, [i, j]]
+    origin = np.where(basis.any(axis=1), 0.0, middle)
+    return Section(origin, basis, basis.T, (names[i], names[j]))
+
+
+def principal_section(metric: CurvedMetric) -> Section:
+    """Return the plane through μ of the two directions in which the metric is largest.
+
+    Its coordinates are z, in which the metric at μ is Euclidean.
+    """
+    _, lengths, directions = np.linalg.svd(metric.factor, full_matrices=False)
+    if len(lengths) < 2 or lengths[1] <= np.finfo(float).eps * lengths[0] * metric.dimension:
+        raise NotRepresentableError("The metric has rank 1, so there is no plane to show.")
+    V, scale = directions[:2], lengths[:2, None]
+    return Section(metric.center, (V / scale).T, V * scale, ("first", "second"))
+
+
+def _principal_plane(metric: CurvedMetric, X: Floats) -> Section:
+    middle = X.mean(axis=0)
+    z = (X - middle) @ metric.factor.T
+    _, _, directions = np.linalg.svd(z, full_matrices=False)
+    V = directions[:2]
+    return Section(
+        middle, np.linalg.pinv(metric.factor) @ V.T, V @ metric.factor, ("$z_1$", "$z_2$")
+    )
+
+
+def _column_pair(features: Any, names: Sequence[str]) -> tuple[int, int]:
+    given = features if np.iterable(features) else [features]
+    found = [names.index(f) if f in names else f for f in given]
+    whole = all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in found)
+    if len(found) != 2 or not whole or found[0] == found[1]:
+        raise InvalidInputError(
+            f"Got features={features!r}, but expected two different columns, by name or by index "
+            f"below {len(names)}."
+        )
+    return int(found[0]), int(found[1])

@@ -1,0 +1,124 @@
+"""Experiments, and the command and the page, raise a clear error for bad input."""
+
+from functools import cache, partial
+
+import numpy as np
+import pytest
+from tests.bad_input import (
+    Call,
+    calls,
+    check,
+    choice,
+    count,
+    fixed,
+    jobs,
+    one_of,
+    path,
+    points,
+    real,
+    rows,
+    thing,
+)
+from tests.datasets.test_bad_input import CSV, FOLDER
+
+from cayleyklein import experiments as e
+from cayleyklein.app import explore
+from cayleyklein.cli import main
+from cayleyklein.experiments._provenance import provenance
+
+EMPTY = e.Reproduction(e.QUICK, ("exp",), {}, provenance())
+OUTCOME = {
+    "accuracy": 0.5, "n_train": 3, "n_test": 2, "fit_seconds": 0.0, "predict_seconds": 0.0,
+    "geometry": None, "curvatures": [], "alpha": None, "notes": [],
+}  # fmt: skip
+HALF = {key: value for key, value in EMPTY.to_dict().items() if key != "cells"}
+
+comparison = cache(partial(e.compare, "wine", methods=("knn", "flat"), n_splits=2))
+methods = one_of(["knn"], a_number=3, a_text="knn", no_such=["no such"], nothing=None)
+scores = points([0.5, 0.75, 0.625], "huge")
+
+CALLS = {
+    "compare": Call(e.compare, {
+        "data": one_of("wine", no_such="wien", a_number=3, nothing=[], object=object()),
+        "target": one_of(None, a_number=3),
+        "against": one_of([], a_number=3, no_such=["no such"], a_text="nca"),
+        "methods": methods, "n_neighbors": count(3), "n_splits": count(2, 1),
+        "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
+    }),
+    "reproduce": Call(e.reproduce, {
+        "output": one_of(FOLDER / "cells", a_number=3, nothing=None, a_file=CSV),
+        "tables": one_of(["exp"], no_such=["no"], a_number=3, nothing=None),
+        "protocol": thing(e.QUICK), "methods": methods, "n_jobs": jobs(),
+        "progress": thing(None, "None"),
+    }),
+    "load_problem": Call(e.load_problem, {
+        "data": one_of(CSV, no_such="wien", a_number=3, nothing=None, object=object()),
+        "target": one_of("colour", no_such="size", a_number=3, nothing=None),
+        "delimiter": one_of(",", a_number=3, none=""), "encoding": one_of("utf-8", a_number=3),
+    }, also_named=("column",)),
+    "holm": Call(
+        e.holm, {"p_values": points([0.125, 0.5, 0.25], "NaN", "empty", "one column more")}
+    ),
+    "standard_error": Call(e.standard_error, {"scores": points([0.5, 0.75], "one column more")}),
+    "paired_difference": Call(e.paired_difference, {
+        "scores": scores, "baseline": scores, "test_ratio": real(0.25, -1.0),
+    }),
+    "rank_methods": Call(e.rank_methods, {
+        "scores": rows([[0.5, 0.75, 0.625], [0.5, 0.625, 0.75]], "one column more"),
+    }),
+    "Comparison.to_html": Call("to_html", {"n_jobs": jobs()}, comparison),
+    "Comparison.write_report": Call(
+        "write_report", {"path": one_of(FOLDER / "report.html", a_number=3, a_folder=FOLDER)},
+        comparison,
+    ),
+    "Outcome.from_dict": Call(e.Outcome.from_dict, {
+        "values": one_of(OUTCOME, nothing=None, a_list=[1], empty={}, other_names={"a": 1}),
+    }),
+    "Protocol.splits": Call(e.QUICK.splits, {
+        "dataset": choice("wine"),
+        "y": points(np.repeat([0.0, 1.0], 12), "one column more", "huge", "tiny"),
+    }),
+    "Reproduction.from_dict": Call(e.Reproduction.from_dict, {
+        "stored": one_of(EMPTY.to_dict(), nothing=None, a_list=[1], empty={}, half=HALF),
+    }),
+    "Reproduction.read": Call(e.Reproduction.read, {"path": path(CSV, to_read=True)}),
+    "Reproduction.write": Call(EMPTY.write, {
+        "folder": one_of(FOLDER / "out", a_number=3, nothing=None, a_file=CSV),
+    }),
+    "Reproduction.only": Call(EMPTY.only, {
+        "tables": one_of(("exp",), a_number=3, a_text="exp", no_such=["x"], nothing=None),
+    }),
+    "explore": Call(explore, {
+        "port": one_of(0, a_text="x", negative=-1, too_large=70000, a_fraction=1.5, nothing=None),
+        "host": one_of("127.0.0.1", a_number=3, nothing=None), "browser": fixed(False),
+        "on_start": one_of(None, a_number=3, a_text="x"),
+    }),
+    "main": Call(main, {
+        "arguments": one_of(["--version"], a_number=3, numbers=[3], a_text="--version"),
+    }),
+}  # fmt: skip
+
+SAMPLE = """
+explore port: too large
+main arguments: numbers
+Comparison.to_html n_jobs: a fraction
+Comparison.write_report path: a folder
+Outcome.from_dict values: other names
+Protocol.splits dataset: a list
+Reproduction.from_dict stored: half
+Reproduction.only tables: no such
+Reproduction.read path: in no folder
+Reproduction.write folder: a file
+compare data: object
+holm p_values: a dict
+load_problem delimiter: none
+paired_difference scores: inf
+rank_methods scores: strings
+reproduce output: a file
+standard_error scores: ragged
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
+def test_bad_input(name, call):
+    check(name, call)

@@ -1,0 +1,478 @@
+"""What is thrown at every door that strangers can reach, and what may come back.
+
+Each target is a strategy of cases and a function that runs one. A case is answered, or refused by
+an error of the library's own; anything else that is raised is a find, and so is a case that takes
+longer than `PATIENCE`. ``test_fuzz.py`` runs some of each; ``make fuzz`` runs them
+for as long as it is told.
+"""
+
+import bz2
+import contextlib
+import gzip
+import hashlib
+import io
+import json
+import lzma
+import os
+import signal
+import sys
+import tempfile
+import warnings
+import zipfile
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+from cayleyklein.app._commands import PlaneSession
+from cayleyklein.app._learn_state import LearnState
+from cayleyklein.app._state import PlaneState
+from cayleyklein.app._tables import MOST_BYTES
+from cayleyklein.app._tables import read_table as read_upload
+from cayleyklein.cli import main
+from cayleyklein.datasets import iter_table, read_table
+from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.models import TableClassifier, load_model, save_model
+from cayleyklein.models import _files as files
+
+PATIENCE = 60
+"""Seconds after which a case counts as hanging."""
+
+FOLDER = Path(tempfile.mkdtemp(prefix="cayleyklein-fuzz-"))
+
+
+@contextlib.contextmanager
+def patience():
+    """Raise in a case that hangs."""
+
+    def give_up(*_):
+        raise TimeoutError(f"This case takes longer than {PATIENCE} s.")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.alarm(PATIENCE)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def answered(function, *arguments, **named):
+    """Return what a function says, or None where it refuses in the library's own words."""
+    with patience(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return function(*arguments, **named)
+        except CayleyKleinError as refusal:
+            said = str(refusal)
+    assert said.strip(), "a refusal says why"
+    return None
+
+
+# -- bytes, changed ------------------------------------------------------------------------
+
+edits = st.lists(
+    st.tuples(
+        st.sampled_from(["flip", "set", "cut", "insert", "repeat", "truncate"]),
+        st.floats(0, 1),
+        st.binary(min_size=1, max_size=8),
+    ),
+    max_size=6,
+)
+
+
+def edited(content, changes):
+    """Apply changes to bytes, each at a part of the way."""
+    content = bytearray(content)
+    for kind, where, value in changes:
+        at = int(where * max(len(content) - 1, 0))
+        if kind == "flip" and content:
+            content[at] ^= 1 << value[0] % 8
+        elif kind == "set":
+            content[at : at + len(value)] = value
+        elif kind == "cut":
+            del content[at : at + value[0]]
+        elif kind == "insert":
+            content[at:at] = value
+        elif kind == "repeat":
+            content[at:at] = content[at : at + 16] * value[0]
+        else:
+            del content[at:]
+    return bytes(content)
+
+
+# -- tables --------------------------------------------------------------------------------
+
+PLAIN = 'length,colour,"a ""b""",n\n1.5,blue,x,1\n,red,"y,\nz",2\n-3e8,blue,?,3\n1,NA,x,4\n'
+GERMAN = "länge;farbe;n\n1,5;blau;1\n2,5;rot;2\n;rot;3\n"
+
+
+def packed(text):
+    """The same table in every dress."""
+    data = text.encode()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as target:
+        target.writestr("table.csv", data)
+    parquet = io.BytesIO()
+    pd.read_csv(io.StringIO(PLAIN)).to_parquet(parquet)
+    return [
+        data,
+        gzip.compress(data),
+        bz2.compress(data),
+        lzma.compress(data),
+        archive.getvalue(),
+        parquet.getvalue(),
+        text.encode("utf-16"),
+        b"\xef\xbb\xbf" + data,
+    ]
+
+
+cells = st.one_of(
+    st.text('ab,;|\t"\r\n 019.-+eé?', max_size=6),
+    st.sampled_from(["", "NaN", "inf", "1e999", "-0", "0x1p3", "TRUE", "'", "\ufeff", "1_0"]),
+    st.text(max_size=4),
+)
+wild_tables = st.lists(st.lists(cells, min_size=1, max_size=5), min_size=1, max_size=8).flatmap(
+    lambda rows: st.sampled_from(",;\t|").map(
+        lambda mark: "\n".join(mark.join(row) for row in rows)
+    )
+)
+table_bytes = st.one_of(
+    st.tuples(st.sampled_from([*packed(PLAIN), *packed(GERMAN)]), edits).map(lambda c: edited(*c)),
+    wild_tables.map(lambda text: text.encode("utf-8", "surrogatepass")),
+    wild_tables.flatmap(lambda text: st.sampled_from(packed_wild(text))),
+    st.binary(max_size=200),
+)
+
+
+def packed_wild(text):
+    data = text.encode("utf-8", "replace")
+    return [gzip.compress(data), lzma.compress(data), text.encode("utf-16", "replace")]
+
+
+tables = st.tuples(
+    table_bytes,
+    st.sampled_from([None, None, None, ",", ";", "\t", "tab", "", "::", '"', "é"]),
+    st.sampled_from([None, None, None, "latin-1", "utf-16", "utf-8", "no-such", "utf-7", "idna"]),
+)
+
+
+def try_table(case):
+    content, delimiter, encoding = case
+    path = FOLDER / "table.any"
+    path.write_bytes(content)
+    given = {"delimiter": delimiter, "encoding": encoding}
+    whole = answered(read_table, path, **given)
+    pieces = answered(lambda: [len(piece) for piece in iter_table(path, **given)])
+    if whole is not None:
+        assert sum(pieces) == len(whole) > 0
+        assert all(t.kind == "f" or t.name == "category" for t in whole.dtypes)
+
+
+# -- models --------------------------------------------------------------------------------
+
+
+def small_model():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(12, 2)), columns=["a", "b"])
+    table["kind"] = pd.Categorical(["u", "v", None] * 4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = TableClassifier(geometry="elliptic").fit(table, np.array(["x", "y"] * 6))
+    path = FOLDER / "seed.ckm"
+    save_model(model, path)
+    return path.read_bytes(), table
+
+
+MODEL, ROWS = small_model()
+ARCHIVE = MODEL[files.HEADER :]
+with zipfile.ZipFile(io.BytesIO(ARCHIVE)) as _members:
+    MEMBERS = {name: _members.read(name) for name in _members.namelist()}
+SCHEMA = json.loads(MEMBERS["schema.json"])
+NODES = len(list(files.dicts(SCHEMA)))
+
+values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**70), 2**70)
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(["1", '"a"', "NaN", "null", "[1]", "numpy", "builtins", "os", "system"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=5,
+)
+NAMES = [
+    *("FunctionNode", "TypeNode", "ObjectNode", "PartialNode", "ReduceNode", "MethodNode"),
+    *("OperatorFuncNode", "CachedNode", "JsonNode", "DictNode", "ListNode", "TupleNode"),
+    *("NdArrayNode", "SliceNode", "BytesNode", "RandomStateNode", "SetNode", "DefaultDictNode"),
+]
+types = st.sampled_from(
+    [("os", "system"), ("builtins", "eval"), ("subprocess", "Popen"), ("numpy", "ndarray"),
+     ("builtins", "str"), ("builtins", "dict"), ("functools", "partial"), ("sklearn.svm", "SVC")]
+)  # fmt: skip
+schema_edits = st.lists(
+    st.tuples(
+        st.integers(0, NODES - 1),
+        st.one_of(
+            st.tuples(st.just("type"), st.sampled_from(NAMES), types),
+            st.tuples(st.just("drop"), st.integers(0, 9), st.none()),
+            st.tuples(st.just("set"), st.integers(0, 9), values),
+            st.tuples(st.just("share"), st.integers(0, NODES - 1), st.none()),
+        ),
+    ),
+    max_size=4,
+)
+models = st.tuples(
+    st.sampled_from(["file", "archive", "schema", "arrays", "header"]),
+    edits,
+    schema_edits,
+    st.dictionaries(st.sampled_from(["version", "bytes", "sha256", "x"]), values, max_size=2),
+    st.sampled_from([zipfile.ZIP_STORED] * 4 + [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2]),
+)
+
+
+def with_schema_edits(changes):
+    schema = json.loads(MEMBERS["schema.json"])
+    nodes = list(files.dicts(schema))
+    for number, (kind, what, value) in changes:
+        node = nodes[number]
+        keys = sorted(node)
+        if kind == "type":
+            node |= {"__loader__": what, "__module__": value[0], "__class__": value[1]}
+        elif kind == "share" and node is not nodes[what]:
+            node.clear()
+            node.update({k: v for k, v in nodes[what].items() if not isinstance(v, dict | list)})
+        elif keys and kind == "drop":
+            node.pop(keys[what % len(keys)])
+        elif keys:
+            node[keys[what % len(keys)]] = value
+    return schema
+
+
+def forged(case):
+    """A model file with something wrong in it, and most often a checksum that is right."""
+    where, changes, schema_changes, header, compression = case
+    if where == "file":
+        return edited(MODEL, changes)
+    archive = edited(ARCHIVE, changes) if where == "archive" else ARCHIVE
+    if where in ("schema", "arrays"):
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", compression) as target:
+            for name, data in MEMBERS.items():
+                if name == "schema.json":
+                    data = json.dumps(with_schema_edits(schema_changes)).encode()
+                elif where == "arrays":
+                    data = edited(data, changes)
+                target.writestr(name, data)
+        archive = buffer.getvalue()
+    line = json.loads(MODEL[: files.HEADER].removeprefix(files.MAGIC))
+    line |= {"bytes": len(archive), "sha256": hashlib.sha256(archive).hexdigest()}
+    line |= header if where == "header" else {}
+    return (files.MAGIC + json.dumps(line).encode()).ljust(files.HEADER - 1) + b"\n" + archive
+
+
+FORBIDDEN = (
+    *("os.system", "os.exec", "os.posix_spawn", "subprocess.Popen", "pickle.find_class"),
+    *("socket.connect", "os.remove", "os.rename", "shutil.rmtree", "ctypes.dlopen"),
+)
+watched: list[str] = []
+watching = False
+
+
+def watch(event, _):
+    if watching and event in FORBIDDEN:
+        watched.append(event)
+
+
+sys.addaudithook(watch)
+
+
+@cache
+def load_compiled_code():
+    """Load the model as it is: Numba reads its cache, by pickle, when it first needs a kernel."""
+    path = FOLDER / "whole.ckm"
+    path.write_bytes(MODEL)
+    load_model(path)
+
+
+def try_model(case):
+    global watching
+    load_compiled_code()
+    path = FOLDER / "forged.ckm"
+    path.write_bytes(forged(case))
+    watching = True
+    try:
+        model = answered(load_model, path)
+    finally:
+        watching = False
+    assert not watched, f"a file had {watched} done"
+    if model is not None:
+        answered(model.predict, ROWS)
+
+
+# -- the command ---------------------------------------------------------------------------
+
+WORDS = [
+    *("fit", "predict", "evaluate", "info", "neighbors", "voronoi", "datasets", "no-such"),
+    *("-o", "--output", "-t", "--target", "-k", "--neighbors", "-g", "--geometry", "--drop"),
+    *("--learn-rows", "--seed", "--jobs", "--encoding", "--delimiter", "--proba", "--json", "-q"),
+    *("-v", "--x", "--y", "--label", "-K", "--curvature", "--order", "--help", "--version", "--"),
+    *("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm", ".", "nothing", "out.ckm"),
+    *("out.csv", "out.svg", "out.parquet", "no/such/out.csv", "a", "b", "kind", "c", "y"),
+    *("0", "1", "3", "-1", "1e9", "nan", "inf", "999999999999", "", "é", "flat", "elliptic", "\0"),
+    *("hyperbolic", "mixed", "latin-1", ";", "-0.01", "\udcff", "--seed=-1", "--order=2", "-k2"),
+]
+lines = st.one_of(
+    st.lists(st.sampled_from(WORDS), max_size=9),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(
+        lambda more: ["fit", "table.csv", "-t", "y", "-o", "out.ckm", *more]
+    ),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(lambda m: ["predict", "model.ckm", *m]),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(
+        lambda m: ["neighbors", "model.ckm", "table.csv", *m]
+    ),
+    st.lists(st.sampled_from(WORDS), max_size=4).map(
+        lambda m: ["voronoi", "table.csv", "--x", "a", "--y", "b", "-o", "out.svg", *m]
+    ),
+    st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=6),
+)
+
+
+def kitchen():
+    """A folder of files that commands can be given."""
+    folder = FOLDER / "kitchen"
+    if not folder.exists():
+        folder.mkdir()
+        table = ROWS.assign(y=["u", "v"] * 6)
+        table.to_csv(folder / "table.csv", index=False)
+        (folder / "text.csv").write_text("a,b,kind\nx,y,z\n")
+        (folder / "empty.csv").write_text("")
+        (folder / "model.ckm").write_bytes(MODEL)
+        (folder / "broken.ckm").write_bytes(MODEL[:1000])
+    return folder
+
+
+GIVEN = ("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm")
+
+
+def try_line(arguments):
+    # These serve, compute for minutes or fill folders; how they read a line is the same.
+    if {"explore", "reproduce", "compare", "figures"} & set(arguments):
+        return
+    before, folder = Path.cwd(), kitchen()
+    named = {after for word, after in pairwise(arguments) if word in ("-o", "--output")}
+    contents = {name: (folder / name).read_bytes() for name in GIVEN}
+    out, err = io.StringIO(), io.StringIO()
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), patience():
+            code = main(list(arguments))
+    finally:
+        os.chdir(before)
+    assert code in (0, 1, 2), code
+    assert (code == 0) or err.getvalue().strip(), "a failure says why"
+    for sign in ("an unexpected", "Traceback"):
+        assert sign not in err.getvalue(), err.getvalue()
+    left = {path.name for path in folder.iterdir()} - set(GIVEN)
+    assert not {name for name in left if ".part" in name}, left
+    for name, content in contents.items():
+        if name in named:  # to be overwritten, as was asked
+            (folder / name).write_bytes(content)
+        assert (folder / name).read_bytes() == content, f"{name} was touched"
+    for name in left:
+        (folder / name).unlink()
+
+
+# -- the explorer --------------------------------------------------------------------------
+
+uploads = st.tuples(
+    st.one_of(
+        wild_tables,
+        st.text(max_size=80),
+        st.tuples(st.just(b"a,b,class\n1,2,x\n3,4,y\n5,6,x\n0,1,y\n" * 2), edits).map(
+            lambda c: edited(*c).decode("utf-8", "replace")
+        ),
+        # now and then more than is read
+        st.integers(0, 20).map(lambda n: "1,2,x\n" * (MOST_BYTES // 5 if n == 20 else n)),
+    ),
+    st.text(max_size=40),
+)
+
+
+def try_upload(case):
+    table = answered(read_upload, *case)
+    if table is not None:
+        assert np.isfinite(table.X).all()
+        assert len(table.X) == len(table.y)
+        assert set(table.y.tolist()) == set(range(len(table.classes)))
+
+
+numbers = st.one_of(
+    st.floats().map(repr),
+    st.integers(-3, 400).map(str),
+    st.sampled_from(["", "nan", "1e400", "-0", "٣", "1_0", " 1", "0x1", "²", "1,2", "1,2,3;4"]),
+    st.floats(-2, 2).map(lambda v: f"{v:.3f}"),
+)
+points = st.lists(
+    st.tuples(st.floats(-25, 25), st.floats(-25, 25), st.integers(-1, 4)), max_size=12
+).map(lambda rows: ";".join(f"{x:.4g},{y:.4g},{c}" for x, y, c in rows))
+PARTS = ["curvature", "radius", "center_x", "center_y", "major", "minor", "angle", "order", "pen"]
+queries = st.one_of(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            **dict.fromkeys(PARTS, numbers),
+            "chart": st.sampled_from(["klein", "poincare", "half-plane", "hemisphere", "x"]),
+            "shown": st.lists(
+                st.sampled_from(
+                    ["cells", "regions", "delaunay", "geodesics", "bisector", "balls", "conic", "x"]
+                )
+            ).map(",".join),
+            "chosen": st.tuples(numbers, numbers).map(",".join),
+            "points": points | st.text("0123456789.,;-eE ", max_size=30),
+            **dict.fromkeys(("data", "plane", "x", "y", "geometry", "neighbors"), numbers),
+        },
+    ),
+    st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4),
+)
+ACTIONS = [
+    *("set", "step", "toggle", "label", "add", "delete", "scatter", "reset", "next", "tap"),
+    *("grab", "drop", "drag", "nudge", "no-such"),
+]
+PLACES = ("x", "y", "by", "dx", "dy", "reach", "n", "seed")
+commands = st.lists(
+    st.fixed_dictionaries(
+        {"do": st.sampled_from(ACTIONS) | values},
+        optional={
+            "name": st.sampled_from([*PARTS, "chart", "cells", "x"]) | values,
+            "value": st.floats(-2, 2) | st.booleans() | values,
+            **{name: st.floats(-2, 2) | values for name in PLACES},
+        },
+    ),
+    max_size=4,
+)
+
+
+def try_address(case):
+    parts, orders = case
+    answered(LearnState.from_query, parts)
+    state = answered(PlaneState.from_query, parts)
+    if state is None:
+        return
+    assert PlaneState.from_query(state.to_query()) == state
+    session = PlaneSession(state)
+    for order in orders:
+        answered(session.apply, order)
+    assert session.scene is not None
+
+
+TARGETS = {
+    "tables": (tables, try_table),
+    "models": (models, try_model),
+    "command lines": (lines, try_line),
+    "uploads": (uploads, try_upload),
+    "addresses": (st.tuples(queries, commands), try_address),
+}

@@ -1,0 +1,187 @@
+"""Every public function of the geometry raises a clear error for bad input."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.bad_input import Call, calls, check, choice, count, fixed, points, real, rows, thing
+from tests.small import DISC, FORM, LINES, MORE_LINES, P, Q, X
+
+from cayleyklein import geometry as g
+
+ABSOLUTE = g.Absolute(FORM)
+BALL = g.Ball(P[0], 0.5, DISC.frame)
+ELLIPSOID = g.Ellipsoid([0.0, 0.0], np.eye(2))
+SQUARE = g.Polytope.from_vertices([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+STEPS = (Q - P) / 2
+COLLINEATION = np.array([[1.0, 0.25, 0.0], [0.0, 1.0, 0.5], [0.125, 0.0, 1.0]])
+COLLINEAR = {
+    name: points(np.outer([a, a], [0.5, 0.25]), "inf")
+    for name, a in {"p": 0.25, "q": 0.5, "P": -1.0, "Q": 2.0}.items()
+}
+
+inside = partial(points, inside=True)
+frame = thing(DISC.frame)
+form = rows(FORM)
+pq = {"p": inside(P), "q": inside(Q)}
+anywhere = {"p": points(P), "q": points(Q)}
+one_pair = {"p": inside(P[0]), "q": inside(Q[0])}
+lm = {"l": points(LINES), "m": points(MORE_LINES)}
+in_chart = inside(P, "one column more")
+sign = count(-1, 2, -3, accepted=("zero",))
+
+CALLS = {
+    "adjugate": Call(g.adjugate, {"A": form}),
+    "apply_collineation": Call(
+        g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P), "homogeneous": fixed()}
+    ),
+    "ball_from_ellipsoid": Call(g.ball_from_ellipsoid, {
+        "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
+        "frame": frame, "rtol": real(1e-6, -1),
+    }),
+    "bisector": Call(g.bisector, {**pq, "frame": frame}),
+    "blocks_from_form": Call(g.blocks_from_form, {"S": form}),
+    "canonical_factor": Call(g.canonical_factor, {"S": form}),
+    "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),
+    "cross_ratio": Call(g.cross_ratio, {**COLLINEAR, "homogeneous": fixed(False)}),
+    "curvature_from_kappa": Call(g.curvature_from_kappa, {"kappa": real(-0.5)}),
+    "distance": Call(g.distance, {**pq, "frame": frame, "outside": choice("raise")}),
+    "exp_map": Call(g.exp_map, {"x": inside(P), "v": points(STEPS), "frame": frame}),
+    "form_from_blocks": Call(g.form_from_blocks, {
+        "matrix": rows(np.eye(2)), "a": points([0.25, 0.5]), "b": real(-1.0),
+    }),
+    "form_from_frame": Call(g.form_from_frame, {"frame": frame}),
+    "frame_from_form": Call(g.frame_from_form, {"S": form}),
+    "from_chart": Call(g.from_chart, {"y": in_chart, "chart": choice("klein"), "sign": sign}),
+    "geodesic": Call(g.geodesic, {
+        **pq, "frame": frame, "t": points([0.0, 0.5, 1.0], "empty", "one column more"),
+    }),
+    "hilbert_distance": Call(g.hilbert_distance, {"body": thing(ELLIPSOID), **pq}),
+    "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm, "signed": fixed(False)}),
+    "hyperplane_measure": Call(g.hyperplane_measure, {"dual": form, **lm, "unit": real(0.5)}),
+    "kappa_from_curvature": Call(g.kappa_from_curvature, {"curvature": real(-0.5)}),
+    "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
+    "log_cross_ratio": Call(g.log_cross_ratio, {"A": form, **anywhere}),
+    "log_map": Call(g.log_map, {"x": inside(P), "y": inside(Q), "frame": frame}),
+    "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),
+    "measurement_geometry": Call(
+        g.measurement_geometry, {"absolute": thing(ABSOLUTE), **anywhere}
+    ),
+    "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "frame": frame}),
+    "midpoint": Call(g.midpoint, {**pq, "frame": frame}),
+    "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "frame": frame}),
+    "reflection": Call(g.reflection, {**one_pair, "frame": frame}),
+    "signature": Call(g.signature, {"A": form, "rtol": real(1e-12, -1.0, 1.0)}),
+    "spectral_factor": Call(g.spectral_factor, {"S": form}),
+    "to_chart": Call(g.to_chart, {"w": in_chart, "chart": choice("klein"), "sign": sign}),
+    "transvection": Call(g.transvection, {**one_pair, "frame": frame}),
+    "vertex_angle": Call(g.vertex_angle, {"x": inside(X[3:6]), **pq, "frame": frame}),
+    "Absolute": Call(g.Absolute, {"matrix": form, "dual": form}),
+    "Absolute.angle_kind": Call(ABSOLUTE.angle_kind, lm),
+    "Absolute.distance_kind": Call(ABSOLUTE.distance_kind, anywhere),
+    "Absolute.form": Call(ABSOLUTE.form, anywhere),
+    "Absolute.is_tangent": Call(
+        ABSOLUTE.is_tangent, {"hyperplanes": points(LINES), "rtol": real(1e-12, -1.0)}
+    ),
+    "Absolute.side": Call(ABSOLUTE.side, {"points": points(P), "rtol": real(1e-12, -1.0)}),
+    "Absolute.tangent": Call(ABSOLUTE.tangent, {"points": points(P)}),
+    "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "frame": frame}),
+    "Ball.contains": Call(BALL.contains, {"x": points(P)}),
+    "Ellipsoid": Call(g.Ellipsoid, {
+        "center": points([0.25, 0.5]), "matrix": rows(np.eye(2)), "radius": real(1.0, 0.0, -1.0),
+    }),
+    "Ellipsoid.boundary": Call(ELLIPSOID.boundary, {"n": count(8)}),
+    "Ellipsoid.contains": Call(ELLIPSOID.contains, {"points": points(P)}),
+    "Ellipsoid.exit_time": Call(
+        ELLIPSOID.exit_time, {"points": inside(P), "directions": points(STEPS)}
+    ),
+    "Ellipsoid.from_euclidean": Call(ELLIPSOID.from_euclidean, {"y": points(P)}),
+    "Ellipsoid.to_euclidean": Call(ELLIPSOID.to_euclidean, {"points": points(P)}),
+    "Frame": Call(g.Frame, {
+        "factor": rows(np.eye(2) / 2), "center": points([0.25, 0.5]), "curvature": real(-1.0),
+    }),
+    "Frame.coordinates": Call(DISC.frame.coordinates, {"x": points(P)}),
+    "Frame.points": Call(DISC.frame.points, {"z": points(P)}),
+    "Frame.form_values": Call(DISC.frame.form_values, {"x": points(P)}),
+    "Frame.inside": Call(DISC.frame.inside, {"x": inside(P)}),
+    "Hyperplane.evaluate": Call(DISC.bisector(P[0], Q[0]).evaluate, {"x": points(P)}),
+    "Polytope": Call(
+        g.Polytope, {"normals": rows(SQUARE.normals), "offsets": points(SQUARE.offsets)}
+    ),
+    "Polytope.contains": Call(SQUARE.contains, {"points": points(P)}),
+    "Polytope.exit_time": Call(
+        SQUARE.exit_time, {"points": points(P), "directions": points(STEPS)}
+    ),
+    "Polytope.from_vertices": Call(
+        g.Polytope.from_vertices, {"vertices": rows(X, "one column more")}
+    ),
+}  # fmt: skip
+
+SAMPLE = """
+Absolute matrix: ragged
+Absolute.angle_kind m: empty
+Absolute.distance_kind q: None
+Absolute.form q: NaN
+Absolute.is_tangent rtol: out of range: -1
+Absolute.side rtol: -inf
+Absolute.tangent points: one number
+Ball center: all outside
+Ball.contains x: wrong type
+Ellipsoid radius: out of range: 0
+Ellipsoid.boundary n: zero
+Ellipsoid.contains points: sparse
+Ellipsoid.exit_time directions: object of strings
+Ellipsoid.from_euclidean y: one column more
+Ellipsoid.to_euclidean points: a dict
+Frame curvature: complex
+Frame.coordinates x: masked entry
+Frame.form_values x: one column less
+Frame.inside x: on the boundary
+Frame.points z: strings
+Hyperplane.evaluate x: dates
+Polytope normals: three axes
+Polytope offsets: wrong type
+Polytope.contains points: ragged
+Polytope.exit_time points: None
+Polytope.from_vertices vertices: one axis
+adjugate A: sparse
+apply_collineation points: dates
+ball_from_ellipsoid frame: an array
+bisector q: None
+blocks_from_form S: one number
+canonical_factor S: empty
+classify absolute: wrong type
+cross_ratio P: object of strings
+cross_ratio Q: NaN
+curvature_from_kappa kappa: inf
+distance p: object of strings
+exp_map x: a text
+form_from_blocks matrix: one row
+form_from_frame frame: a number
+frame_from_form S: one column less
+from_chart chart: another word
+geodesic q: outside the domain
+hilbert_distance q: complex
+hyperplane_angle l: one column more
+hyperplane_measure dual: duplicated
+kappa_from_curvature curvature: a list
+line_intersections A: masked entry
+log_cross_ratio A: one axis
+log_map x: ragged
+measure p: a dict
+measurement_geometry p: on the boundary
+metric_tensor x: strings
+midpoint p: all outside
+proximity_planes p: inf
+reflection q: dates
+signature A: three axes
+spectral_factor S: duplicated
+to_chart sign: out of range: -3
+transvection frame: an array
+vertex_angle q: a text
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
+def test_bad_input(name, call):
+    check(name, call)

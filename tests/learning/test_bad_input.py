@@ -1,0 +1,108 @@
+"""The learners and the classifier raise a clear error for bad input."""
+
+import numpy as np
+import pytest
+from tests.bad_input import (
+    Call,
+    calls,
+    check,
+    choice,
+    count,
+    jobs,
+    labels,
+    points,
+    real,
+    rows,
+    seed,
+    thing,
+    weights,
+)
+from tests.neighbors.test_bad_input import fitting, method, search_methods
+from tests.small import QUERIES, WEIGHTS, X, Y
+
+from cayleyklein import MMC, CurvedKNeighborsClassifier, CurvedLMNN
+
+PAIRS = np.stack([X[:4], X[8:12]], axis=1)
+NONE = ("None",)
+
+training = {"X": rows(X, "one column more"), "y": labels(Y)}
+labelled = {"X": rows(X, inside=True), "y": labels(Y)}
+
+
+def learner_methods(kind, name):
+    return {
+        f"{kind}.fit": method(name, "fit", {**training, "sample_weight": weights(WEIGHTS)}),
+        f"{kind}.fit_transform": method(name, "fit_transform", training),
+        f"{kind}.transform": method(name, "transform", {"X": rows(QUERIES)}),
+        f"{kind}.pair_distance": method(name, "pair_distance", {"pairs": points(PAIRS)}),
+        f"{kind}.pair_score": method(name, "pair_score", {"pairs": points(PAIRS)}),
+    }
+
+
+CALLS = {
+    "CurvedLMNN": Call(fitting(CurvedLMNN, X, Y), {
+        "n_neighbors": count(3), "geometry": choice("elliptic"), "push": real(0.5, -0.1, 1.1),
+        "margin": real(0.1, 0.0, -1.0), "init": choice("identity"), "n_init": count(1),
+        "n_targets": count(2), "solver": choice("lbfgs"), "max_iter": count(3),
+        "tol": real(1e-5, -1.0), "learning_rate": real(0.1, 0.0, -1.0, accepted=NONE),
+        "impostor_interval": count(10), "max_impostors": count(50, accepted=NONE),
+        "n_passes": count(1), "n_components": count(2, 3, accepted=NONE),
+        "alpha": real(0.5, -0.1, 1.1, accepted=NONE), "memory_budget": real(1e9, 0.0, -1.0),
+        "subsample": count(8, 1, accepted=NONE), "random_state": seed(), "n_jobs": jobs(),
+        "callback": thing(lambda progress: None, "None"),
+    }),
+    "MMC": Call(fitting(MMC, X, Y), {
+        "max_iter": count(100), "tol": real(1e-2, -1.0),
+        "n_components": count(2, 3, accepted=NONE),
+    }),
+    **learner_methods("CurvedLMNN", "lmnn"),
+    **learner_methods("MMC", "mmc"),
+    "CurvedKNeighborsClassifier": Call(fitting(CurvedKNeighborsClassifier, X, Y), {
+        "n_neighbors": count(3), "geometry": choice("elliptic"), "learner": thing(None, "None"),
+        "metric": thing(None, "None"), "weights": choice("distance"),
+        "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
+        "n_jobs": jobs(),
+    }),
+    **search_methods("CurvedKNeighborsClassifier", "classifier"),
+    "CurvedKNeighborsClassifier.fit": method("classifier", "fit", labelled),
+    "CurvedKNeighborsClassifier.partial_fit": method(
+        "classifier", "partial_fit", labelled | {"classes": labels(np.unique(Y), "None")}
+    ),
+    "CurvedKNeighborsClassifier.predict": method("classifier", "predict", {"X": rows(QUERIES)}),
+    "CurvedKNeighborsClassifier.predict_proba": method(
+        "classifier", "predict_proba", {"X": rows(QUERIES)}
+    ),
+    "CurvedKNeighborsClassifier.score": method("classifier", "score", {
+        "X": rows(X), "y": labels(Y), "sample_weight": weights(WEIGHTS),
+    }),
+}  # fmt: skip
+
+SAMPLE = """
+CurvedKNeighborsClassifier n_neighbors: a bool
+CurvedKNeighborsClassifier.fit y: two columns
+CurvedKNeighborsClassifier.kneighbors n_neighbors: out of range: 17
+CurvedKNeighborsClassifier.kneighbors_graph n_neighbors: zero
+CurvedKNeighborsClassifier.partial_fit classes: int64 near 2^63
+CurvedKNeighborsClassifier.predict X: masked entry
+CurvedKNeighborsClassifier.predict_proba X: one column more
+CurvedKNeighborsClassifier.radius_neighbors X: three axes
+CurvedKNeighborsClassifier.radius_neighbors_graph radius: complex
+CurvedKNeighborsClassifier.score y: missing
+CurvedLMNN subsample: out of range: 1
+CurvedLMNN.fit sample_weight: all zero
+CurvedLMNN.fit_transform y: one label more
+CurvedLMNN.pair_distance pairs: wrong type
+CurvedLMNN.pair_score pairs: empty
+CurvedLMNN.transform X: dates
+MMC n_components: out of range: 3
+MMC.fit y: mixed types
+MMC.fit_transform y: missing
+MMC.pair_distance pairs: NaN
+MMC.pair_score pairs: None
+MMC.transform X: one axis
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
+def test_bad_input(name, call):
+    check(name, call)

@@ -1,0 +1,91 @@
+"""Every method of the metrics raises a clear error for bad input."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+from tests.bad_input import Call, calls, check, choice, count, fixed, points, real, rows, thing
+from tests.small import DISC, FLAT, FORM, LINES, MIXED, MORE_LINES, QUERIES, P, Q, X
+
+from cayleyklein import CurvedMetric, MixedMetric
+
+inside = partial(points, inside=True)
+pq = {"p": inside(P), "q": inside(Q)}
+one_pair = {"p": inside(P[0]), "q": inside(Q[0])}
+outside = choice("raise")
+two_tables = {
+    "X": rows(X, inside=True), "Y": rows(QUERIES, inside=True), "outside": outside,
+}  # fmt: skip
+
+CALLS = {
+    "CurvedMetric": Call(CurvedMetric, {
+        "matrix": rows(np.eye(2)), "center": points([0.25, 0.5]), "curvature": real(-1.0),
+    }),
+    "CurvedMetric.euclidean": Call(
+        CurvedMetric.euclidean, {"d": count(2), "curvature": real(-1.0)}
+    ),
+    "CurvedMetric.from_form": Call(CurvedMetric.from_form, {"S": rows(FORM)}),
+    "CurvedMetric.from_frame": Call(CurvedMetric.from_frame, {"frame": thing(DISC.frame)}),
+    "CurvedMetric.mahalanobis": Call(
+        CurvedMetric.mahalanobis, {"X": rows(X, "one column more"), "curvature": real(-1.0)}
+    ),
+    "CurvedMetric.__call__": Call(DISC.__call__, one_pair),
+    "CurvedMetric.angle": Call(DISC.angle, {
+        "first": points(LINES), "second": points(MORE_LINES), "signed": fixed(False),
+    }),
+    "CurvedMetric.ball": Call(DISC.ball, {"center": inside(P[0]), "radius": real(0.5, -1.0)}),
+    "CurvedMetric.bisector": Call(DISC.bisector, pq),
+    "CurvedMetric.midpoint": Call(DISC.midpoint, pq),
+    "CurvedMetric.log": Call(DISC.log, {"x": inside(P), "y": inside(Q)}),
+    "CurvedMetric.transvection": Call(DISC.transvection, one_pair),
+    "CurvedMetric.exp": Call(DISC.exp, {"x": inside(P), "v": points((Q - P) / 2)}),
+    "CurvedMetric.vertex_angle": Call(DISC.vertex_angle, {"x": inside(X[3:6]), **pq}),
+    "CurvedMetric.geodesic": Call(DISC.geodesic, {
+        **pq, "t": points([0.0, 0.5, 1.0], "empty", "one column more"),
+    }),
+    "CurvedMetric.to_chart": Call(DISC.to_chart, {"X": inside(P), "chart": choice("klein")}),
+    "CurvedMetric.from_chart": Call(DISC.from_chart, {"Y": inside(P), "chart": choice("klein")}),
+    "CurvedMetric.distance": Call(DISC.distance, {**pq, "outside": outside}),
+    "CurvedMetric.pairwise": Call(DISC.pairwise, two_tables),
+    "CurvedMetric.contains": Call(DISC.contains, {"X": points(P)}),
+    "MixedMetric": Call(
+        MixedMetric, {"metrics": thing([DISC, FLAT]), "weights": points([0.25, 0.75])}
+    ),
+    "MixedMetric.__call__": Call(MIXED.__call__, one_pair),
+    "MixedMetric.distance": Call(MIXED.distance, {**pq, "outside": outside}),
+    "MixedMetric.pairwise": Call(MIXED.pairwise, two_tables),
+    "MixedMetric.contains": Call(MIXED.contains, {"X": points(P)}),
+}  # fmt: skip
+
+SAMPLE = """
+CurvedMetric matrix: one row
+CurvedMetric.__call__ q: outside the domain
+CurvedMetric.angle first: one column less
+CurvedMetric.ball radius: out of range: -1
+CurvedMetric.bisector p: complex
+CurvedMetric.contains X: inf
+CurvedMetric.distance p: a text
+CurvedMetric.euclidean d: a fraction
+CurvedMetric.exp v: one column more
+CurvedMetric.from_chart chart: another word
+CurvedMetric.from_form S: NaN
+CurvedMetric.from_frame frame: a number
+CurvedMetric.geodesic p: all outside
+CurvedMetric.log x: strings
+CurvedMetric.mahalanobis curvature: -inf
+CurvedMetric.midpoint p: sparse
+CurvedMetric.pairwise X: wrong type
+CurvedMetric.to_chart chart: a list
+CurvedMetric.transvection q: empty
+CurvedMetric.vertex_angle q: masked entry
+MixedMetric metrics: a number
+MixedMetric.__call__ q: a dict
+MixedMetric.contains X: object of strings
+MixedMetric.distance q: one number
+MixedMetric.pairwise outside: another word
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
+def test_bad_input(name, call):
+    check(name, call)

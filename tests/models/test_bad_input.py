@@ -1,0 +1,116 @@
+"""Models of tables and their files raise a clear error for bad input."""
+
+import numpy as np
+import pytest
+from tests.bad_input import (
+    Call,
+    calls,
+    check,
+    choice,
+    count,
+    fixed,
+    jobs,
+    labels,
+    one_of,
+    path,
+    seed,
+    table,
+    thing,
+    weights,
+)
+from tests.neighbors.test_bad_input import fitting, method
+from tests.small import TABLE, WEIGHTS, Y, fitted
+
+from cayleyklein.geometry import Frame
+from cayleyklein.learning._descent import Progress
+from cayleyklein.models import (
+    Checkpoint,
+    TableClassifier,
+    TableEncoder,
+    check_writable,
+    load_model,
+    save_model,
+    split_target,
+    writing,
+)
+
+new_table = table(TABLE, "a column less")
+asked = {"table": table(TABLE)}
+
+
+def write(path):
+    with writing(path) as temporary:
+        temporary.write_text("42")
+
+
+CALLS = {
+    "TableEncoder": Call(fitting(TableEncoder, TABLE), {"max_categories": count(20)}),
+    "TableEncoder.fit": method("encoder", "fit", {"table": new_table}),
+    "TableEncoder.fit_transform": Call(
+        "fit_transform", {"X": new_table}, lambda: fitted("encoder"), also_named=("table",)
+    ),
+    "TableEncoder.transform": method("encoder", "transform", asked),
+    "TableEncoder.unseen": method("encoder", "unseen", asked),
+    "TableEncoder.check_columns": method(
+        "encoder", "check_columns", {"names": thing(list(TABLE.columns))}
+    ),
+    "TableClassifier": Call(fitting(TableClassifier, TABLE, Y), {
+        "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"),
+        "weights": choice("distance"), "max_categories": count(20), "learn_rows": count(5000),
+        "random_state": seed(), "n_jobs": jobs(),
+        "callback": thing(lambda progress: None, "None"),
+    }, also_named=("neighbours",)),
+    "TableClassifier.fit": method("table", "fit", {"table": new_table, "y": labels(Y)}),
+    "TableClassifier.predict": method("table", "predict", asked),
+    "TableClassifier.predict_proba": method("table", "predict_proba", asked),
+    "TableClassifier.kneighbors": method(
+        "table", "kneighbors", asked | {"n_neighbors": count(2, len(Y) + 1, accepted=("None",))}
+    ),
+    "TableClassifier.score": method(
+        "table", "score", asked | {"y": labels(Y), "sample_weight": weights(WEIGHTS)}
+    ),
+    "Checkpoint": Call(Checkpoint, {"path": path("new.npz"), "every": count(1)}),
+    "Checkpoint.__call__": Call(Checkpoint("last.npz"), {
+        "progress": thing(Progress(1, 1.0, 1, 0.0, Frame(np.eye(2)))),
+    }),
+    "Checkpoint.load": Call(Checkpoint.load, {"path": path("last.npz", to_read=True)}),
+    "check_writable": Call(check_writable, {"path": path("new.txt")}),
+    "writing": Call(write, {"path": path("new.txt")}),
+    "load_model": Call(load_model, {"path": path("model.ckm", to_read=True)}),
+    "save_model": Call(
+        save_model, {"model": thing(fitted("classifier")), "path": path("new.ckm")}
+    ),
+    "split_target": Call(split_target, {
+        "table": table(TABLE, "a column less"), "to_learn": fixed(True),
+        "target": one_of("colour", no_such="size", a_number=3, nothing=None),
+    }, also_named=("column",)),
+}  # fmt: skip
+
+SAMPLE = """
+Checkpoint every: negative
+Checkpoint.__call__ progress: an array
+Checkpoint.load path: no such file
+TableClassifier n_neighbors: out of range: 16
+TableClassifier.fit y: one class
+TableClassifier.kneighbors table: a column twice
+TableClassifier.predict table: no columns
+TableClassifier.predict_proba table: no rows
+TableClassifier.score y: one label less
+TableEncoder max_categories: a fraction
+TableEncoder.check_columns names: a number
+TableEncoder.fit table: no columns
+TableEncoder.fit_transform X: no rows
+TableEncoder.transform table: a column twice
+TableEncoder.unseen table: a column less
+TableEncoder.unseen table: no columns
+check_writable path: in no folder
+load_model path: no such file
+save_model path: in no folder
+split_target target: no such
+writing path: a folder
+"""
+
+
+@pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
+def test_bad_input(name, call):
+    check(name, call)

@@ -1,0 +1,62 @@
+"""Small valid values that the tests of bad input share, exact in every float type."""
+
+import functools
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cayleyklein import (
+    MMC,
+    CayleyKleinVoronoi,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedLMNN,
+    CurvedMetric,
+    CurvedNeighbors,
+    MixedMetric,
+)
+from cayleyklein.models import TableClassifier, TableEncoder
+
+DISC = CurvedMetric.euclidean(2, curvature=-1.0)
+SPHERE = CurvedMetric.euclidean(2, curvature=1.0)
+FLAT = CurvedMetric.euclidean(2)
+MIXED = MixedMetric([SPHERE, DISC])
+
+X = np.array(
+    [
+        [-32, 8], [-28, -12], [-24, 20], [-20, 0], [-16, -24], [-30, 2], [-12, 14], [-18, -6],
+        [32, -8], [28, 12], [24, -20], [20, 1], [16, 24], [30, -3], [12, -14], [18, 6],
+    ]
+) / 64  # fmt: skip
+Y = np.repeat(["a", "b"], 8)
+TARGETS = X @ [1.0, 2.0] + 0.25
+WEIGHTS = np.tile([1.0, 2.0], 8)
+QUERIES = np.array([[4, 8], [-16, 12], [20, -4], [-2, -30]]) / 64
+P, Q = X[:3], X[8:11]
+LINES = np.column_stack([P, [0.0625, 0.125, 0.0]])
+MORE_LINES = np.column_stack([-X[[1, 2, 4]], [0.0625, 0.0, -0.125]])
+FORM = np.diag([1.0, 1.0, -1.0])
+TABLE = pd.DataFrame({"length": X[:, 0], "width": X[:, 1], "colour": np.tile(["red", "blue"], 8)})
+
+
+@functools.cache
+def fitted(name: str) -> Any:
+    """Return a fitted estimator or a diagram."""
+    make = {
+        "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
+        "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
+        "neighbors": lambda: CurvedNeighbors(DISC, n_neighbors=2).fit(X),
+        "regressor": lambda: CurvedKNeighborsRegressor(DISC, n_neighbors=2).fit(X, TARGETS),
+        "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, Y),
+        "table": lambda: TableClassifier(geometry="elliptic").fit(TABLE, Y),
+        "encoder": lambda: TableEncoder().fit(TABLE),
+        "diagram": lambda: CayleyKleinVoronoi(X, DISC, labels=Y),
+        "space diagram": lambda: CayleyKleinVoronoi(
+            np.column_stack([X, X[::-1, 0]]), CurvedMetric.euclidean(3, curvature=-1.0)
+        ),
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # three iterations are few, and enough here
+        return make[name]()
