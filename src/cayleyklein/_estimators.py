@@ -17,6 +17,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
@@ -136,6 +137,7 @@ def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any)
     A Dask collection is no X, which would come into memory unasked; as y it is computed.
     """
     refuse_dask(X, "X", "pass X.compute() if it fits")
+    refuse_sparse(X)
     refuse_containers(X, "X")
     refuse_no_numbers(X, "X")
     of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
@@ -149,6 +151,17 @@ def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any)
         (refuse_no_numbers if of_y else refuse_missing)(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
         return validate_data(estimator, X, y, **options, **of_y)
+
+
+def refuse_sparse(X: Any) -> None:
+    """Refuse a sparse matrix, and say how large it would be as an array."""
+    if sparse.issparse(X):
+        n, d = X.shape
+        raise InvalidTypeError(
+            f"X is sparse, and distances need dense rows. Pass X.toarray(), which takes "
+            f"{8e-6 * n * d:,.1f} MB, or reduce its {d:,} columns first, as "
+            f"sklearn.decomposition.TruncatedSVD does."
+        )
 
 
 def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:

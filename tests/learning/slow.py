@@ -80,25 +80,23 @@ def euclidean_targets(X, y, k):
     return nearest_of_class(D, y, k)
 
 
-def loss(D, y, targets, *, margin, push, squared, weights=None):
-    """ε, the violated triplets, and for each row its impostors: who violates some target."""
-    total, n_active, impostors = mpmath.mpf(0), 0, []
-    for i in range(len(y)):
-        mine, terms = set(), mpmath.mpf(0)
-        for j in targets[i]:
-            near = D[i][j] ** 2 if squared else D[i][j]
+def loss(D, y, targets, *, margin, push, squared, weights=None, n_impostors=None, anchors=None):
+    """ε over the nearest impostors of each anchor, and the violated triplets."""
+    total, n_active = mpmath.mpf(0), 0
+    phi = (lambda d: d**2) if squared else (lambda d: d)
+    for i, mine in zip(range(len(y)) if anchors is None else anchors, targets, strict=True):
+        others = sorted((j for j in range(len(y)) if y[j] != y[i]), key=lambda j, i=i: (D[i][j], j))
+        terms = mpmath.mpf(0)
+        for j in mine:
+            near = phi(D[i][j])
             terms += (1 - push) * near
-            for other in range(len(y)):
-                if y[other] == y[i]:
-                    continue
-                far = D[i][other] ** 2 if squared else D[i][other]
-                if margin + near - far > 0:
-                    terms += push * (margin + near - far)
+            for other in others[:n_impostors]:
+                hinge = margin + near - phi(D[i][other])
+                if hinge > 0:
+                    terms += push * hinge
                     n_active += 1
-                    mine.add(other)
         total += terms if weights is None else mpmath.mpf(float(weights[i])) * terms
-        impostors.append(mine)
-    return total, n_active, impostors
+    return total, n_active
 
 
 @mpmath.workdps(DIGITS)
@@ -134,19 +132,26 @@ def neighbors(queries, X, k, parts):
     return found, lengths
 
 
-def shares(rows, lengths, y, classes, weights):
-    """The share of the votes that each class has."""
+def shares(rows, lengths, y, classes, weights, k):
+    """Class probabilities by the votes of the k nearest; for "linear" one more is given."""
+    prior = {c: mpmath.mpf(int(sum(label == c for label in y))) / len(y) for c in classes}
+    tenth = mpmath.mpf(1) / 10
     answers = []
     for neighbours, far in zip(rows, lengths, strict=True):
+        near = far[:k]
         if weights == "uniform":
-            counts = [mpmath.mpf(1)] * len(far)
-        elif any(d == 0 for d in far):  # what is on the spot outvotes all else
-            counts = [mpmath.mpf(d == 0) for d in far]
+            counts = [mpmath.mpf(1)] * k
+        elif weights == "linear":
+            counts = [1 - d / far[k] for d in near]
+        elif any(d == 0 for d in near):  # what is on the spot outvotes all else
+            counts = [mpmath.mpf(d == 0) for d in near]
         else:
-            counts = [1 / d for d in far]
+            counts = [near[0] / d for d in near]
         votes = {c: mpmath.mpf(0) for c in classes}
-        for row, count in zip(neighbours, counts, strict=True):
+        for row, count in zip(neighbours, counts, strict=False):
             votes[y[row]] += count
-        total = mpmath.fsum(votes.values())
-        answers.append([float(votes[c] / total) for c in classes])
+        if sorted(votes.values())[-1] == sorted(votes.values())[-2]:
+            votes[y[neighbours[0]]] += tenth
+        total = mpmath.fsum(votes.values()) + tenth
+        answers.append([float((votes[c] + tenth * prior[c]) / total) for c in classes])
     return np.array(answers)

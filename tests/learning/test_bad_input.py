@@ -41,14 +41,11 @@ def learner_methods(kind, name):
 
 CALLS = {
     "CurvedLMNN": Call(fitting(CurvedLMNN, X, Y), {
-        "n_neighbors": count(3), "geometry": choice("elliptic"), "push": real(0.5, -0.1, 1.1),
-        "margin": real(0.1, 0.0, -1.0), "init": choice("identity"), "n_init": count(1),
-        "n_targets": count(2), "solver": choice("lbfgs"), "max_iter": count(3),
-        "tol": real(1e-5, -1.0), "learning_rate": real(0.1, 0.0, -1.0, accepted=NONE),
-        "impostor_interval": count(10), "max_impostors": count(50, accepted=NONE),
+        "geometry": choice("elliptic"), "n_targets": count(2),
+        "n_impostors": count(5, accepted=NONE), "push": real(0.5, -0.1, 1.1),
+        "init": choice("identity"), "solver": choice("lbfgs"), "max_iter": count(3),
         "n_passes": count(1), "n_components": count(2, 3, accepted=NONE),
-        "alpha": real(0.5, -0.1, 1.1, accepted=NONE), "memory_budget": real(1e9, 0.0, -1.0),
-        "subsample": count(8, 1, accepted=NONE), "random_state": seed(), "n_jobs": jobs(),
+        "subsample": count(8, 1, accepted=NONE), "random_state": seed(),
         "callback": thing(lambda progress: None, "None"),
     }),
     "MMC": Call(fitting(MMC, X, Y), {
@@ -61,7 +58,7 @@ CALLS = {
         "n_neighbors": count(3), "geometry": choice("elliptic"), "learner": thing(None, "None"),
         "metric": thing(None, "None"), "weights": choice("distance"),
         "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
-        "n_jobs": jobs(),
+        "callback": thing(None, "None"), "n_jobs": jobs(),
     }),
     **search_methods("CurvedKNeighborsClassifier", "classifier"),
     "CurvedKNeighborsClassifier.fit": method("classifier", "fit", labelled),

@@ -291,9 +291,8 @@ def held_out_scores(
     train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints
 ) -> Floats:
     """Return p(true class) and correctness (2, n_votes, m) for each number of neighbours."""
-    prior = np.bincount(
-        train.labels, weights=train.shares, minlength=int(held_out.labels.max()) + 1
-    )
+    n_classes = int(held_out.labels.max()) + 1
+    prior = np.bincount(train.labels, weights=train.shares, minlength=n_classes).astype(float)
     each = np.arange(len(held_out))
     found = []
     for k in NEIGHBORS:

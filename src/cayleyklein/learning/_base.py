@@ -76,7 +76,7 @@ class MetricLearner(
 
     @property
     def _n_features_out(self) -> int:
-        return embedded(np.zeros((1, self.metric_.dimension)), self.metric_, np.float64).shape[1]
+        return int(self.metric_.embed(np.zeros((1, self.metric_.dimension))).shape[1])
 
     def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
         """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.

@@ -126,7 +126,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 hint = f"; it is one of the learner: learner=CurvedLMNN({name}={unknown[name]!r})"
             raise TypeError(f"CurvedKNeighborsClassifier has no parameter {name!r}{hint}.")
         super().__init__(
-            cast(int, n_neighbors), metric=metric, algorithm=algorithm, outside=outside,
+            n_neighbors, metric=metric, algorithm=algorithm, outside=outside,
             n_jobs=n_jobs,
         )  # fmt: skip
         self.geometry = geometry
@@ -198,13 +198,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self._spread(rows, metric, known_rows)
         return self._keep(known, mass / mass.sum(), learner)
 
-    def _keep(self, classes: AnyArray, prior: Floats, learner: Any) -> Any:
-        n_neighbors = self.n_neighbors
-        if isinstance(n_neighbors, str):
+    def _keep(self, classes: AnyArray, prior: Floats, learner: Any) -> CurvedKNeighborsClassifier:
+        k: int | str = self.n_neighbors
+        if isinstance(k, str):
             chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)
-            n_neighbors = max(1, min(chosen or DEFAULT_NEIGHBORS, self.n_samples_fit_ - 1))
+            k = max(1, min(chosen or DEFAULT_NEIGHBORS, self.n_samples_fit_ - 1))
         self.classes_, self.class_prior_, self.learner_ = classes, prior, learner
-        self.n_neighbors_ = n_neighbors
+        self.n_neighbors_ = k
         return self
 
     def _own_learner(self) -> Any:
@@ -239,15 +239,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def _default_neighbors(self) -> int:
         """Return the number of neighbours that vote."""
-        if not isinstance(self.n_neighbors, str):
-            return self.n_neighbors
-        return int(getattr(self, "n_neighbors_", DEFAULT_NEIGHBORS))
+        k: int | str = self.n_neighbors
+        return int(getattr(self, "n_neighbors_", DEFAULT_NEIGHBORS)) if isinstance(k, str) else k
 
     def _check_parameters(self) -> None:
-        if isinstance(self.n_neighbors, str) and self.n_neighbors != "auto":
-            raise InvalidInputError(
-                f"Got n_neighbors={self.n_neighbors!r}, but expected a number or 'auto'."
-            )
+        k: int | str = self.n_neighbors
+        if isinstance(k, str) and k != "auto":
+            raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a number or 'auto'.")
         super()._check_parameters()
         check_weights(self.weights)
         both = "learner" if self.learner is not None else "metric"

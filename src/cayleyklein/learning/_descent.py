@@ -25,7 +25,7 @@ TOL = 1e-5
 ELLIPTIC_SPREAD = 2.0
 """Factor on standardised columns at an elliptic start. 1 to 4 are alike."""
 
-HYPERBOLIC_RADIUS = 0.5
+HYPERBOLIC_RADIUS = 0.2
 """√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
 
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
@@ -176,7 +176,7 @@ def descend(
         anchors = draw_anchors(rows, rng)
         targets = nearest_of_class(rows.X, rows.labels, anchors, recipe.n_targets, found)
         objective = LargeMargin(
-            rows.X, rows.labels, rows.weights, anchors, targets, recipe.margin, recipe.push,
+            rows.X, rows.labels, rows.weights / rows.weight_unit, anchors, targets, recipe.margin, recipe.push,
             recipe.n_impostors, recipe.squared,
         )  # fmt: skip
         before = sum(map(len, losses)) - len(losses)
@@ -242,7 +242,7 @@ class Pass:
         """Return the loss and its gradient."""
         found: Evaluation = self.objective(self.unpack(x))
         if not self.losses:
-            self.losses.append(found.loss)
+            self.losses.append(found.loss * self.rows.weight_unit)
         if found.gradient is None:
             return found.loss, np.zeros_like(x)
         self._active[found.loss] = found.n_active
@@ -250,12 +250,14 @@ class Pass:
 
     def told(self, x: Floats, loss: float) -> bool:
         """Keep the loss of an iteration, and pass it on."""
+        n_active = self._active.pop(loss, 0)
+        self._active.clear()
+        loss *= self.rows.weight_unit
         self.losses.append(loss)
         if self.report is None:
             return False
         name = f"{self.recipe.geometry}, margin {self.recipe.margin:g}"
         metric = self.rows.to_metric(self.unpack(x))
         iteration = self.n_before + len(self.losses) - 1
-        told = Progress(name, self.n_pass, iteration, loss, self._active.pop(loss, 0), metric)
-        self._active.clear()
+        told = Progress(name, self.n_pass, iteration, loss, n_active, metric)
         return bool(self.report(told))

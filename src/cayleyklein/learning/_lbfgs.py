@@ -46,6 +46,7 @@ def minimise(
     *,
     max_iter: int,
     tol: float,
+    floor: float = 0.0,
     callback: Callable[[Floats, float], bool] | None = None,
 ) -> Minimum:
     """Minimise a function that returns its value and gradient.
@@ -58,7 +59,9 @@ def minimise(
         The start, where the value is finite.
     max_iter : int
     tol : float
-        Relative decrease of the value at which the descent ends.
+        Decrease at which the descent ends, relative to the value, or to `floor` if that is larger.
+    floor : float, default=0.0
+        For values that may be near 0.
     callback : callable, optional
         Told x and the value after each iteration; a true answer stops.
 
@@ -92,7 +95,7 @@ def minimise(
         fall, x, value, gradient = value - lower, there, lower, gradient_there
         if callback is not None and callback(x, value):
             return Minimum(x, False, True)
-        if fall <= tol * abs(value):
+        if fall <= tol * max(abs(value), floor):
             return Minimum(x, True, False)
     return Minimum(x, False, False)
 

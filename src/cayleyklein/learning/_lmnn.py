@@ -205,13 +205,13 @@ class CurvedLMNN(MetricLearner):
         rng = self._generator()
         size, fewest = self._sample_size(), self.n_targets + 1
         if is_dask(X):
-            classes, *rows = sample_dask(self, X, y, sample_weight, size, fewest, rng)
-        else:
-            checked, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-            weights = as_weights(sample_weight, checked)
-            classes, labels = encode_classes(target)
-            rows = list(sample_rows(checked, labels, weights, size, fewest, rng))
-        return self._fit_checked(*rows, classes=classes, rng=rng)
+            classes, drawn = sample_dask(self, X, y, sample_weight, size, fewest, rng)
+            return self._fit_drawn(*drawn, classes=classes, rng=rng)
+        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        weights = as_weights(sample_weight, rows)
+        classes, labels = encode_classes(target)
+        drawn = sample_rows(rows, labels, weights, size, fewest, rng)
+        return self._fit_drawn(*drawn, classes=classes, rng=rng)
 
     def fit_checked(
         self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
@@ -221,9 +221,9 @@ class CurvedLMNN(MetricLearner):
         rng = self._generator()
         rows = sample_rows(X, labels, weights, self._sample_size(), self.n_targets + 1, rng)
         self.n_features_in_ = X.shape[1]
-        return self._fit_checked(*rows, classes=classes, rng=rng)
+        return self._fit_drawn(*rows, classes=classes, rng=rng)
 
-    def _fit_checked(
+    def _fit_drawn(
         self, X: Floats, labels: Ints, weights: Floats, classes: AnyArray,
         rng: np.random.Generator,
     ) -> CurvedLMNN:  # fmt: skip

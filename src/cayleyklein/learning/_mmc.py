@@ -131,7 +131,7 @@ class MMC(MetricLearner):
             return False
 
         start = np.eye(*shape).ravel()
-        end = minimise(function, start, max_iter=self.max_iter, tol=self.tol, callback=keep)
+        end = minimise(function, start, max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep)
         if not end.converged:
             warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "

@@ -174,7 +174,7 @@ class PaperDescent:
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
         targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
         objective = LargeMargin(
-            rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin, recipe.push, None,
+            rows.X, rows.labels, rows.weights / rows.weight_unit, everyone, targets, recipe.margin, recipe.push, None,
             recipe.squared,
         )  # fmt: skip
         gamma: float | None = None
@@ -210,9 +210,12 @@ class PaperDescent:
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
         """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
-            self._matrix = np.linalg.qr(self._matrix)[1]
-            self._matrix *= np.sign(self._matrix[-1, -1])
+            rotated = np.linalg.qr(self._matrix)[1]
+            rotated *= np.sign(rotated[-1, -1])
+            if self._frame(rotated) is not None:  # rounding may lose a metric that is nearly none
+                self._matrix = rotated
         loss, n_active = objective.evaluate(self._placed()[0])
+        loss *= self.rows.weight_unit
         self._losses.append(loss)
         if loss < self._best[0]:
             self._best = loss, self._matrix

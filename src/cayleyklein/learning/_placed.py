@@ -82,7 +82,7 @@ class Placed:
         step = p - q
         rise = np.einsum("bwr,bwr->bw", step, p + q) / (sigma_p + sigma_q)
         square = np.einsum("bwr,bwr->bw", step, step) - self.metric.curvature * rise * rise
-        return np.maximum(square / (sigma_p * sigma_q), 0.0)
+        return np.asarray(np.maximum(square / (sigma_p * sigma_q), 0.0))
 
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).

@@ -61,7 +61,9 @@ class TrainingRows:
         """Merge, sort and standardise the rows of positive weight."""
         keyed = np.column_stack([labels, X])[weights > 0]
         rows, inverse = np.unique(keyed, axis=0, return_inverse=True)
-        total = np.bincount(inverse.ravel(), weights=weights[weights > 0], minlength=len(rows))
+        total: Floats = np.bincount(
+            inverse.ravel(), weights=weights[weights > 0], minlength=len(rows)
+        ).astype(float)
         X = np.ascontiguousarray(rows[:, 1:])
         # Units are powers of two, which change no digit: columns of 1e±150 need no special case.
         low, high = X.min(axis=0), X.max(axis=0)
@@ -90,7 +92,7 @@ class TrainingRows:
     @property
     def n_columns(self) -> int:
         """Columns of a row."""
-        return self.X.shape[1]
+        return len(self.mean)
 
     @cached_property
     def class_sizes(self) -> Ints:
@@ -102,6 +104,11 @@ class TrainingRows:
         """Share of each row in the total weight."""
         share = self.weights / self.weights.max()
         return np.asarray(share / share.sum())
+
+    @property
+    def weight_unit(self) -> float:
+        """A power of two near the largest weight: losses are minimised in it, lest they overflow."""
+        return float(np.exp2(np.round(np.log2(self.weights.max()))))
 
     @property
     def varies(self) -> Bools:
@@ -140,7 +147,7 @@ class TrainingRows:
 
 
 def stratified_sample(
-    counts: Ints, size: float, fewest: int, rng: np.random.Generator
+    counts: Ints, size: int | float, fewest: int, rng: np.random.Generator
 ) -> list[Ints]:
     """Draw rows from each class by its share, but at least `fewest` where it has them.
 
@@ -164,7 +171,7 @@ def stratified_sample(
     >>> [len(some) for some in drawn]
     [424, 76, 2]
     """
-    share = size if isinstance(size, float) else min(1.0, size / max(1, int(counts.sum())))
+    share = min(1.0, size if isinstance(size, float) else size / max(1, int(counts.sum())))
     wanted = np.minimum(counts, np.maximum(np.rint(share * counts), fewest)).astype(int)
     return [
         np.sort(rng.choice(count, some, replace=False, shuffle=False))
@@ -172,8 +179,13 @@ def stratified_sample(
     ]
 
 
+def takes_all(size: int | float, counts: Ints) -> bool:
+    """Say whether a sample, of so many rows or of their share, would be all rows."""
+    return bool(size == 1 if isinstance(size, float) else size >= counts.sum())
+
+
 def sample_rows(
-    X: Floats, labels: Ints, weights: Floats, size: float | None, fewest: int,
+    X: Floats, labels: Ints, weights: Floats, size: int | float | None, fewest: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Ints, Floats]:  # fmt: skip
     """Return a stratified sample of the rows of positive weight, or all rows where they are few.
@@ -189,7 +201,7 @@ def sample_rows(
     """
     labels = np.where(weights > 0, labels, -1)
     counts = np.bincount(labels[labels >= 0])
-    if size is None or (size >= counts.sum() and not isinstance(size, float)):
+    if size is None or takes_all(size, counts):
         return X, np.where(labels < 0, 0, labels), weights
     return _pick(X, labels, weights, stratified_sample(counts, size, fewest, rng))
 
@@ -205,9 +217,9 @@ def _pick(
 
 
 def sample_dask(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, size: float | None, fewest: int,
+    estimator: Any, X: Any, y: Any, sample_weight: Any, size: int | float | None, fewest: int,
     rng: np.random.Generator,
-) -> tuple[AnyArray, Floats, Ints, Floats]:  # fmt: skip
+) -> tuple[AnyArray, tuple[Floats, Ints, Floats]]:  # fmt: skip
     """Return the classes of Dask rows, and the sample that `sample_rows` draws of them.
 
     The rows are counted by class where they are, and only the sample comes here.
@@ -222,7 +234,7 @@ def sample_dask(
     doing = "drawing a sample of the rows"
     classes, counts = _counted(targets, weights, blocks, doing)
     total = counts.sum(axis=0)
-    if size is None or (size >= total.sum() and not isinstance(size, float)):
+    if size is None or takes_all(size, total):
         drawn = [np.arange(count) for count in total]
     else:
         drawn = stratified_sample(total, size, fewest, rng)
@@ -236,7 +248,7 @@ def sample_dask(
         tasks.append(task(_picked, rows, target, weight, classes, mine))
     parts = compute(*tasks, doing=doing)
     found, labels, kept = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return classes, found, labels, kept
+    return classes, (found, labels, kept)
 
 
 def classes_of_blocks(

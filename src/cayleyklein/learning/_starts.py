@@ -18,8 +18,8 @@ SINGULAR = 1e-6
 
 
 def starting_factor(name: str, rows: TrainingRows, r: int) -> Floats:
-    """Return a factor (r, d) for standardised rows."""
-    return STARTS[name](rows, r)
+    """Return a factor (r, d) for standardised rows; constant columns have no part in it."""
+    return STARTS[name](rows, r) * rows.varies
 
 
 def standard_deviations(rows: TrainingRows, r: int) -> Floats:

@@ -48,7 +48,7 @@ class ProductMetric(NotebookCard, Frozen):
     units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
-        metrics = tuple(metrics) if isinstance(metrics, Iterable) else ()
+        metrics = tuple(metrics)
         if not metrics or not all(isinstance(metric, CurvedMetric) for metric in metrics):
             kinds = ", ".join(type(metric).__name__ for metric in metrics) or "none"
             raise InvalidInputError(f"metrics must be CurvedMetric, at least one; got {kinds}.")
@@ -118,10 +118,11 @@ class ProductMetric(NotebookCard, Frozen):
         """
         dtype = float_dtype(p, q)
         square = sum(
-            sqchord_from(metric.distance(np.asarray(p, dtype=float), q, outside=outside), K) / u**2
+            sqchord_from(np.asarray(metric.distance(p, q, outside=outside), dtype=float), K) / u**2
             for metric, K, u in self._terms()
         )
-        return np.sqrt(np.asarray(square)).astype(dtype, copy=False)[()]
+        found: AnyFloats = np.sqrt(np.asarray(square)).astype(dtype, copy=False)
+        return found[()]
 
     def _terms(self) -> list[tuple[CurvedMetric, float, float]]:
         return [

@@ -103,7 +103,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     def __init__(
         self,
-        n_neighbors: int = 5,
+        n_neighbors: int | str = 5,
         *,
         metric: Metric | None = None,
         radius: float = 1.0,
@@ -193,7 +193,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     def _default_neighbors(self) -> int:
         """Return the number of neighbours that is meant where none is given."""
-        return self.n_neighbors
+        return cast(int, self.n_neighbors)
 
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)

@@ -1,0 +1,133 @@
+"""The objective: a pure function of the metric, equal to its definition, with the right gradient."""
+
+import numpy as np
+import pytest
+from tests.learning import slow
+
+from cayleyklein.learning import _large_margin
+from cayleyklein.learning._large_margin import LargeMargin, nearest_of_class
+from cayleyklein.learning._placed import Parameters
+
+CURVATURES = [-0.7, -1e-3, 0.0, 1e-3, 0.7]
+
+
+def problem(seed=0, n=16, d=2, classes=3):
+    rng = np.random.default_rng(seed)
+    y = np.sort(np.arange(n) % classes)
+    X = rng.normal(size=(n, d)) + 0.8 * y[:, None] * rng.normal(size=d)
+    return X, y
+
+
+def metric_of(X, K, seed=0, r=None):
+    """A metric whose domain holds all rows."""
+    rng = np.random.default_rng(seed)
+    d = X.shape[1]
+    center = X.mean(axis=0) + 0.1 * rng.normal(size=d)
+    factor = np.eye(r or d, d) + 0.3 * rng.normal(size=(r or d, d))
+    z = (X - center) @ factor.T
+    return Parameters(0.8 * factor / np.linalg.norm(z, axis=1).max(), center, K)
+
+
+def objective(X, y, metric, *, m=None, margin=0.2, push=0.4, squared=False, k=2, anchors=None):
+    anchors = np.arange(len(X)) if anchors is None else anchors
+    targets = nearest_of_class(X, y, anchors, k, metric)
+    weights = np.linspace(0.5, 2, len(X))
+    return LargeMargin(X, y, weights, anchors, targets, margin, push, m, squared)
+
+
+def by_definition(loss, metric):
+    D = slow.all_distances(loss.X, loss.X, [(1.0, *(np.asarray(a).tolist() for a in metric))])
+    targets = [[j for j in row if j >= 0] for row in loss.targets.tolist()]
+    return slow.loss(
+        D, loss.labels, targets, margin=loss.margin, push=loss.push, squared=loss.squared,
+        weights=loss.weights, n_impostors=loss.n_impostors, anchors=loss.anchors.tolist(),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("m", [None, 1, 3])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("K", CURVATURES)
+def test_is_its_definition(K, squared, m):
+    X, y = problem()
+    metric = metric_of(X, K)
+    loss = objective(X, y, metric, m=m, squared=squared)
+    found = loss(metric)
+    expected, n_active = by_definition(loss, metric)
+    assert found.loss == pytest.approx(float(expected), rel=1e-10)
+    assert found.n_active == n_active > 0
+
+
+@pytest.mark.parametrize("m", [None, 2])
+@pytest.mark.parametrize("squared", [False, True])
+@pytest.mark.parametrize("K", [-0.7, -1e-4, 0.0, 1e-4, 0.7])
+@pytest.mark.parametrize("r", [1, 3])
+def test_gradient_by_finite_differences(K, squared, m, r):
+    X, y = problem(n=30, d=3)
+    metric = metric_of(X, K, r=r)
+    loss = objective(X, y, metric, m=m, squared=squared)
+    found = loss(metric).gradient
+    rng = np.random.default_rng(1)
+    for part in ("factor", "center", "curvature"):
+        step = 1e-6 * rng.normal(size=np.shape(getattr(metric, part)))
+        values = [loss(metric._replace(**{part: getattr(metric, part) + s * step})).loss
+                  for s in (-1, 1)]  # fmt: skip
+        slope = np.sum(getattr(found, part) * step)
+        assert (values[1] - values[0]) / 2 == pytest.approx(slope, rel=1e-5, abs=1e-9)
+
+
+def test_some_anchors_and_any_block():
+    """Anchors are a part of the sum; the size of blocks changes rounding at most."""
+    X, y = problem(n=60, d=4)
+    metric = metric_of(X, 0.5)
+    some = np.arange(0, 60, 4)
+    loss = objective(X, y, metric, m=4, anchors=some)
+    expected, _ = by_definition(loss, metric)
+    assert loss(metric).loss == pytest.approx(float(expected), rel=1e-10)
+    everyone = objective(X, y, metric, m=4)
+    whole, blocks = everyone(metric), []
+    for entries in (1, 7 * 60, 10**6):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(_large_margin, "BLOCK_ENTRIES", entries)
+            blocks.append(everyone(metric))
+    for block in blocks:
+        assert block.loss == pytest.approx(whole.loss, rel=1e-12)
+        np.testing.assert_allclose(block.gradient.factor, whole.gradient.factor, rtol=1e-9)
+
+
+def test_a_class_of_one_row_has_no_targets():
+    X, y = problem(n=9)
+    y = np.array([0, 0, 0, 0, 1, 1, 1, 1, 2])
+    metric = metric_of(X, 0.0)
+    loss = objective(X, y, metric, m=2)
+    assert (loss.targets[-1] == -1).all()
+    assert loss(metric).loss == pytest.approx(float(by_definition(loss, metric)[0]), rel=1e-10)
+
+
+def test_rows_of_two_classes_on_one_spot():
+    """Distance 0 has no gradient, and that is no NaN."""
+    X = np.array([[0.0], [0.0], [1.0], [1.0]])
+    y = np.array([0, 1, 0, 1])[np.argsort([0, 1, 0, 1], kind="stable")]
+    X = X[np.argsort([0, 1, 0, 1], kind="stable")]
+    for K in (-0.3, 0.0, 0.3):
+        metric = Parameters(np.eye(1), np.array([0.1]), K)
+        found = objective(X, y, metric, m=3, k=1)(metric)
+        assert np.isfinite(found.loss)
+        assert np.isfinite(found.gradient.factor).all()
+
+
+def test_outside_a_hyperbolic_domain_the_loss_is_infinite():
+    X, y = problem()
+    inside = metric_of(X, -1.0)
+    loss = objective(X, y, inside, m=3)
+    far = inside._replace(factor=2 * inside.factor)
+    assert loss(far).loss == np.inf
+    assert loss(far).gradient is None
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_targets_are_the_nearest_of_the_class(K):
+    X, y = problem(n=20)
+    metric = metric_of(X, K)
+    D = slow.all_distances(X, X, [(1.0, *(np.asarray(a).tolist() for a in metric))])
+    found = nearest_of_class(X, y, np.arange(20), 2, metric)
+    assert found.tolist() == slow.nearest_of_class(D, y, 2)
