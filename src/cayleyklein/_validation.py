@@ -238,8 +238,8 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     largest = float(np.abs(matrix).max())
     if largest and not 1 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY:
         raise InvalidInputError(
-            f"{name} has a largest entry of {largest:g}, and sums and products of its entries would "
-            f"overflow or underflow; divide it by that."
+            f"{name} has a largest entry of {largest:g}, and products of its entries would overflow "
+            f"or underflow; divide it by that."
         )
     asymmetry = np.abs(matrix - matrix.T)
     worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
