@@ -164,7 +164,7 @@ def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
             raise InvalidInputError(
-                f"{name} holds values that are not numbers: {error}."
+                f"{name} holds values that do not convert to float: {error}."
             ) from error
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
@@ -238,8 +238,8 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     largest = float(np.abs(matrix).max())
     if largest and not 1 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY:
         raise InvalidInputError(
-            f"{name} has a largest entry of {largest:g}, and products of its entries would overflow "
-            f"or underflow; divide it by that."
+            f"{name} has a largest entry of {largest:g}, and products of its entries would "
+            f"overflow or underflow; divide it by that."
         )
     asymmetry = np.abs(matrix - matrix.T)
     worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
