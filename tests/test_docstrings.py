@@ -165,20 +165,3 @@ def test_parameters_are_those_of_the_signature(where):
     assert list(listed) == list(real)
     wrong = [complaint(name, listed[name], default, thing) for name, default in real.items()]
     assert not any(wrong), [text for text in wrong if text]
-
-
-@pytest.mark.parametrize(
-    ("kind", "default", "wrong"),
-    [
-        ("int, default=3", 3, False),
-        ("int, default=3", 4, True),
-        ("int", 3, True),
-        ("float, default=1", 1.0, True),
-        ('{"a", "b"}, default="a"', "a", False),
-        ("array-like, optional", None, False),
-        ("array-like", None, True),
-        ("int, default=3", NO_DEFAULT, True),
-    ],
-)
-def test_complaints(kind, default, wrong):
-    assert bool(complaint("x", kind, default)) == wrong

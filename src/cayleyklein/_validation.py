@@ -1,7 +1,7 @@
-"""What every public entrance checks, in one place.
+"""Checks of the arguments of public functions.
 
-Arrays are computed with in float64; float32 input is remembered so that the
-answer can be returned in float32.
+Computations are in float64; `float_dtype` remembers float32 input, so that the answer can be
+float32 too.
 """
 
 import difflib
@@ -54,20 +54,20 @@ __all__ = [
 ]
 
 SYMMETRY_TOLERANCE = 1e-10
-"""Largest |A - Aᵀ| / |A| still taken for rounding; the matrix is then symmetrised."""
+"""Largest |A - Aᵀ| / |A| that counts as rounding; the matrix is then symmetrised."""
 
 LARGEST_SQUARED = 1e150
-"""Of entries whose squares, and sums of many of them, are floats still."""
+"""Largest entry for which sums of many squares stay finite."""
 
 LARGEST_ENTRY = 1e300
-"""Of a symmetric matrix, and its inverse the smallest that the largest may be."""
+"""Bound, with its inverse, of the largest entry of a symmetric matrix."""
 
 
 def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
     """Return float32 if every array is float32 (or float16), and float64 otherwise."""
     try:
         given = [np.asarray(a) for a in arrays]
-    except ValueError:  # ragged: the check of the values words it better
+    except ValueError:  # ragged: as_finite_array raises a clearer error
         return np.dtype(np.float64)
     dtypes = [a.dtype for a in given if a.ndim > 0]
     if dtypes and all(t.kind == "f" and t.itemsize <= 4 for t in dtypes):
@@ -76,7 +76,7 @@ def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
 
 
 def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
-    """Write indices (n,) or (n, ndim) for an error message, at most a few of them."""
+    """Format indices (n,) or (n, ndim) for an error message, at most `most` of them."""
     rows = [
         int(i) if np.ndim(i) == 0 else tuple(int(j) for j in i) if len(i) > 1 else int(i[0])
         for i in indices[:most]
@@ -86,12 +86,12 @@ def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
 
 
 def at_index(bad: NDArray[np.bool_] | np.bool_) -> str:
-    """Write " at index …" for the True entries of a mask, or nothing for a single item."""
+    """Format " at index …" for the True entries of a mask; empty for a scalar."""
     return f" at index {list_indices(np.argwhere(bad))}" if np.ndim(bad) else ""
 
 
 def nearest_name(name: str, names: Iterable[str]) -> str:
-    """Write " Did you mean …?" for a name that is close to one of those there are, or nothing.
+    """Format " Did you mean …?" for a name close to a known one; empty otherwise.
 
     >>> nearest_name("Clas", ["colour", "class"])
     " Did you mean 'class'?"
@@ -103,7 +103,7 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
 
 @contextmanager
 def about(name: str) -> Iterator[None]:
-    """Let errors from within name the argument of the caller that they are about."""
+    """Prefix the errors of a block with the name of an argument."""
     try:
         yield
     except CayleyKleinError as error:
@@ -111,7 +111,7 @@ def about(name: str) -> Iterator[None]:
 
 
 def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Broadcast named arrays against each other, or say whose shapes disagree."""
+    """Broadcast named arrays against each other; raise with their names and shapes."""
     try:
         return np.broadcast_arrays(*points.values())
     except ValueError as error:
@@ -120,7 +120,7 @@ def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
 
 
 def refuse_containers(values: Any, name: str) -> None:
-    """Refuse what NumPy would make something else of: sparse matrices, and masked entries."""
+    """Raise for sparse matrices and masked entries, which NumPy would silently convert."""
     if hasattr(values, "toarray"):
         raise InvalidInputError(
             f"{name} is a sparse matrix; pass a dense array ({name}.toarray())."
@@ -132,7 +132,7 @@ def refuse_containers(values: Any, name: str) -> None:
 
 
 def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) -> None:
-    """Raise for entries of an argument of which something does not fit in a float."""
+    """Raise for the entries of an argument where the expression `what` overflows."""
     if not np.all(fits):
         raise InvalidInputError(
             f"{what} overflows for {name}{at_index(~fits)}; rescale the coordinates."
@@ -140,7 +140,7 @@ def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) ->
 
 
 def refuse_huge(values: NDArray[Any], name: str) -> None:
-    """Raise for an argument whose squares are to be summed, and would overflow."""
+    """Raise for an argument when sums of its squares would overflow."""
     largest = float(np.abs(values).max())
     if largest > LARGEST_SQUARED:
         raise InvalidInputError(
@@ -149,7 +149,7 @@ def refuse_huge(values: NDArray[Any], name: str) -> None:
 
 
 def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray[np.float64]:
-    """Convert to a float64 array with every entry finite, or say which are not.
+    """Convert to a float64 array; raise with the indices of entries that are not finite.
 
     Rows are counted from `first_row`, for an array that is a block of a longer one.
     """
@@ -166,7 +166,9 @@ def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError, OverflowError) as error:
-            raise InvalidInputError(f"{name} holds values that are no floats: {error}.") from error
+            raise InvalidInputError(
+                f"{name} holds values that do not convert to float: {error}."
+            ) from error
     if array.dtype.kind not in "fiub":
         raise InvalidInputError(f"{name} must hold real numbers; got dtype {array.dtype}.")
     array = array.astype(np.float64, copy=False)
@@ -210,11 +212,11 @@ def as_points(
     ----------
     values : array-like of shape (..., d)
     name : str
-        How the error message calls the argument.
+        Name of the argument in error messages.
     n_features : int, optional
-        The d that is expected.
+        Expected d.
     ndim : int, optional
-        The number of axes that is expected; any number ≥ 1 when None.
+        Expected number of axes; any number ≥ 1 when None.
     """
     points = as_finite_array(values, name)
     if points.ndim == 0 or (ndim is not None and points.ndim != ndim):
@@ -239,8 +241,8 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     largest = float(np.abs(matrix).max())
     if largest and not 1 / LARGEST_ENTRY <= largest <= LARGEST_ENTRY:
         raise InvalidInputError(
-            f"{name} has a largest entry of {largest:g}, of which sums and products leave float64; "
-            f"divide it by that."
+            f"{name} has a largest entry of {largest:g}, and products of its entries would "
+            f"overflow or underflow; divide it by that."
         )
     asymmetry = np.abs(matrix - matrix.T)
     worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
@@ -262,7 +264,7 @@ def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
 
 
 def as_count(value: Any, name: str) -> int:
-    """Check a whole number of at least 1; no float, string or bool counts as one."""
+    """Check a whole number of at least 1; floats, strings and bools are errors."""
     try:
         count = operator.index(value)
     except TypeError:
@@ -289,7 +291,7 @@ def as_text(value: Any, name: str) -> str:
 
 
 def as_texts(values: Any, name: str) -> tuple[str, ...]:
-    """Check several texts, of which a single one is none: "ab" would be "a" and "b"."""
+    """Check a sequence of str; a single str is an error."""
     if not isinstance(values, Iterable) or isinstance(values, str | bytes):
         raise InvalidInputError(f"Got {name}={values!r}, but expected a sequence of str.")
     return tuple(as_text(value, name) for value in values)
@@ -303,10 +305,10 @@ def as_callback(value: Any, name: str) -> Any:
 
 
 def memory_limit() -> float:
-    """Return the bytes that this process can have at most; inf where nobody knows.
+    """Return the memory limit of this process in bytes; inf if it is unknown.
 
-    What the machine has, or less where a container or ``ulimit -v`` allows less. Not what is free
-    just now: the same request must be refused, or not, whatever else is running.
+    It is the memory of the machine, or less if a container or ``ulimit -v`` allows less. It is
+    not the free memory: the same request must always have the same answer.
     """
     limits = [math.inf]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
@@ -322,16 +324,16 @@ def memory_limit() -> float:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise before the work where its result could never be held.
+    """Raise when a result would not fit into memory.
 
     Parameters
     ----------
     needed : float
         Bytes.
     what : str
-        How the error begins: what would take them.
+        Subject of the error message.
     remedy : str
-        How it ends.
+        Last sentence of the error message.
 
     Examples
     --------
@@ -349,7 +351,7 @@ def check_memory(needed: float, what: str, remedy: str) -> None:
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency, or say which extra installs it."""
+    """Import an optional dependency; raise with the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:

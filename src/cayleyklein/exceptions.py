@@ -45,7 +45,7 @@ class InvalidInputError(CayleyKleinError, ValueError):
 
 
 class InvalidTypeError(InvalidInputError, TypeError):
-    """An argument holds things that are no numbers, such as a dict.
+    """An argument holds values that are not numbers, such as a dict.
 
     Examples
     --------
@@ -70,7 +70,7 @@ class OutsideDomainError(CayleyKleinError, ValueError):
 
 
 class NotRepresentableError(CayleyKleinError, ValueError):
-    """The object asked for does not exist in the representation asked for.
+    """The requested object does not exist in the requested form.
 
     For example a form S of the wrong signature, which is not a curved Mahalanobis
     metric, or an elliptic ball across the equator, which is not an ellipsoid.
@@ -101,7 +101,7 @@ class NotCollinearError(CayleyKleinError, ValueError):
 
 
 class TooLargeError(CayleyKleinError, MemoryError):
-    """The answer asked for would not fit into memory; the message says how much it would take.
+    """The result would not fit into memory; the message says how much it would need.
 
     Examples
     --------

@@ -255,7 +255,7 @@ def test_outside_modulus_of_a_point_on_the_conic_is_infinite():
         (["a", "b"], "real numbers"),
         (0.5, "at least one axis"),
         ([[0.0, 0.0], [0.0]], "not a rectangular array"),
-        ([10**400, 1], "no floats"),
+        ([10**400, 1], "do not convert to float"),
         (np.ma.array([0.0, 0.5], mask=[True, False]), "masked"),
     ],
 )

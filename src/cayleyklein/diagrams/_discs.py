@@ -92,16 +92,16 @@ def _sweeps(start: Floats, end: Floats) -> Floats:
 def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
     """Return the ends of segments within the unit disc, and which segments meet it."""
     e = head - tail
-    along, length2 = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
+    along, sqlength = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
     cross = tail[:, 0] * e[:, 1] - tail[:, 1] * e[:, 0]
     # ‖tail + t e‖² = 1, whose discriminant is |e|² - (tail × e)²
-    room = length2 - cross * cross
+    room = sqlength - cross * cross
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(room, 0.0))
-        enter, leave = (-along - root) / length2, (-along + root) / length2
+        enter, leave = (-along - root) / sqlength, (-along + root) / sqlength
     tail_in, head_in = _in_disc(tail), _in_disc(head)
     enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
-    meets = (length2 > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
+    meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
     start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
     end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
     return start, end, meets

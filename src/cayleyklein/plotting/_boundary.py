@@ -16,7 +16,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
-from cayleyklein.plotting._outlines import domains_of
+from cayleyklein.plotting._outlines import cell_outlines, domains_of
 from cayleyklein.plotting._sections import Section, choose_section
 from cayleyklein.plotting._style import (
     PADDING,
@@ -28,7 +28,7 @@ from cayleyklein.plotting._style import (
     finish_axes,
     new_axes,
 )
-from cayleyklein.plotting._voronoi import outlines, picture_bounds
+from cayleyklein.plotting._voronoi import picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -165,7 +165,7 @@ class DecisionBoundaryDisplay:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
         codes = np.searchsorted(diagram.classes, diagram.cell_labels)
         return cls(
-            regions=Regions(outlines(diagram), codes, diagram.frontier()),
+            regions=Regions(cell_outlines(diagram), codes, diagram.frontier()),
             classes=diagram.classes,
             bounds=bounds,
             X=diagram.points,

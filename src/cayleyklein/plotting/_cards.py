@@ -10,10 +10,16 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.diagrams import Boundary, CayleyKleinVoronoi
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term, terms_of
-from cayleyklein.plotting._outlines import ball_lattice, bounds_of, domains_of, sphere_path
+from cayleyklein.plotting._outlines import (
+    ball_lattice,
+    bounds_of,
+    cell_outlines,
+    domains_of,
+    sphere_path,
+)
 from cayleyklein.plotting._sections import principal_section
 from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
 from cayleyklein.plotting._svg import Drawing
@@ -207,21 +213,8 @@ def _fill_cells(drawing: Drawing, diagram: CayleyKleinVoronoi) -> None:
     """Fill the cells of a labelled diagram with the colours of their classes."""
     palette = np.array(class_colors(len(diagram.classes)))
     colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
-    for boundary, color in zip(diagram.boundaries(), colors.tolist(), strict=True):
-        if len(boundary.starts):
-            outline = _outline(boundary, diagram.metric)
+    for outline, color in zip(cell_outlines(diagram, ARC_STEP), colors.tolist(), strict=True):
+        if len(outline):
             drawing.path(
                 outline, closed=True, stroke=color, width=0.5, fill=color, fill_opacity=0.25
             )
-
-
-def _outline(boundary: Boundary, metric: CurvedMetric) -> Floats:
-    """Return the boundary of a cell as a polygon; arcs follow x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K."""
-    corners = []
-    for start, (first, last) in zip(boundary.starts, boundary.angles, strict=True):
-        corners.append(start[None])
-        if not np.isnan(first):
-            theta = np.linspace(first, last, 2 + int(abs(last - first) / ARC_STEP))[1:-1]
-            circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-            corners.append(metric.frame.points(circle / math.sqrt(-metric.curvature)))
-    return np.concatenate(corners)

@@ -7,11 +7,20 @@ import math
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric, Metric, first_term
 
-__all__ = ["ball_lattice", "bounds_of", "domains_of", "inset", "line_path", "sphere_path"]
+__all__ = [
+    "ball_lattice",
+    "bounds_of",
+    "cell_outlines",
+    "domains_of",
+    "inset",
+    "line_path",
+    "sphere_path",
+]
 
 
 RIM = 1e-9
@@ -22,6 +31,9 @@ BISECTIONS = 60
 
 HORIZON = 1e-4
 """Polylines to infinity end this angle before it."""
+
+ARC_STEP = math.pi / 120
+"""Angle of a chord of the absolute, 1e-4 of its radius off."""
 
 BALL_OF_CELL = 0.4
 """Radius of balls relative to the distance of neighbours in the lattice."""
@@ -163,3 +175,29 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
     if not out.any():
         return points
     return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)
+
+
+def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[Floats]:
+    """Return the corners of each cell of a plane diagram; none for a cell outside the window.
+
+    Arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords.
+
+    Parameters
+    ----------
+    diagram : CayleyKleinVoronoi
+        Of the plane.
+    step : float
+        Largest angle of a chord.
+    """
+    frame = diagram.metric.frame
+    found = []
+    for starts, _, angles in diagram.boundaries():
+        pieces = [np.empty((0, 2))]
+        for start, (first, last) in zip(starts, angles, strict=True):
+            pieces.append(start[None])
+            if last - first > step:  # NaN for a segment
+                theta = np.linspace(first, last, 2 + int((last - first) / step))[1:-1]
+                circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
+                pieces.append(frame.points(circle / math.sqrt(-frame.curvature)))
+        found.append(np.concatenate(pieces))
+    return found

@@ -14,7 +14,7 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, domains_of
+from cayleyklein.plotting._outlines import bounds_of, cell_outlines, domains_of
 from cayleyklein.plotting._style import (
     PADDING,
     VERMILION,
@@ -32,12 +32,7 @@ from cayleyklein.plotting._style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["VoronoiDisplay", "outlines", "picture_bounds"]
-
-
-def outlines(diagram: CayleyKleinVoronoi) -> list[Floats]:
-    """Return the corners of each cell of a plane diagram; none for a cell outside the window."""
-    return [np.asarray(cell.exterior.coords).reshape(-1, 2) for cell in diagram.cells()]
+__all__ = ["VoronoiDisplay", "picture_bounds"]
 
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
@@ -137,7 +132,7 @@ class VoronoiDisplay:
         bounds = picture_bounds(diagram)
         return cls(
             edges=diagram.ridge_segments()[1],
-            cells=outlines(diagram),
+            cells=cell_outlines(diagram),
             generators=diagram.cell_generators,
             points=diagram.points,
             bounds=bounds,

@@ -78,56 +78,27 @@ class PlanarGeometry:
 
 
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
-    PlanarGeometry(
-        "elliptic",
-        (1, 1, 1),
-        (1, 1, 1),
-        "non-degenerate complex conic",
-        (("elliptic", "elliptic"),),
-    ),
-    PlanarGeometry(
-        "hyperbolic",
-        (1, 1, -1),
-        (1, 1, -1),
-        "non-degenerate real conic",
-        (("hyperbolic", "elliptic"), ("hyperbolic", "hyperbolic"), ("elliptic", "hyperbolic")),
-    ),
-    PlanarGeometry(
-        "dual Euclidean",
-        (1, 1, 0),
-        (1, 0, 0),
-        "two complex lines with a real intersection point",
-        (("elliptic", "parabolic"),),
-    ),
-    PlanarGeometry(
-        "dual pseudo-Euclidean",
-        (1, -1, 0),
-        (1, 0, 0),
-        "two real lines with a double real intersection point",
-        (("hyperbolic", "parabolic"),),
-    ),
-    PlanarGeometry(
-        "Euclidean",
-        (1, 0, 0),
-        (1, 1, 0),
-        "two complex points with a double real line passing through",
-        (("parabolic", "elliptic"),),
-    ),
-    PlanarGeometry(
-        "pseudo-Euclidean",
-        (1, 0, 0),
-        (1, -1, 0),
-        "two real points with a double real line passing through",
-        (("parabolic", "hyperbolic"),),
-    ),
-    PlanarGeometry(
-        "Galilean",
-        (1, 0, 0),
-        (1, 0, 0),
-        "double real line with a real intersection point",
-        (("parabolic", "parabolic"),),
-    ),
-)
+    PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic",
+                   (("elliptic", "elliptic"),)),
+    PlanarGeometry("hyperbolic", (1, 1, -1), (1, 1, -1), "non-degenerate real conic",
+                   (("hyperbolic", "elliptic"), ("hyperbolic", "hyperbolic"),
+                    ("elliptic", "hyperbolic"))),
+    PlanarGeometry("dual Euclidean", (1, 1, 0), (1, 0, 0),
+                   "two complex lines with a real intersection point",
+                   (("elliptic", "parabolic"),)),
+    PlanarGeometry("dual pseudo-Euclidean", (1, -1, 0), (1, 0, 0),
+                   "two real lines with a double real intersection point",
+                   (("hyperbolic", "parabolic"),)),
+    PlanarGeometry("Euclidean", (1, 0, 0), (1, 1, 0),
+                   "two complex points with a double real line passing through",
+                   (("parabolic", "elliptic"),)),
+    PlanarGeometry("pseudo-Euclidean", (1, 0, 0), (1, -1, 0),
+                   "two real points with a double real line passing through",
+                   (("parabolic", "hyperbolic"),)),
+    PlanarGeometry("Galilean", (1, 0, 0), (1, 0, 0),
+                   "double real line with a real intersection point",
+                   (("parabolic", "parabolic"),)),
+)  # fmt: skip
 """The table of the paper (§2.2), in its order.
 
 Corrected: the dual of the dual Euclidean absolute has signs (+, 0, 0), and the two points of the
