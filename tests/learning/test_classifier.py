@@ -73,9 +73,10 @@ def test_votes_as_scikit_learn_does(name, k, weights):
     D = metric.pairwise(X[test], X[train])
     ours, theirs = model.predict_proba(X[test]), other.predict_proba(D)
     assert ((ours > 0) & (ours < 1)).all()
-    top = np.sort(theirs, axis=1)
+    top, near = np.sort(theirs, axis=1), np.sort(D, axis=1)
     clear = top[:, -1] > top[:, -2] + 1e-12
-    assert clear.mean() > 0.9
+    clear &= near[:, k] > near[:, k - 1] * (1 + 1e-9)  # the k-th neighbour is one row
+    assert clear.mean() > 0.75
     np.testing.assert_array_equal(model.predict(X[test])[clear], other.predict(D)[clear])
     assert (model.predict(X[test]) == model.classes_[ours.argmax(axis=1)]).all()
     if weights == "uniform":
@@ -121,11 +122,11 @@ def test_sample_weights_learn_and_vote():
 def test_contradicting_and_unknown_parameters():
     with pytest.raises(InvalidInputError, match="geometry='flat' beside a learner.*give geometry"):
         CurvedKNeighborsClassifier(geometry="flat", learner=MMC()).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="random_state=0 beside a metric.*drop"):
-        CurvedKNeighborsClassifier(metric=METRICS["flat"], random_state=0).fit(X, Y)
+    with pytest.raises(InvalidInputError, match="verbose=True beside a metric.*drop"):
+        CurvedKNeighborsClassifier(metric=METRICS["flat"], verbose=True).fit(X, Y)
     with pytest.raises(TypeError, match=r"learner=CurvedLMNN\(margin=0.1\)"):
         CurvedKNeighborsClassifier(margin=0.1)
-    with pytest.raises(TypeError, match="no parameter 'colour'"):
+    with pytest.raises(TypeError, match="colour"):
         CurvedKNeighborsClassifier(colour=1)
     with pytest.raises(InvalidInputError, match="expected a number or 'auto'"):
         CurvedKNeighborsClassifier("many").fit(X, Y)
@@ -173,7 +174,9 @@ def test_a_frozen_learner_survives_cross_validation():
 
 
 def test_pipelines_and_searches():
-    pipe = make_pipeline(StandardScaler(), CurvedKNeighborsClassifier(learner=CurvedLMNN(geometry="flat")))
+    pipe = make_pipeline(
+        StandardScaler(), CurvedKNeighborsClassifier(learner=CurvedLMNN(geometry="flat"))
+    )
     grid = {
         "curvedkneighborsclassifier__learner__geometry": ["flat", "elliptic"],
         "curvedkneighborsclassifier__n_neighbors": [1, 3],

@@ -16,7 +16,6 @@ from cayleyklein import (
 )
 
 
-
 def small_problem(seed=0, n=14, d=2, classes=3):
     rng = np.random.default_rng(seed)
     y = np.sort(np.arange(n) % classes)

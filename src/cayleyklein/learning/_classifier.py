@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, cast
@@ -117,14 +118,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
         n_jobs: int | None = None,
-        **unknown: Any,
     ) -> None:
-        if unknown:
-            name = next(iter(unknown))
-            hint = ""
-            if name in CurvedLMNN._parameter_constraints:
-                hint = f"; it is one of the learner: learner=CurvedLMNN({name}={unknown[name]!r})"
-            raise TypeError(f"CurvedKNeighborsClassifier has no parameter {name!r}{hint}.")
         super().__init__(
             n_neighbors, metric=metric, algorithm=algorithm, outside=outside,
             n_jobs=n_jobs,
@@ -135,6 +129,16 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         self.random_state = random_state
         self.callback = callback
         self.verbose = verbose
+
+    def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsClassifier:
+        """Point to the learner where one of its parameters is given."""
+        for name in set(parameters) - set(cls._get_param_names()):
+            if name in CurvedLMNN._parameter_constraints:
+                raise TypeError(
+                    f"CurvedKNeighborsClassifier has no parameter {name!r}; it is one of the "
+                    f"learner: learner=CurvedLMNN({name}={parameters[name]!r})."
+                )
+        return super().__new__(cls)
 
     # -- fitting --------------------------------------------------------------------
 
@@ -255,8 +259,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 "geometry."
             )
         if self.metric is not None or self.learner is not None:
-            for name, default in (("geometry", "auto"), ("random_state", None),
-                                  ("callback", None), ("verbose", False)):  # fmt: skip
+            for name, default in (("geometry", "auto"), ("callback", None), ("verbose", False)):
                 value = getattr(self, name)
                 if not (value is default or (isinstance(value, str) and value == default)):
                     advice = f"give {name} to the learner" if both == "learner" else f"drop {name}"
@@ -376,6 +379,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+# What help() shows: `__new__` takes anything only to explain it.
+CurvedKNeighborsClassifier.__signature__ = inspect.signature(  # type: ignore[attr-defined]
+    partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
+)
 
 
 def accuracy(predicted: AnyArray, y: ArrayLike, sample_weight: ArrayLike | None) -> float:

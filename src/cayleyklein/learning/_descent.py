@@ -19,7 +19,7 @@ from cayleyklein.metrics import CurvedMetric
 __all__ = ["Fit", "Progress", "Recipe", "Report", "descend", "start_of"]
 
 
-TOL = 1e-5
+TOL = 1e-7
 """Relative decrease of the loss at which a pass ends."""
 
 ELLIPTIC_SPREAD = 2.0

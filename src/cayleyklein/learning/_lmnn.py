@@ -231,8 +231,8 @@ class CurvedLMNN(MetricLearner):
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
             raise InvalidInputError(
-                f"y has only the classes {classes[present].tolist()} in rows of positive weight; "
-                f"learning a metric needs two or more."
+                f"y has {len(present)} class in rows of positive weight, "
+                f"{classes[present].tolist()}; learning a metric needs two or more."
             )
         rows = TrainingRows.from_raw(X, labels, weights)
         learned = self._learn(rows, rng)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -57,7 +58,7 @@ class MMC(MetricLearner):
         The factor L.
     n_iter_ : int
     loss_history_ : list of float
-        The loss after each iteration.
+        The loss after each iteration, over weights in units of a power of two near the largest.
     classes_ : ndarray
 
     Examples
@@ -105,8 +106,8 @@ class MMC(MetricLearner):
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
             raise InvalidInputError(
-                f"y has only the classes {classes[present].tolist()} in rows of positive weight; "
-                f"learning a metric needs two or more."
+                f"y has {len(present)} class in rows of positive weight, "
+                f"{classes[present].tolist()}; learning a metric needs two or more."
             )
         d = rows.shape[1]
         if self.n_components is not None and self.n_components > d:
@@ -120,6 +121,7 @@ class MMC(MetricLearner):
             "Reduce the columns first, by PCA for example.",
         )
         data = TrainingRows.from_raw(rows, labels, weights)
+        data = replace(data, weights=data.weights / data.weight_unit)
         like = like_scatter(data)
         history: list[float] = []
 
@@ -131,7 +133,9 @@ class MMC(MetricLearner):
             return False
 
         start = np.eye(*shape).ravel()
-        end = minimise(function, start, max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep)
+        end = minimise(
+            function, start, max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep
+        )
         if not end.converged:
             warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations; raise max_iter "

@@ -17,7 +17,7 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Frame, frame_from_form
-from cayleyklein.learning._descent import TOL, Fit, Progress, Recipe, Report
+from cayleyklein.learning._descent import Fit, Progress, Recipe, Report
 from cayleyklein.learning._large_margin import LargeMargin, nearest_of_class
 from cayleyklein.learning._placed import DOMAIN_EDGE, Parameters, Placed
 from cayleyklein.learning._rows import TrainingRows
@@ -25,6 +25,9 @@ from cayleyklein.learning._starts import starting_factor
 
 __all__ = ["PaperDescent"]
 
+
+TOL = 1e-5
+"""Relative change of the loss at which a fit ends."""
 
 IMPOSTOR_INTERVAL = 10
 """Iterations after which impostors are found anew."""
