@@ -82,7 +82,7 @@ lowest: ## Run the tests with the oldest releases of what we depend on
 	  --ignore tests/app/test_in_browser.py --ignore tests/trust/test_oracles.py \
 	  --deselect tests/trust/test_bad_input.py::test_the_page_adds_up \
 	  --deselect "tests/trust/test_bad_input.py::test_every_kind_of_input[learning.CurvedKNeighborsClassifier.score]" \
-	  --deselect "tests/trust/test_bad_input.py::test_every_kind_of_input[models.TableClassifier.score]" $(ARGS)
+	  --deselect "tests/trust/test_bad_input.py::test_every_kind_of_input[tables.TableClassifier.score]" $(ARGS)
 
 audit: $(READY) ## Look for known weaknesses in what is installed, where the registry tells
 	$(BIN)/python -m pip_audit --local --skip-editable

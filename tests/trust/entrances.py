@@ -14,7 +14,7 @@ import cayleyklein
 
 PACKAGES = (
     "app", "cli", "datasets", "diagrams", "experiments", "geometry", "learning", "metrics",
-    "models", "neighbors", "plotting",
+    "neighbors", "plotting", "tables",
 )  # fmt: skip
 
 SKLEARN_METHODS = ("fit_transform", "get_feature_names_out", "score")

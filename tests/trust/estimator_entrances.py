@@ -35,7 +35,7 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedNeighbors,
 )
-from cayleyklein.models import TableClassifier, TableEncoder
+from cayleyklein.tables import TableClassifier, TableEncoder
 
 PAIRS = np.stack([X[:4], X[8:12]], axis=1)
 
@@ -56,6 +56,11 @@ def of(kind: Any, *data: Any, **fixed: Any) -> Any:
     """Return what makes an estimator and fits it."""
     return lambda **given: kind(**(fixed | given)).fit(*data)
 
+
+columns = {
+    "kinds": thing({"length": "number"}, NONE=WORKS),
+    "drop": thing(["width"]),
+}
 
 PARAMETERS = [
     Entrance("learning.CurvedLMNN", {
@@ -90,13 +95,13 @@ PARAMETERS = [
         "radius": real(1.0, -1.0, inf=WORKS), "algorithm": choice("brute"),
         "outside": choice("extend"), "n_jobs": jobs(),
     }, call=of(CurvedKNeighborsRegressor, X, TARGETS)),
-    Entrance("models.TableEncoder", {
-        "max_categories": count(20),
+    Entrance("tables.TableEncoder", {
+        "max_categories": count(20), **columns,
     }, call=of(TableEncoder, TABLE)),
-    Entrance("models.TableClassifier", {
+    Entrance("tables.TableClassifier", {
         "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"),
         "weights": choice("distance"),
-        "max_categories": count(20), "learn_rows": count(5000), "random_state": seed(),
+        "max_categories": count(20), **columns, "learn_rows": count(5000), "random_state": seed(),
         "n_jobs": jobs(), "callback": thing(lambda progress: None, NONE=WORKS),
     }, call=of(TableClassifier, TABLE, Y), also_named=("neighbours",)),
 ]  # fmt: skip
@@ -188,24 +193,26 @@ METHODS = [
         "y": labels(Y, one_class=WORKS, **{"int64_near_2^63": REFUSED}),
         "sample_weight": weights(WEIGHTS),
     }, owner("classifier")),
-    Entrance("models.TableEncoder.fit", {"table": new_table(TABLE), "y": ignored()},
+    Entrance("tables.TableEncoder.fit", {"table": new_table(TABLE), "y": ignored()},
         owner("encoder")),
-    Entrance("models.TableEncoder.fit_transform", {
+    Entrance("tables.TableEncoder.fit_transform", {
         "X": new_table(TABLE), "y": ignored(),
     }, owner("encoder"), also_named=("table",)),
-    Entrance("models.TableEncoder.transform", {"table": table(TABLE)}, owner("encoder")),
-    Entrance("models.TableEncoder.unseen", {"table": table(TABLE)}, owner("encoder")),
-    Entrance("models.TableEncoder.check_columns", {
+    Entrance("tables.TableEncoder.transform", {"table": table(TABLE)}, owner("encoder")),
+    Entrance("tables.TableEncoder.unseen", {"table": table(TABLE)}, owner("encoder")),
+    Entrance("tables.TableEncoder.get_feature_names_out", {"input_features": ignored()},
+        owner("encoder")),
+    Entrance("tables.TableEncoder.check_columns", {
         "names": thing(list(TABLE.columns)),
     }, owner("encoder")),
-    Entrance("models.TableClassifier.fit", {"table": new_table(TABLE), "y": labels(Y)},
+    Entrance("tables.TableClassifier.fit", {"table": new_table(TABLE), "y": labels(Y)},
         owner("table")),
-    Entrance("models.TableClassifier.predict", {"table": table(TABLE)}, owner("table")),
-    Entrance("models.TableClassifier.predict_proba", {"table": table(TABLE)}, owner("table")),
-    Entrance("models.TableClassifier.kneighbors", {
+    Entrance("tables.TableClassifier.predict", {"table": table(TABLE)}, owner("table")),
+    Entrance("tables.TableClassifier.predict_proba", {"table": table(TABLE)}, owner("table")),
+    Entrance("tables.TableClassifier.kneighbors", {
         "table": table(TABLE), "n_neighbors": count(2, len(X) + 1, NONE=WORKS),
     }, owner("table")),
-    Entrance("models.TableClassifier.score", {
+    Entrance("tables.TableClassifier.score", {
         "table": table(TABLE), "y": labels(Y, one_class=WORKS, **{"int64_near_2^63": REFUSED}),
         "sample_weight": weights(WEIGHTS),
     }, owner("table")),

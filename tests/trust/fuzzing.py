@@ -33,10 +33,9 @@ from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.app._tables import read_table as read_upload
 from cayleyklein.cli import main
-from cayleyklein.datasets import iter_table, read_table
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.models import TableClassifier, load_model, save_model
-from cayleyklein.models import _files as files
+from cayleyklein.tables import TableClassifier, iter_table, load_model, read_table, save_model
+from cayleyklein.tables import _files as files
 
 PATIENCE = 60
 """Seconds after which a case counts as hanging."""

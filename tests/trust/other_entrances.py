@@ -34,23 +34,18 @@ from tests.trust.values import TABLE, Y, fitted
 
 from cayleyklein.experiments import FULL, QUICK, Reproduction, compare
 from cayleyklein.experiments._provenance import provenance
-from cayleyklein.geometry import Frame
-from cayleyklein.learning._descent import Progress
-from cayleyklein.models import Checkpoint, save_model, writing
+from cayleyklein.tables import save_model, writing
 
 FOLDER = Path(tempfile.mkdtemp(prefix="cayleyklein-trust-"))
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 CSV = FOLDER / "table.csv"
 MODEL = FOLDER / "model.ckm"
-CHECKPOINT = FOLDER / "last.npz"
-PROGRESS = Progress(1, 1.0, 1, 0.0, Frame(np.eye(2)))
 
 
 def prepare_files() -> None:
     """Write the files that entrances read."""
     TABLE.assign(kind=Y).to_csv(CSV, index=False)
     save_model(fitted("classifier"), MODEL)
-    Checkpoint(CHECKPOINT)(PROGRESS)
 
 
 prepare_files()
@@ -59,7 +54,6 @@ text = partial(one_of, base=())
 callback = partial(thing, None, NONE=SAME)
 words = {"another word": "no such", "a number": 3, "wrong type": object(), "NaN": np.nan}
 reading = {
-    "columns": text(["length"], {"a text": "length", "a number": 3, "no such": ["size"]}),
     "text": text(["colour"], {"a text": "colour", "a number": 3, "None": None}),
 }
 loading = {"return_X_y": flag(), "as_frame": flag()}
@@ -95,15 +89,6 @@ DATASETS = [
         }),
         "random_state": seed(), "return_metric": flag(),
     }),
-    Entrance("datasets.read_table", {
-        "path": path(CSV, to_read=True), **reading,
-        "dtype": text(np.float64, {"a text": "no such", "a number": 3, "integers": np.int64,
-                                   "float16": np.float16, "complex": complex, "objects": object}),
-        **format_of, "progress": callback(),
-    }),
-    Entrance("datasets.iter_table", {
-        "path": path(CSV, to_read=True), **reading, **format_of, "progress": callback(),
-    }),
 ]  # fmt: skip
 
 
@@ -113,22 +98,23 @@ def write_something(path: Any) -> None:
 
 
 FILES = [
-    Entrance("models.check_writable", {"path": path(FOLDER / "new.txt", to_read=False)}),
-    Entrance("models.writing", {
+    Entrance("tables.check_writable", {"path": path(FOLDER / "new.txt", to_read=False)}),
+    Entrance("tables.writing", {
         "path": path(FOLDER / "new.txt", to_read=False),
     }, call=write_something),
-    Entrance("models.save_model", {
+    Entrance("tables.save_model", {
         "model": thing(fitted("classifier")), "path": path(FOLDER / "new.ckm", to_read=False),
     }),
-    Entrance("models.load_model", {"path": path(MODEL, to_read=True)}),
-    Entrance("models.Checkpoint", {
-        "path": path(FOLDER / "new.npz", to_read=False), "every": count(1),
-    }),
-    Entrance("models.Checkpoint.__call__", {
-        "progress": thing(PROGRESS),
-    }, lambda: Checkpoint(CHECKPOINT)),
-    Entrance("models.Checkpoint.load", {"path": path(CHECKPOINT, to_read=True)}),
-    Entrance("models.split_target", {
+    Entrance("tables.load_model", {"path": path(MODEL, to_read=True)}),
+    Entrance("tables.read_table", {
+        "source": path(CSV, to_read=True), **reading, "header": flag(True), **format_of,
+        "progress": callback(),
+    }, also_named=("path",)),
+    Entrance("tables.iter_table", {
+        "source": path(CSV, to_read=True), "header": flag(True), **format_of,
+        "progress": callback(),
+    }, also_named=("path",)),
+    Entrance("tables.split_target", {
         "table": table(
             TABLE, a_column_less=WORKS, columns_in_another_order=WORKS, missing_values="skip"
         ),

@@ -26,8 +26,8 @@ EXAMPLES = (
     ("learning.CurvedLMNN", "geometry"),
     ("neighbors.CurvedNeighbors", "metric"),
     ("learning.CurvedLMNN", "n_jobs"),
-    ("models.TableEncoder.transform", "table"),
-    ("datasets.read_table", "text"),
+    ("tables.TableEncoder.transform", "table"),
+    ("tables.read_table", "text"),
 )
 """Whose messages are shown."""
 

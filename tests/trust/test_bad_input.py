@@ -18,7 +18,7 @@ from tests.trust.table import PAGE, marks_in, page, rows_in, rows_of, try_all
 from tests.trust.trial import expected, prepared, run
 from tests.trust.values import fitted
 
-from cayleyklein.datasets import read_table
+from cayleyklein.tables import read_table
 
 CASES = [case for entrance in ENTRANCES.values() for case in entrance.cases()]
 

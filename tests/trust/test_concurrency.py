@@ -28,7 +28,7 @@ from cayleyklein import (
     CurvedNeighbors,
     MixedMetric,
 )
-from cayleyklein.models import TableClassifier, writing
+from cayleyklein.tables import TableClassifier, writing
 
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = 8

@@ -20,7 +20,7 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedNeighbors,
 )
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 # Python itself drops an interruption that strikes in a destructor, and says so.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")

@@ -11,9 +11,8 @@ from typing import Any, Protocol
 
 from cayleyklein._validation import require
 from cayleyklein.cli._console import Console
-from cayleyklein.datasets import iter_table
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier, load_model, writing
+from cayleyklein.tables import TableClassifier, iter_table, load_model, writing
 
 __all__ = [
     "Matched",
@@ -67,9 +66,8 @@ def matched_pieces(
     matched: Matched,
 ) -> Iterator[Any]:
     """Yield a table in pieces, with a bar, and check its columns against the model's."""
-    text = [column.name for column in model.encoder_.categories_] + ([target] if target else [])
     with console.progress(f"reading {table.name}") as show:
-        pieces = iter_table(table, text=text, encoding=encoding, delimiter=delimiter, progress=show)
+        pieces = iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
         for piece in pieces:
             if not matched.n_rows:
                 matched.ignored = unknown_columns(model, table, list(piece.columns), target)

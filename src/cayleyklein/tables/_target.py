@@ -3,34 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein._validation import as_text, nearest_name
+from cayleyklein._validation import as_text, did_you_mean, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models._columns import as_codes
-from cayleyklein.models._encoder import as_table
+from cayleyklein.tables._cells import as_words
+from cayleyklein.tables._columns import as_table
 
-__all__ = ["did_you_mean", "split_target"]
+__all__ = ["split_target"]
 
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 """Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
 
 WHOLE = re.compile(r"[-+]?\d+\.0")
-
-
-def did_you_mean(name: str, names: Sequence[str], what: str = "columns") -> str:
-    """Write " Did you mean …?" when one of the names is close, and list them otherwise.
-
-    >>> did_you_mean("clas", ["colour", "class"])
-    " Did you mean 'class'?"
-    """
-    shown = ", ".join(repr(known) for known in names[:12])
-    all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
-    return nearest_name(name, names) or all_of_them
 
 
 def split_target(
@@ -82,12 +70,10 @@ def split_target(
 
 
 def as_classes(values: Any) -> tuple[NDArray[np.object_], NDArray[np.intp]]:
-    """Return the distinct classes as text, and which of them each value is."""
-    codes, texts = as_codes(values)
-    used, places = np.unique(codes, return_inverse=True)
-    distinct = [texts[code] for code in used.tolist()]
+    """Return the distinct classes as text, sorted, and the position of each value among them."""
+    codes, distinct = require("pandas", "cli").factorize(as_words(values), sort=True)
     names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
-    return np.array(names, dtype=object), places
+    return np.array(names, dtype=object), codes
 
 
 def refuse_quantities(classes: NDArray[np.object_], n_rows: int, target: str) -> None:
