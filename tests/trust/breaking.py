@@ -110,6 +110,7 @@ def attack_file(folder, arguments, output, is_new, times, rng):
         assert old or is_new(output), f"{output} is neither the old file nor the new one"
         counts["old" if old else "new"] += 1
     counts["left"] = len(left_over(folder))
+    run_whole(arguments)
     return counts
 
 
