@@ -52,7 +52,7 @@ def test_numbers_as_classes_in_the_last_column():
         ("", "empty"),
         ("a,b\n1,x\n2,x\n5,y\n6,y\n", "one column that can be used; two are needed"),
         ("a,b,c\n" + "1,2,x\n3,1e200,y\n" * 2, "numbers beyond ±1e[+]100"),
-        ("a,b,c\n1,2,x\n3,4\n", "row 3 has 2 cells, fewer than the 3 names"),
+        ("a,b,c\n1,2,x\n3,4\n", "line 3 has 2 cells, fewer than the 3 names"),
         ("a,b,c\n" + "1,2,x\n3,2,y\n" * 2, "one column that can be used .b: not used: every cell"),
         ("a,b,c\n1,2,x\n3,4,x\n", "1 classes"),
         ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "Class 'y' has a single row"),

@@ -42,7 +42,7 @@ def test_is_read(command, tmp_path, content):
         (b"1,2\n3,4\n", "y", "t.csv starts with numbers, 1, 2, … : a first line with the names"),
         (b"a,a,y\n1,2,u\n", "y", "t.csv has more than one column named 'a'; rename them."),
         (b"a,y\n1,u,3\n", "y", "t.csv has 3 cells in its first row, but 2 names"),
-        (b"a,y\n1,u\n2,v,3\n", "y", "row 3 has 3 cells, more than the 2 names"),
+        (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v\n", "y", "3 neighbours were asked for, but a row has only 1 others."),
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
         (QUANTITY, "y", "Column 'y' holds 30 distinct numbers in 30 rows: a quantity"),

@@ -132,6 +132,17 @@ def test_dates_that_can_be_read_in_two_ways_are_said():
     assert rows[0, 0] == (pd.Timestamp("2024-02-01") - pd.Timestamp(0)).days
 
 
+def test_times_are_parts_of_a_day():
+    column, rows = encoded(["06:00", "12:30", "18:00", "06:15"])
+    assert str(column) == "a: time as part of a day"
+    np.testing.assert_allclose(rows[:, 0] * 24, [6, 12.5, 18, 6.25])
+
+
+def test_codes_with_leading_zeros_are_categories():
+    assert encoded(["00501", "10115", "00501", "08001", "10115"])[0].kind == "category"
+    assert encoded(["08", "09", "10", "11", "08"])[0].kind == "number"
+
+
 def test_a_date_that_is_unknown_is_missing():
     days = pd.date_range("2023-01-05", periods=40).strftime("%d.%m.%Y")
     with pytest.warns(UserWarning, match="1 cell is no date, and taken as missing"):
@@ -168,6 +179,7 @@ def test_booleans_are_categories(values):
         (map(str, range(5000, 5040)), "whole numbers that never repeat"),
         (np.random.default_rng(0).permutation(150)[:40], "whole numbers that never repeat"),
         ([f"person {i}" for i in range(40)], "text that hardly ever repeats"),
+        ([f"{i:05d}" for i in range(400, 440)], "text that hardly ever repeats"),
         ([7] * 40, "every cell is 7"),
         ([None] * 40, "every cell is missing"),
     ],

@@ -62,6 +62,17 @@ NUMBERS = {
     for mark, digits in DIGITS.items()
 }
 OTHER = {".": ",", ",": "."}
+DATES = {
+    r"(19|20)\d{6}": "%Y%m%d",
+    r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
+    r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
+    r"\d?\d-\d?\d-\d\d": "%m-%d-%y",
+    r"[A-Za-z]{3} \d{4}": "%b %Y",
+    r"\d?\d:\d\d": "%H:%M",
+    r"\d?\d:\d\d:\d\d": "%H:%M:%S",
+}
+"""Formats that pandas does not guess."""
+
 WHOLE_WITH_POINTS = r"^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)$"
 """Numbers with a point that may group thousands."""
 
@@ -253,7 +264,16 @@ def plain_floats(words: Any) -> Floats | None:
 
 
 def number_formats(counts: Any) -> dict[str, tuple[CellFormat, float]]:
-    """Return, by decimal mark, the format of distinct texts and the share of cells that fit it."""
+    """Return, by decimal mark, the format of distinct texts and the share of cells that fit it.
+
+    Digits of one length with leading zeros are a code, such as 00501, and no number.
+    """
+    texts = counts.index
+    if (
+        texts.str.fullmatch(r"0\d{3,}").any()
+        and texts.str.fullmatch(rf"\d{{{len(texts[0])}}}").all()
+    ):
+        return {".": (CellFormat(), 0.0)}
     if plain_floats(counts.index) is not None:
         formats = {".": (CellFormat("number"), 1.0)}
         if counts.index.str.fullmatch(WHOLE_WITH_POINTS).all():
@@ -283,17 +303,22 @@ def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
 
 
 def parsed_dates(words: Any, date: str) -> Floats:
-    """Return text cells as days since 1970; NaN where they do not have the format."""
+    """Return text cells as days since 1970, or as parts of a day where they have no date.
+
+    NaN where they do not have the format.
+    """
     pandas = require("pandas", "cli")
     zoned = date == "ISO8601" or "%z" in date
     stamps = pandas.to_datetime(words, format=date, errors="coerce", utc=zoned)
-    return in_days(pandas.Series(stamps))
+    days = in_days(pandas.Series(stamps))
+    return days if re.search("%[Yy]|ISO", date) else days % 1
 
 
 def guessed_date(text: str) -> str | None:
     """Return the format of a date, or None for a text without year or hour."""
-    if re.fullmatch(r"(19|20)\d{6}", text):
-        return "%Y%m%d"
+    for pattern, date in DATES.items():
+        if re.fullmatch(pattern, text):
+            return date
     if sum(map(str.isdigit, text)) < 3:
         return None
     with warnings.catch_warnings():  # of days that come first

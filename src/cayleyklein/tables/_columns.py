@@ -33,7 +33,7 @@ SURPRISE = 5.0
 """Repetitions to expect among n whole numbers in a range of R, n²/2R, from which having none means
 that they were numbered."""
 
-HARDLY_REPEATS = 0.9
+HARDLY_REPEATS = 0.75
 """Share of distinct texts from which they identify rows."""
 
 LONG_TEXT = 4

@@ -281,7 +281,10 @@ class TableEncoder(  # type: ignore[call-arg]
             first, last, median = as_timestamps(
                 np.array([np.nanmin(days), np.nanmax(days), np.nanmedian(days)])
             ).astype("M8[D]")
-            text = f"date as days, {first} to {last}{imputed(column, f'the median, {median}')}"
+            if last.astype(int) < 1 and "%H" in column.cells.date:
+                text = f"time as part of a day{imputed(column, 'the median')}"
+            else:
+                text = f"date as days, {first} to {last}{imputed(column, f'the median, {median}')}"
         elif column.kind == "category":
             place = self._used("category").index(column)
             _, known, rare = self._categories()[place]

@@ -16,7 +16,7 @@ import io
 import json
 import platform
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -73,15 +73,9 @@ ALLOWED = {
 # Parameters to save; not threads nor the way to search, which belong to the machine.
 NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
 TABLE_PARAMETERS = (
-    "n_neighbors",
-    "geometry",
-    "weights",
-    "max_categories",
-    "kinds",
-    "drop",
-    "learn_rows",
+    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
     "random_state",
-)
+)  # fmt: skip
 
 BLOCK = 50_000
 """Rows saved as one array: skops holds each array twice."""
@@ -200,15 +194,12 @@ def read_checked(path: Path) -> bytes:
                 raise ValueError(version)
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise InvalidInputError(f"{path} is damaged: its first line cannot be read.") from error
-        if version > FORMAT_VERSION:
+        if version != FORMAT_VERSION:
+            newer = version > FORMAT_VERSION
             raise InvalidInputError(
-                f"{path} has format version {version}, newer than {FORMAT_VERSION}, the newest "
-                f"that cayleyklein {__version__} reads; update cayleyklein."
-            )
-        if version < FORMAT_VERSION:
-            raise InvalidInputError(
-                f"{path} has format version {version}, which cayleyklein {__version__} no longer "
-                f"reads; fit the model again."
+                f"{path} has format version {version}, {'newer' if newer else 'older'} than "
+                f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
+                f"{'update cayleyklein' if newer else 'fit the model again'}."
             )
         archive = file.read()
     if len(archive) != length:
@@ -268,19 +259,16 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 
 def state_of(model: Any) -> State:
     """Return a fitted model as plain values, and the encoder of a table as it is."""
-    kinds: dict[type, Callable[[Any], State]] = {
-        TableClassifier: table_state,
-        CurvedKNeighborsClassifier: neighbors_state,
-    }
-    for kind, state in kinds.items():
-        if isinstance(model, kind):
-            if not hasattr(model, "classes_"):
-                raise InvalidInputError("The model is not fitted: there is nothing to save.")
-            return {"kind": kind.__name__, **state(model)}
-    raise InvalidInputError(
-        f"A {type(model).__name__} cannot be saved as a model; expected a fitted TableClassifier "
-        f"or CurvedKNeighborsClassifier."
-    )
+    if not isinstance(model, TableClassifier | CurvedKNeighborsClassifier):
+        raise InvalidInputError(
+            f"A {type(model).__name__} cannot be saved as a model; expected a fitted "
+            f"TableClassifier or CurvedKNeighborsClassifier."
+        )
+    if not hasattr(model, "classes_"):
+        raise InvalidInputError("The model is not fitted: there is nothing to save.")
+    if isinstance(model, TableClassifier):
+        return {"kind": "TableClassifier", **table_state(model)}
+    return {"kind": "CurvedKNeighborsClassifier", **neighbors_state(model)}
 
 
 def model_of(state: State) -> Any:
@@ -400,7 +388,10 @@ def table_of(state: State) -> TableClassifier:
     encoder, numbers = state["encoder"], state["row_numbers"]
     learned = LearnedMetric(**state["learned"])
     learned.describe()  # raises for anything but numbers
-    if not isinstance(encoder, TableEncoder) or encoder.n_features_out_ != rows.shape[1]:
+    if not isinstance(encoder, TableEncoder):
+        raise InvalidInputError("it has no encoder of columns")
+    blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
+    if not encoder.transform(blank).shape[1] == encoder.n_features_out_ == rows.shape[1]:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     if numbers.dtype.kind != "i" or numbers.shape != labels.shape:
         raise InvalidInputError("the row numbers are not one for each row")

@@ -11,6 +11,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import lzma
 import re
 import shutil
@@ -22,7 +23,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
 from cayleyklein.exceptions import InvalidInputError
@@ -43,10 +44,9 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "n
 
 OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 HINTS = {
-    b"\x28\xb5\x2f\xfd": "is packed by zstd; unpack it, or pack it by gzip, bz2, xz or zip",
+    b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
     b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
-    b"ARROW1": "is a Feather file; save it as Parquet",
 }
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
@@ -144,27 +144,43 @@ def iter_table(
     if not hasattr(source, "read"):
         source = as_path(source, "source")
     as_callback(progress, "progress")
-    mark = None if delimiter is None else _as_delimiter(delimiter)
-    if encoding is not None:
-        _check_encoding(encoding)
-    return _pieces(source, header, mark, encoding, progress)
+    return _pieces(source, Options.checked(header, delimiter, encoding), progress)
 
 
-def _pieces(
-    source: Any,
-    header: bool,
-    delimiter: str | None,
-    encoding: str | None,
-    progress: Progress | None,
-) -> Iterator[Any]:
+class Options(NamedTuple):
+    """How a text file is written; None where that is to be found out."""
+
+    header: bool
+    delimiter: str | None
+    encoding: str | None
+
+    @classmethod
+    def checked(cls, header: bool, delimiter: Any, encoding: Any) -> Options:
+        """Raise for a delimiter or an encoding that cannot be one."""
+        if delimiter is not None:
+            mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
+            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+                raise InvalidInputError(
+                    f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' "
+                    f"or a tab."
+                )
+            delimiter = mark
+        try:
+            codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
+        except LookupError as error:
+            raise InvalidInputError(
+                f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
+                f"'utf-8', 'cp1252' or 'latin-1'."
+            ) from error
+        return cls(header, delimiter, encoding)
+
+
+def _pieces(source: Any, options: Options, progress: Progress | None) -> Iterator[Any]:
     pandas = require("pandas", "cli")
     start = 0
     with _opened(source) as (raw, name, size):
-        if raw.read(4) == b"PAR1":
-            batches = _parquet_batches(raw, name)
-        else:
-            batches = _csv_batches(raw, name, header, delimiter, encoding)
-        for batch in batches:
+        parquet = raw.read(4) == b"PAR1"
+        for batch in _parquet(raw, name) if parquet else _csv(raw, name, options):
             piece = batch.replace_schema_metadata().to_pandas()
             piece.index = pandas.RangeIndex(start, start + len(piece))
             start += len(piece)
@@ -238,25 +254,6 @@ def _zipped(raw: IO[bytes], name: str) -> Any:
 # -- text --------------------------------------------------------------------------------
 
 
-def _check_encoding(encoding: str) -> None:
-    try:
-        codecs.lookup(as_text(encoding, "encoding"))
-    except LookupError as error:
-        raise InvalidInputError(
-            f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
-            f"'utf-8', 'cp1252' or 'latin-1'."
-        ) from error
-
-
-def _as_delimiter(given: str) -> str:
-    delimiter = "\t" if as_text(given, "delimiter") in ("\\t", "tab") else given
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise InvalidInputError(
-            f"Got delimiter={given!r}; expected one character, such as ',', ';', '|' or a tab."
-        )
-    return delimiter
-
-
 def _scan(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
     """Read all the bytes; return the encoding that they have, and whether a quote is left open."""
     start = plain.read(4)
@@ -290,12 +287,11 @@ def _scan(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
     raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
 
 
-def _header(
-    plain: Any, name: str, named: bool, encoding: str, given: str | None
-) -> tuple[list[str], str, int]:
+def _header(plain: Any, name: str, options: Options) -> tuple[list[str], str, int]:
     """Return the names of the columns, the delimiter, and the lines up to the first row."""
     plain.seek(0)
-    text = io.TextIOWrapper(plain, encoding=encoding, newline="")
+    text = io.TextIOWrapper(plain, encoding=options.encoding, newline="")
+    given = options.delimiter
     try:
         n_lines, first = 0, ""
         row: list[str] = []
@@ -308,7 +304,7 @@ def _header(
             raise InvalidInputError(f"{name} is blank; a table starts with a line of column names.")
         delimiter = given or max(DELIMITERS, key=first.count)
         more = iter(lambda: text.readline(BLOCK_BYTES), "")
-        reader = csv.reader(_chained(first, more), delimiter=delimiter)
+        reader = csv.reader(itertools.chain([first], more), delimiter=delimiter)
         cells = [cell.strip() for cell in next(reader)]
         n_lines += reader.line_num - 1
         with suppress(csv.Error):  # a long cell
@@ -317,7 +313,7 @@ def _header(
         raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
     finally:
         text.detach()
-    if not named:
+    if not options.header:
         return [f"x{number}" for number in range(1, len(cells) + 1)], delimiter, n_lines - 1
     _check_names(cells, name)
     if len(row) > len(cells):
@@ -327,11 +323,6 @@ def _header(
         )
     names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
     return names, delimiter, n_lines
-
-
-def _chained(first: str, more: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from more
 
 
 def _check_names(cells: list[str], name: str) -> None:
@@ -358,22 +349,18 @@ def _is_number(cell: str) -> bool:
     return True
 
 
-def _csv_batches(
-    raw: IO[bytes], name: str, header: bool, delimiter: str | None, encoding: str | None
-) -> Iterator[Any]:
+def _csv(raw: IO[bytes], name: str, options: Options) -> Iterator[Any]:
     arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
     try:
         plain = _unpacked(raw, name)
-        found, open_quote = _scan(plain, name, encoding)
-        names, mark, n_lines = _header(plain, name, header, found, delimiter)
+        found, open_quote = _scan(plain, name, options.encoding)
+        names, mark, n_lines = _header(plain, name, options._replace(encoding=found))
         plain.seek(0)
-    except DAMAGED as error:
-        raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
-    except OSError as error:
-        if type(error) not in (OSError, gzip.BadGzipFile) or error.errno is not None:
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
             raise
         raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
-    options = {
+    how = {
         "read_options": reading.ReadOptions(
             use_threads=False,
             block_size=BLOCK_BYTES,
@@ -387,7 +374,7 @@ def _csv_batches(
         ),
     }
     try:
-        with reading.open_csv(plain, **options) as batches:
+        with reading.open_csv(plain, **how) as batches:
             last: list[Any] = []
             for batch in batches:
                 last = [column[-1] for column in batch.columns if len(column)] or last
@@ -418,7 +405,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
         line, _, given = map(int, found.groups())
         how = "more" if given > width else "fewer"
         message = (
-            f"row {line} has {given} cells, {how} than the {width} names in the first line; quote "
+            f"line {line} has {given} cells, {how} than the {width} names in the first line; quote "
             f"cells that hold {delimiter!r}, and give every row as many cells."
         )
     elif "straddl" in message or "out of sync" in message:
@@ -429,7 +416,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
 # -- Parquet -----------------------------------------------------------------------------
 
 
-def _parquet_batches(raw: IO[bytes], name: str) -> Iterator[Any]:
+def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
     arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
     raw.seek(0)
     try:
