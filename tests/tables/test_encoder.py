@@ -307,6 +307,25 @@ def test_a_cell_that_cannot_be_read_is_named(table, column, cell, expected):
             encoder.transform(piece)
 
 
+@pytest.mark.parametrize(
+    ("written", "later", "message"),
+    [
+        (["45%", "50%", "7%"], ["45", "50", "7"], "a number in %, but row 1 has '45'"),
+        (["45%", "50%", "7%"], [45.0, 50.0, 7.0], "a number in %, but row 1 has '45.0'"),
+        (["2024-05-06", "2024-05-07", "2024-05-09"], [19849, 19850, 19852], "a date"),
+        ([1.5, 2.5, 4.0], pd.date_range("2024-01-01", periods=3), "a number, but row 1 has"),
+        (["red", "blue", "red"], ["red", "red", "blue"], None),
+    ],
+)
+def test_another_type_is_no_other_number(written, later, message):
+    encoder = TableEncoder().fit(pd.DataFrame({"a": written}))
+    if message is None:
+        encoder.transform(pd.DataFrame({"a": later}))
+        return
+    with pytest.raises(InvalidInputError, match=message):
+        encoder.transform(pd.DataFrame({"a": later}))
+
+
 def test_unseen_categories_are_zeros_and_counted(table):
     encoder = TableEncoder().fit(table)
     later = table[:3].assign(colour=["pink", "red", None])

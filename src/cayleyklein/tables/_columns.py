@@ -1,4 +1,4 @@
-"""What each column of a table holds, and whether a model can use it."""
+"""What each column of a table holds, whether a model can use it, and the one to predict."""
 
 from __future__ import annotations
 
@@ -13,16 +13,11 @@ from numpy.typing import NDArray
 
 from cayleyklein._validation import as_choice, as_text, as_texts, did_you_mean, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import (
-    CellFormat,
-    Found,
-    as_series,
-    as_timestamps,
-    as_words,
-    find_format,
-)
+from cayleyklein.tables._cells import CellFormat, as_series, as_words
+from cayleyklein.tables._dates import as_timestamps
+from cayleyklein.tables._formats import Found, find_format
 
-__all__ = ["KINDS", "Column", "as_table", "infer_columns", "typed"]
+__all__ = ["KINDS", "Column", "as_table", "infer_columns", "split_target", "typed"]
 
 KINDS = ("number", "category", "date", "text")
 
@@ -43,6 +38,12 @@ ID_NAME = re.compile(
     r"(.*[\W_])?(ids?|[ug]uid|key|index|idx|nr|no|row|rowid|record|serial|pk)([\W_].*)?|unnamed.*",
     re.IGNORECASE,
 )
+
+
+FEW_CLASSES, ROWS_PER_CLASS = 10, 5
+"""Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
+
+WHOLE = re.compile(r"[-+]?\d+\.0")
 
 
 @dataclass(frozen=True)
@@ -91,9 +92,12 @@ class Column:
         >>> from cayleyklein.tables import TableEncoder
         >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()
         {'name': 'a', 'kind': 'number', 'n_missing': 0, 'text': 'number in %',
-        'cells': {'kind': 'number', 'decimal': '.', 'unit': '%'}}
+        'cells': {'kind': 'number', 'decimal': '.', 'unit': '%', 'bare': False}}
         """
-        return {**vars(self), "cells": {k: v for k, v in vars(self.cells).items() if v}}
+        return {
+            **vars(self),
+            "cells": {k: v for k, v in vars(self.cells).items() if v or k == "bare"},
+        }
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -256,3 +260,77 @@ def is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
         return False
     named = ID_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name))
     return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
+
+
+# -- the column to predict -----------------------------------------------------------------
+
+
+def split_target(
+    table: Any, target: str, *, to_learn: bool = True
+) -> tuple[Any, NDArray[np.object_], int]:
+    """Take the classes out of a table.
+
+    Parameters
+    ----------
+    table : pandas.DataFrame
+    target : str
+        The name of the column of classes.
+    to_learn : bool, default=True
+        Whether to refuse a column of quantities, from which no classes can be learned.
+
+    Returns
+    -------
+    rows : pandas.DataFrame
+        The other columns, without the rows that have no class.
+    classes : ndarray of str
+        The class of each row, as text; a whole number without its ".0".
+    n_dropped : int
+        Rows that had none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": [1.0, 2.0, None]})
+    >>> rows, classes, dropped = split_target(table, "kind")
+    >>> classes, dropped
+    (array(['1', '2'], dtype=object), 1)
+    >>> split_target(table, "Kind")
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: There is no column 'Kind'. Did you mean 'kind'?
+    """
+    table = as_table(table)
+    if as_text(target, "target") not in table.columns:
+        raise InvalidInputError(
+            f"There is no column {target!r}.{did_you_mean(target, list(table.columns))}"
+        )
+    known = table[target].notna().to_numpy()
+    distinct, codes = as_classes(table[target][known])
+    if to_learn:
+        if not len(distinct):
+            raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
+        refuse_quantities(distinct, len(codes), target)
+    rows = table.drop(columns=target)
+    return (rows if known.all() else rows[known]), distinct[codes], int((~known).sum())
+
+
+def as_classes(values: Any) -> tuple[NDArray[np.object_], NDArray[np.intp]]:
+    """Return the distinct classes as text, sorted, and the position of each value among them."""
+    codes, distinct = require("pandas", "cli").factorize(as_words(values), sort=True)
+    names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
+    return np.array(names, dtype=object), codes
+
+
+def refuse_quantities(classes: NDArray[np.object_], n_rows: int, target: str) -> None:
+    """Raise for numbers that are not class labels: fractions, or hardly a number twice."""
+    try:
+        numbers = classes.astype(np.float64)
+    except ValueError:
+        return
+    fractions = not (numbers == np.rint(numbers)).all()
+    scattered = n_rows < ROWS_PER_CLASS * len(numbers)
+    if len(numbers) > FEW_CLASSES and (fractions or scattered):
+        raise InvalidInputError(
+            f"Column {target!r} holds {len(numbers)} distinct numbers in {n_rows} rows: a quantity,"
+            f" not classes. This is a classifier; choose a column of classes, or cut the quantity "
+            f"into ranges first."
+        )

@@ -23,8 +23,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._validation import as_count, as_texts, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import as_timestamps, as_words
+from cayleyklein.tables._cells import as_words
 from cayleyklein.tables._columns import Column, as_table, infer_columns
+from cayleyklein.tables._dates import as_timestamps
 
 __all__ = ["TableEncoder"]
 

@@ -1,46 +1,32 @@
 """Model files that are safe to open whoever wrote them.
 
-A file is one line with its version, length and checksum, and then a skops archive (a zip of JSON
-and npy, without pickle). The checksum finds damage, not malice. Against malice there is the list of
-types below: nothing in the archive may have any other type, skops' own wider list notwithstanding,
-and no member may be compressed, so that a small file cannot unpack to a large one.
-
-Metrics and neighbours are saved as plain arrays and rebuilt by their public constructors, which
-check them; a search index is built anew.
+A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
+in it may have a type that is not listed below, skops' own wider list notwithstanding, and no member
+may be compressed, so that a small file cannot unpack to a large one.
 """
 
 from __future__ import annotations
 
-import hashlib
 import io
 import json
-import platform
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier
-from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.tables._atomic import writing
-from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
-from cayleyklein.tables._encoder import TableEncoder
+from cayleyklein.tables._state import model_of, state_of
 
 __all__ = ["FORMAT_VERSION", "load_model", "save_model"]
 
 FORMAT_VERSION = 2
 """Raised whenever another cayleyklein could not read, or would misread, a file."""
 
-MAGIC = b"cayleyklein-model "
-HEADER = 512
-"""Bytes of the first line."""
+NOTE = "cayleyklein.json"
+"""The member that says that the archive is a model, and its version."""
 
 TRUSTED = (
     "cayleyklein.tables._cells.CellFormat",
@@ -55,7 +41,7 @@ TRUSTED = (
     "skrub._string_encoder.StringEncoder",
     "skrub._to_str.ToStr",
 )
-"""The objects that a file may hold. What an encoder of tables is made of goes here."""
+"""The objects that a file may hold: what an encoder of tables is made of."""
 
 ALLOWED = {
     "JsonNode": {"builtins.str"},
@@ -69,18 +55,6 @@ ALLOWED = {
     "CachedNode": None,  # refers to a node that is checked where it stands
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
-
-# Parameters to save; not threads nor the way to search, which belong to the machine.
-NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
-TABLE_PARAMETERS = (
-    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
-    "random_state",
-)  # fmt: skip
-
-BLOCK = 50_000
-"""Rows saved as one array: skops holds each array twice."""
-
-State = dict[str, Any]
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -105,28 +79,12 @@ def save_model(model: Any, path: str | Path) -> None:
     array(['b'], dtype='<U1')
     """
     skops, state = require("skops.io", "cli"), state_of(model)
-    with writing(path) as temporary, temporary.open("wb") as file:
-        file.write(first_line(0, ""))
-        skops.dump(state, file)
-        file.flush()
-        with temporary.open("rb") as written:
-            written.seek(HEADER)
-            checksum = hashlib.file_digest(written, "sha256").hexdigest()
-            length = written.tell() - HEADER
-        file.seek(0)
-        file.write(first_line(length, checksum))
-
-
-def first_line(length: int, checksum: str) -> bytes:
-    """Return the first line of a file, always of one length."""
-    header = {
-        "version": FORMAT_VERSION,
-        "bytes": length,
-        "sha256": checksum,
-        "cayleyklein": __version__,
-        "python": platform.python_version(),
-    }
-    return (MAGIC + json.dumps(header).encode()).ljust(HEADER - 1) + b"\n"
+    note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
+    with writing(path) as temporary:
+        with temporary.open("wb") as file:
+            skops.dump(state, file)
+        with zipfile.ZipFile(temporary, "a") as archive:
+            archive.writestr(NOTE, json.dumps(note))
 
 
 def load_model(path: str | Path) -> Any:
@@ -167,7 +125,9 @@ def load_model(path: str | Path) -> Any:
         raise IsADirectoryError(f"{path} is a directory; give the file of a model.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
-    archive = read_checked(path)
+    archive = path.read_bytes()
+    if not archive.startswith(b"PK\x03\x04"):
+        raise InvalidInputError(f"{path} is no model of cayleyklein.")
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
@@ -181,57 +141,31 @@ def load_model(path: str | Path) -> Any:
         ) from error
 
 
-def read_checked(path: Path) -> bytes:
-    """Return the archive behind the first line, if they agree."""
-    with path.open("rb") as file:
-        first = file.readline(HEADER)
-        if not first.startswith(MAGIC):
-            raise InvalidInputError(f"{path} is no model of cayleyklein.")
-        try:
-            header = json.loads(first.removeprefix(MAGIC))
-            version, length, checksum = header["version"], header["bytes"], header["sha256"]
-            if type(version) is not int or version < 1:
-                raise ValueError(version)
-        except (ValueError, KeyError, TypeError, RecursionError) as error:
-            raise InvalidInputError(f"{path} is damaged: its first line cannot be read.") from error
-        if version != FORMAT_VERSION:
-            newer = version > FORMAT_VERSION
-            raise InvalidInputError(
-                f"{path} has format version {version}, {'newer' if newer else 'older'} than "
-                f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
-                f"{'update cayleyklein' if newer else 'fit the model again'}."
-            )
-        archive = file.read()
-    if len(archive) != length:
-        raise InvalidInputError(
-            f"{path} is damaged: {len(archive)} bytes follow its first line, and not {length}."
-        )
-    if hashlib.sha256(archive).hexdigest() != checksum:
-        raise InvalidInputError(f"{path} is damaged: its checksum is not that of its content.")
-    return archive
-
-
 def check_contents(archive: bytes, path: Path) -> None:
-    """Raise for a type that is not allowed, before anything in the archive is loaded."""
+    """Raise for damage, another version or a type that is not allowed, before loading anything."""
     try:
-        with zipfile.ZipFile(io.BytesIO(archive)) as members:
-            packed = [
-                m.filename for m in members.infolist() if m.compress_type != zipfile.ZIP_STORED
-            ]
-            unpacked = sum(m.file_size for m in members.infolist())
-            schema = json.loads(members.read("schema.json"))
-        nodes = list(dicts(schema))
+        with zipfile.ZipFile(io.BytesIO(archive)) as file:
+            members = file.infolist()
+            packed = [m.filename for m in members if m.compress_type != zipfile.ZIP_STORED]
+            if packed:
+                raise InvalidInputError(f"{path} is refused: {packed[0]} in it is compressed.")
+            if file.testzip() is not None:
+                raise ValueError("a checksum is wrong")
+            if NOTE not in file.namelist():
+                raise InvalidInputError(f"{path} is no model of cayleyklein.")
+            check_version(json.loads(file.read(NOTE))["version"], path)
+            nodes = list(dicts(json.loads(file.read("schema.json"))))
+        files = [node["file"] for node in nodes if isinstance(node.get("file"), str)]
         found = {
             (str(node["__loader__"]), f"{node['__module__']}.{node['__class__']}")
             for node in nodes
             if "__loader__" in node or "__class__" in node
         }
-        files = [node["file"] for node in nodes if isinstance(node.get("file"), str)]
+    except InvalidInputError:
+        raise
     except Exception as error:
-        raise InvalidInputError(f"{path} is damaged: its archive cannot be read.") from error
-    if packed:
-        raise InvalidInputError(f"{path} is refused: {packed[0]} in it is compressed.")
-    if unpacked > len(archive) or len(files) != len(set(files)):
+        raise InvalidInputError(f"{path} is damaged, and cannot be read ({error}).") from error
+    if sum(m.file_size for m in members) > len(archive) or len(files) != len(set(files)):
         raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
     for loader, name in sorted(found):
         allowed = ALLOWED.get(loader, set())
@@ -240,6 +174,19 @@ def check_contents(archive: bytes, path: Path) -> None:
                 f"{path} is refused: it holds {name} ({loader}), which is not a type of a model. "
                 f"Nothing in it was run."
             )
+
+
+def check_version(version: Any, path: Path) -> None:
+    """Raise for a file of another version."""
+    if type(version) is not int or version < 1:
+        raise ValueError(f"its version is {version!r}")
+    if version != FORMAT_VERSION:
+        newer = version > FORMAT_VERSION
+        raise InvalidInputError(
+            f"{path} has format version {version}, {'newer' if newer else 'older'} than "
+            f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
+            f"{'update cayleyklein' if newer else 'fit the model again'}."
+        )
 
 
 def dicts(schema: Any) -> Iterator[dict[str, Any]]:
@@ -252,150 +199,3 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
             todo.extend(item.values())
         elif isinstance(item, list):
             todo.extend(item)
-
-
-# -- models as plain values, and back ------------------------------------------------------
-
-
-def state_of(model: Any) -> State:
-    """Return a fitted model as plain values, and the encoder of a table as it is."""
-    if not isinstance(model, TableClassifier | CurvedKNeighborsClassifier):
-        raise InvalidInputError(
-            f"A {type(model).__name__} cannot be saved as a model; expected a fitted "
-            f"TableClassifier or CurvedKNeighborsClassifier."
-        )
-    if not hasattr(model, "classes_"):
-        raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    if isinstance(model, TableClassifier):
-        return {"kind": "TableClassifier", **table_state(model)}
-    return {"kind": "CurvedKNeighborsClassifier", **neighbors_state(model)}
-
-
-def model_of(state: State) -> Any:
-    """Return the model whose state this is."""
-    models = {"TableClassifier": table_of, "CurvedKNeighborsClassifier": neighbors_of}
-    if state["kind"] not in models:
-        raise InvalidInputError(f"holds a model of the unknown kind {state['kind']!r}")
-    return models[state["kind"]](state)
-
-
-def parameters_of(model: Any, names: tuple[str, ...]) -> State:
-    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
-    plain = {}
-    for name in names:
-        value = getattr(model, name)
-        value = value.item() if isinstance(value, np.generic) else value
-        try:
-            json.dumps(value)
-        except TypeError as error:
-            raise InvalidInputError(
-                f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
-                f"number, a text or None before saving."
-            ) from error
-        plain[name] = value
-    return plain
-
-
-def metric_state(metric: Any) -> State:
-    """Return a metric as plain values."""
-    if isinstance(metric, MixedMetric):
-        return {
-            "mixed": [metric_state(part) for part in metric.metrics],
-            "weights": np.array(metric.weights),
-        }
-    if isinstance(metric, CurvedMetric):
-        return {
-            "factor": np.array(metric.factor),
-            "center": np.array(metric.center),
-            "curvature": float(metric.curvature),
-        }
-    raise InvalidInputError(f"A {type(metric).__name__} cannot be saved in a model.")
-
-
-def metric_of(state: State) -> Any:
-    """Return the metric whose state this is."""
-    if "mixed" in state:
-        return MixedMetric([metric_of(part) for part in state["mixed"]], state["weights"])
-    return CurvedMetric(
-        factor=state["factor"], center=state["center"], curvature=state["curvature"]
-    )
-
-
-def labelled_state(metric: Any, rows: Any, labels: Any, classes: Any) -> State:
-    """Return labelled rows and their metric as plain values."""
-    return {
-        "metric": metric_state(metric),
-        "rows": [rows[i : i + BLOCK] for i in range(0, len(rows), BLOCK)],
-        "labels": np.asarray(labels, dtype=np.int64),
-        "classes": classes.tolist(),
-    }
-
-
-def labelled_of(state: State) -> tuple[Any, NDArray[np.float64], NDArray[np.int64], NDArray[Any]]:
-    """Return a metric, rows, labels and classes that fit each other."""
-    rows, labels = np.concatenate(state.pop("rows")), state["labels"]
-    classes = np.asarray(state["classes"])
-    if labels.ndim != 1 or labels.dtype.kind != "i" or len(labels) != len(rows):
-        raise InvalidInputError("the labels are not one for each row")
-    if not ((labels >= 0) & (labels < len(classes))).all():
-        raise InvalidInputError("labels are not positions among the classes")
-    return metric_of(state["metric"]), rows, labels, classes
-
-
-def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
-    """Return a fitted classifier of arrays as plain values."""
-    names = getattr(model, "feature_names_in_", None)
-    rows, labels = fitted_rows(model)
-    return {
-        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS),
-        "feature_names": None if names is None else names.tolist(),
-        **labelled_state(model.metric_, rows, labels, model.classes_),
-    }
-
-
-def fitted_rows(model: CurvedKNeighborsClassifier) -> tuple[Any, Any]:
-    """Return the rows that a classifier was fitted on, and the positions of their classes."""
-    return model._in_memory().references.X, model._labels()
-
-
-def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
-    """Return the classifier of arrays whose state this is."""
-    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
-    metric, rows, labels, classes = labelled_of(state)
-    model = CurvedKNeighborsClassifier(metric=metric, **parameters)
-    model.partial_fit(rows, classes[labels], classes=classes)
-    if state["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
-    return model
-
-
-def table_state(model: TableClassifier) -> State:
-    """Return a fitted classifier of tables as plain values."""
-    return {
-        "parameters": parameters_of(model, TABLE_PARAMETERS),
-        "encoder": model.encoder_,
-        "learned": asdict(model.learned_),
-        "row_numbers": np.asarray(model.row_numbers_),
-        "target": getattr(model, "target_", None),
-        **labelled_state(model.metric_, model._rows, model.labels_, model.classes_),
-    }
-
-
-def table_of(state: State) -> TableClassifier:
-    """Return the classifier of tables whose state this is."""
-    model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
-    metric, rows, labels, classes = labelled_of(state)
-    encoder, numbers = state["encoder"], state["row_numbers"]
-    learned = LearnedMetric(**state["learned"])
-    learned.describe()  # raises for anything but numbers
-    if not isinstance(encoder, TableEncoder):
-        raise InvalidInputError("it has no encoder of columns")
-    blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
-    if not encoder.transform(blank).shape[1] == encoder.n_features_out_ == rows.shape[1]:
-        raise InvalidInputError("the columns do not make the rows of the neighbours")
-    if numbers.dtype.kind != "i" or numbers.shape != labels.shape:
-        raise InvalidInputError("the row numbers are not one for each row")
-    model._take(encoder, metric, rows, labels, classes, learned, numbers)
-    if state["target"] is not None:
-        model.target_ = str(state["target"])
-    return model
