@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import importlib
 import io
 import lzma
 import os
@@ -11,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.tables import _reading, iter_table, read_table
 
 PLAIN = b"length,colour\n1.5,blue\n-2,red\n"
@@ -248,3 +249,18 @@ def test_a_line_without_end_is_refused(tmp_path, before):
     assert len(bomb) < 50_000
     with pytest.raises(InvalidInputError, match="a line of more than 4,194,304 bytes"):
         read(tmp_path, bomb)
+
+
+@pytest.mark.parametrize("package", ["pandas", "pyarrow"])
+def test_without_the_extra(tmp_path, monkeypatch, package):
+    real = importlib.import_module
+
+    def without(name, *arguments):
+        if name.partition(".")[0] == package:
+            raise ImportError(name)
+        return real(name, *arguments)
+
+    monkeypatch.setattr("importlib.import_module", without)
+    message = rf'{package} is not installed; pip install "cayleyklein\[cli\]" adds it'
+    with pytest.raises(MissingExtraError, match=message):
+        read(tmp_path, PLAIN)
