@@ -291,6 +291,7 @@ def test_new_missing_cells_are_imputed(table):
         ("size", "1,5", "a number with a decimal point"),
         ("price", "1.234,50", "a number with a decimal point"),
         ("price", "$5.00", "a number"),
+        ("size", "1,234", "a number without thousands separators"),
         ("day", "2024-05-06", "a date like %d.%m.%Y"),
         ("day", "31.02.2024", "a date like %d.%m.%Y"),
     ],

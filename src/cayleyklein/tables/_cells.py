@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._dates import in_days, parsed_dates
-from cayleyklein.tables._numbers import OTHER, parse_number, plain_floats
+from cayleyklein.tables._numbers import OTHER, Number, parse_number, plain_floats
 
 __all__ = ["PLACEHOLDER", "CellFormat", "as_series", "as_words", "is_numeric", "is_timestamp"]
 
@@ -39,11 +39,13 @@ class CellFormat:
     ----------
     kind : {"number", "date", "words"}
     decimal : {".", ","}
-        The decimal mark; the other one groups thousands.
+        The decimal mark.
     unit : str
         "%", a currency or a unit that stands beside the numbers.
     bare : bool
         Whether the unit may be left out; not where each number was a percentage.
+    grouped : bool
+        Whether the other decimal mark groups thousands; where it did not, 1,234 may be 1.234.
     date : str
         A format of `strptime`, or "ISO8601".
     absent : tuple of str
@@ -57,6 +59,7 @@ class CellFormat:
     unit: str = ""
     date: str = ""
     bare: bool = True
+    grouped: bool = False
     absent: tuple[str, ...] = ()
     guess: str = ""
 
@@ -94,17 +97,23 @@ class CellFormat:
                 return plain
         codes, distinct = require("pandas", "cli").factorize(words)
         parsed = [parse_number(text, self.decimal) for text in distinct]
-        units = ("", self.unit) if self.bare else (self.unit,)
-        floats = [p[0] if p and p[1] in units else np.nan for p in parsed]
+        floats = [p.value if p and self._takes(p) else np.nan for p in parsed]
         return np.asarray(np.array([*floats, np.nan])[codes])  # a missing cell has the code -1
+
+    def _takes(self, number: Number) -> bool:
+        """Say whether a number is written as the fitted ones were."""
+        unit = number.unit == self.unit or (self.bare and not number.unit)
+        return unit and (self.grouped or not number.grouped)
 
     def _refuse(self, values: Any, row: int) -> None:
         index, cell = values.index[row], str(values.iloc[row])
         number = (int(index) if isinstance(index, int | np.integer) else row) + 1
         expected = f"a date like {self.date}" if self.kind == "date" else "a number"
-        if self.kind == "number" and not parse_number(cell, self.decimal):
-            if parse_number(cell, OTHER[self.decimal]):
-                expected += f" with a decimal {'point' if self.decimal == '.' else 'comma'}"
+        found = parse_number(cell, self.decimal) if self.kind == "number" else None
+        if self.kind == "number" and found is None and parse_number(cell, OTHER[self.decimal]):
+            expected += f" with a decimal {'point' if self.decimal == '.' else 'comma'}"
+        elif found and found.grouped and not self.grouped:
+            expected += " without thousands separators"
         elif not self.bare:
             expected += f" in {self.unit}"
         raise InvalidInputError(

@@ -90,9 +90,8 @@ class Column:
         --------
         >>> import pandas as pd
         >>> from cayleyklein.tables import TableEncoder
-        >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()
-        {'name': 'a', 'kind': 'number', 'n_missing': 0, 'text': 'number in %',
-        'cells': {'kind': 'number', 'decimal': '.', 'unit': '%', 'bare': False}}
+        >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()["kind"]
+        'number'
         """
         return {
             **vars(self),

@@ -282,7 +282,7 @@ class TableEncoder(  # type: ignore[call-arg]
             first, last, median = as_timestamps(
                 np.array([np.nanmin(days), np.nanmax(days), np.nanmedian(days)])
             ).astype("M8[D]")
-            if last.astype(int) < 1 and "%H" in column.cells.date:
+            if np.nanmin(days) >= 0 and np.nanmax(days) < 1:
                 text = f"time as part of a day{imputed(column, 'the median')}"
             else:
                 text = f"date as days, {first} to {last}{imputed(column, f'the median, {median}')}"

@@ -112,7 +112,8 @@ def number_formats(counts: Any) -> dict[str, tuple[CellFormat, float]]:
     if plain_floats(counts.index) is not None:
         formats = {".": (CellFormat("number"), 1.0)}
         if counts.index.str.fullmatch(WHOLE_WITH_POINTS).all():
-            formats[","] = (CellFormat("number", ","), 1.0)
+            grouped = bool(texts.str.contains(".", regex=False).any())
+            formats[","] = (CellFormat("number", ",", grouped=grouped), 1.0)
         return formats
     return {mark: number_format(counts, mark) for mark in NUMBERS}
 
@@ -124,15 +125,17 @@ def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
     units: Counter[str] = Counter()
     for found, weight in zip(parsed, weights, strict=True):
         if found:
-            units[found[1]] += int(weight)
+            units[found.unit] += int(weight)
     unit = next((unit for unit, _ in units.most_common() if unit), "")
     if units[""] and unit != "%" and not re.fullmatch(CURRENCY, unit):
         unit = ""  # "12" beside "12b": no unit of measure
-    fits = np.array([found is not None and found[1] in ("", unit) for found in parsed])
+    fits = np.array([found is not None and found.unit in ("", unit) for found in parsed])
     share = float(weights[fits].sum() / weights.sum())
     absent = tuple(text for text, fit in zip(texts, fits, strict=True) if not fit)
     bare = unit != "%" or bool(units[""])
-    return CellFormat("number", decimal, unit, bare=bare, absent=absent), share
+    grouped = any(found.grouped for found, fit in zip(parsed, fits, strict=True) if found and fit)
+    cells = CellFormat("number", decimal, unit, bare=bare, grouped=grouped, absent=absent)
+    return cells, share
 
 
 def date_format(counts: Any) -> tuple[CellFormat, float]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein._validation import require
 
-__all__ = ["CURRENCY", "NUMBERS", "OTHER", "parse_number", "plain_floats"]
+__all__ = ["CURRENCY", "NUMBERS", "OTHER", "Number", "parse_number", "plain_floats"]
 
 PLAIN = {
     **{ord(space): " " for space in "\u00a0\u2007\u2009\u202f"},
@@ -41,11 +41,21 @@ OTHER = {".": ",", ",": "."}
 """The other decimal mark."""
 
 
-def parse_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
+class Number(NamedTuple):
+    """A number, its unit, and whether the other decimal mark groups its thousands."""
+
+    value: float
+    unit: str
+    grouped: bool
+
+
+def parse_number(text: str, decimal: str = ".") -> Number | None:
     """Return a number and its unit, or None for any other text.
 
-    >>> parse_number("51,234.10"), parse_number("1.250,5 €", ","), parse_number("(12%)")
-    ((51234.1, ''), (1250.5, '€'), (-0.12, '%'))
+    >>> parse_number("51,234.10")
+    Number(value=51234.1, unit='', grouped=True)
+    >>> parse_number("1 250,5 €", ","), parse_number("(12%)")
+    (Number(value=1250.5, unit='€', grouped=False), Number(value=-0.12, unit='%', grouped=False))
     >>> parse_number("1,5"), parse_number("12-13")
     (None, None)
     """
@@ -55,6 +65,7 @@ def parse_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
         return None
     digits = found["digits"]
+    grouped = OTHER[decimal] in digits
     if found["group"]:
         digits = digits.replace(found["group"], "")
     elif decimal == "." and "," in digits:
@@ -64,7 +75,7 @@ def parse_number(text: str, decimal: str = ".") -> tuple[float, str] | None:
     if unit == "%":
         value /= 100
     negative = "-" in (found["sign"], found["inner"]) or inner is not text
-    return (-value if negative else value), unit
+    return Number(-value if negative else value, unit, grouped)
 
 
 def plain_floats(words: Any) -> NDArray[np.float64] | None:
