@@ -173,12 +173,12 @@ class TableClassifier(MetricHtmlMixin, ClassifierMixin, BaseEstimator):
         ).fit(rows, classes[labels])
         metric: Any = learner.metric_
         inside = np.asarray(metric.contains(rows))
-        parts = getattr(metric, "metrics", (metric,))
+        parts, alpha = getattr(metric, "metrics", (metric,)), getattr(learner, "alpha_", None)
         learned = LearnedMetric(
             geometry=metric.geometry,
             curvatures=tuple(float(part.curvature) for part in parts),
             weights=tuple(map(float, getattr(metric, "weights", (1.0,)))),
-            alpha=None if learner.alpha_ is None else float(learner.alpha_),
+            alpha=None if alpha is None else float(alpha),
             n_iter=int(learner.n_iter_),
             n_rows=min(self.learn_rows, len(rows)),
             n_outside=int((~inside).sum()),

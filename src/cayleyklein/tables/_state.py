@@ -28,6 +28,9 @@ TABLE_PARAMETERS = (
     "random_state",
 )  # fmt: skip
 
+SUMS: dict[str, tuple[Any, str]] = {"MixedMetric": (MixedMetric, "weights")}
+"""Metrics that are made of several, and the attribute with a number for each."""
+
 BLOCK = 50_000
 """Rows saved as one array: skops holds each array twice."""
 
@@ -75,24 +78,24 @@ def parameters_of(model: Any, names: tuple[str, ...]) -> State:
 
 def metric_state(metric: Any) -> State:
     """Return a metric as plain values."""
-    if isinstance(metric, MixedMetric):
-        return {
-            "mixed": [metric_state(part) for part in metric.metrics],
-            "weights": np.array(metric.weights),
-        }
-    if isinstance(metric, CurvedMetric):
-        return {
-            "factor": np.array(metric.factor),
-            "center": np.array(metric.center),
-            "curvature": float(metric.curvature),
-        }
-    raise InvalidInputError(f"A {type(metric).__name__} cannot be saved in a model.")
+    for name, (kind, numbers) in SUMS.items():
+        if type(metric) is kind:
+            parts = [metric_state(part) for part in metric.metrics]
+            return {"sum": name, "parts": parts, "numbers": np.array(getattr(metric, numbers))}
+    if type(metric) is not CurvedMetric:
+        raise InvalidInputError(f"A {type(metric).__name__} cannot be saved in a model.")
+    return {
+        "factor": np.array(metric.factor),
+        "center": np.array(metric.center),
+        "curvature": float(metric.curvature),
+    }
 
 
 def metric_of(state: State) -> Any:
     """Return the metric whose state this is."""
-    if "mixed" in state:
-        return MixedMetric([metric_of(part) for part in state["mixed"]], state["weights"])
+    if "sum" in state:
+        kind, _ = SUMS[state["sum"]]
+        return kind([metric_of(part) for part in state["parts"]], state["numbers"])
     return CurvedMetric(
         factor=state["factor"], center=state["center"], curvature=state["curvature"]
     )
