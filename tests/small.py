@@ -17,7 +17,7 @@ from cayleyklein import (
     CurvedNeighbors,
     MixedMetric,
 )
-from cayleyklein.models import TableClassifier, TableEncoder
+from cayleyklein.tables import TableClassifier, TableEncoder
 
 DISC = CurvedMetric.euclidean(2, curvature=-1.0)
 SPHERE = CurvedMetric.euclidean(2, curvature=1.0)

@@ -20,7 +20,7 @@ from cayleyklein import (
     CurvedNeighbors,
     MixedMetric,
 )
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 CLASSES = np.arange(160) % 2
 X = np.random.default_rng(0).uniform(-0.4, 0.4, (160, 2)) + 0.2 * CLASSES[:, None]

@@ -12,7 +12,7 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedNeighbors,
 )
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 
 def interrupt(*_):

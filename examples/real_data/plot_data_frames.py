@@ -17,7 +17,7 @@ import polars as pl
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.datasets import load_wine
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 frame = load_wine(as_frame=True).frame
 rows, cultivar = frame.drop(columns="class"), frame["class"]
@@ -57,5 +57,5 @@ odd = rows[["flavanoids", "color_intensity", "proline"]].copy()
 odd["strength"] = pd.cut(frame["alcohol"], 3, labels=["light", "middle", "strong"]).astype(str)
 odd.loc[odd.index[::10], "proline"] = np.nan
 whole = TableClassifier(geometry="elliptic").fit(odd[::2], cultivar[::2].astype(str))
-print(*whole.encoder_.uses_, sep="\n")
+print(*whole.encoder_.columns_, sep="\n")
 print("accuracy", round(whole.score(odd[1::2], cultivar[1::2].astype(str)), 3))

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
         geometry,
         learning,
         metrics,
-        models,
         neighbors,
         plotting,
+        tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import MMC, CurvedKNeighborsClassifier, CurvedLMNN
@@ -44,9 +44,9 @@ __all__ = [
     "geometry",
     "learning",
     "metrics",
-    "models",
     "neighbors",
     "plotting",
+    "tables",
 ]
 
 _HOME = {

@@ -11,7 +11,7 @@ import operator
 import os
 import sys
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import ModuleType
@@ -43,6 +43,7 @@ __all__ = [
     "at_index",
     "broadcast_points",
     "check_memory",
+    "did_you_mean",
     "float_dtype",
     "list_indices",
     "nearest_name",
@@ -99,6 +100,17 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     by_case = {known.casefold(): known for known in names}
     near = difflib.get_close_matches(name.casefold().strip(), list(by_case), n=1)
     return f" Did you mean {by_case[near[0]]!r}?" if near else ""
+
+
+def did_you_mean(name: str, names: Collection[str], what: str = "columns") -> str:
+    """Write " Did you mean …?" when one of the names is close, and list them otherwise.
+
+    >>> did_you_mean("clas", ["colour", "class"])
+    " Did you mean 'class'?"
+    """
+    shown = ", ".join(repr(known) for known in list(names)[:12])
+    all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
+    return nearest_name(name, names) or all_of_them
 
 
 @contextmanager

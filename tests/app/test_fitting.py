@@ -68,8 +68,8 @@ def test_a_stopped_fit_learns_no_more():
 def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
-    # names of classes that pandas takes for gaps, gaps that are none, and a long name
-    rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("NA", "b")[i % 2]) for i in range(40)]
+    # numbers as classes, gaps, and a long name
+    rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("01", "b")[i % 2]) for i in range(40)]
     text = ";; \n".join(f"{x};{y};{c}\n" for x, y, c in rows)
     name = "flowers of a garden in spring, counted.csv"
     (tmp_path / name).write_text(text)
@@ -90,8 +90,8 @@ def test_two_different_columns_are_needed():
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("".join(f"{i},2,{i % 2}\n" for i in range(20)), "one value only"),
-        ("".join(f"{i},{i * i},{i % 8}\n" for i in range(16)), "too few for 8 classes"),
+        ("".join(f"{i}.5,2,{i % 2}\n" for i in range(20)), "every cell is 2.; two are needed"),
+        ("".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16)), "too few for 8 classes"),
     ],
 )
 def test_what_cannot_be_learned_is_said_before(text, said):

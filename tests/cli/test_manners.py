@@ -86,7 +86,7 @@ def test_errors_from_below(command, monkeypatch, error, code, message):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(_fit, "read_table", fail)
+    monkeypatch.setattr(_fit, "iter_table", fail)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
     assert answer.code == code
     assert answer.err.startswith(f"cayleyklein: {message}")
@@ -98,7 +98,7 @@ def test_warnings_are_notes(command, monkeypatch):
         warnings.warn("mind\nthe gap\x1b[2J", UserWarning, stacklevel=1)
         raise ValueError("stop")
 
-    monkeypatch.setattr(_fit, "read_table", warn)
+    monkeypatch.setattr(_fit, "iter_table", warn)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
     assert answer.err == "note: mind the gap\\x1b[2J\ncayleyklein: stop\n"
     assert "note" not in command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "-q").err
@@ -130,7 +130,7 @@ def test_interruption_while_libraries_load(monkeypatch, capsys):
 
 
 def test_a_pipe_can_be_predicted(command, wine_files, tmp_path):
-    """And fitted, unless it must be read twice."""
+    """And fitted."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
 
@@ -146,7 +146,7 @@ def test_a_pipe_can_be_predicted(command, wine_files, tmp_path):
     assert through_pipe(table, "predict", wine_files / "wine.ckm", pipe).out == expected
     flags = b"a,flag,y\n" + b"1,true,u\n2,false,v\n" * 9
     answer = through_pipe(flags, "fit", pipe, "-t", "y", "-o", "m.ckm")
-    assert "must be read twice, as 'flag' turned out to be text, but is a pipe" in answer.err
+    assert "flag: 2 categories" in answer.err
 
 
 class Screen(io.StringIO):

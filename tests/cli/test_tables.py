@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from cayleyklein.models import load_model
+from cayleyklein.tables import load_model
 
 pytestmark = pytest.mark.usefixtures("tmp_path")
 
@@ -13,8 +13,8 @@ def test_fit_says_what_it_did_and_writes_a_model(command, wine_files, tmp_path):
     train = wine_files / "train.csv"
     answer = command("fit", train, "--target", "class", "-g", "flat", "-o", "m.ckm")
     assert answer.code == 0
-    assert "tint: 3 categories; one column for each of high, low, middle" in answer.err
-    assert "13 columns of numbers are standardised" in answer.err
+    assert "tint: 3 categories, one number for each of high, low, middle" in answer.err
+    assert "alcohol: number\n" in answer.err
     assert answer.out == "m.ckm: 89 rows, 3 classes of 'class', metric flat, K = 0\n"
     assert [path.name for path in tmp_path.iterdir()] == ["m.ckm"]
     quiet = command("fit", train, "-t", "class", "-g", "flat", "-o", "m.ckm", "-q")
@@ -29,7 +29,8 @@ def test_fit_drops_columns_and_rows_without_class(command, tmp_path):
     )
     assert answer.code == 0
     assert "1 rows without a class in 'y' are left out" in answer.err
-    assert [column["name"] for column in answer.json["columns"]] == ["a", "b"]
+    kinds = {column["name"]: column["kind"] for column in answer.json["columns"]}
+    assert kinds == {"a": "number", "b": "number", "id": "unused"}
     assert answer.json["rows"] == 40
     wrong = command("fit", "t.csv", "-t", "y", "--drop", "ID", "-o", "n.ckm")
     assert wrong.code == 1
@@ -67,7 +68,7 @@ def test_predict_writes_shares(command, wine_files, ending):
 def test_predict_in_pieces_is_predict_at_once(command, wine_files, monkeypatch):
     arguments = ["predict", wine_files / "wine.ckm", wine_files / "test.csv", "--json", "--proba"]
     whole = command(*arguments).json
-    monkeypatch.setattr("cayleyklein.datasets._tables.CELLS_PER_PIECE", 100)
+    monkeypatch.setattr("cayleyklein.tables._reading.BLOCK_BYTES", 1000)
     assert command(*arguments).json == whole
 
 

@@ -110,7 +110,9 @@ def test_more_iterations_do_not_hurt(geometry):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, 900)
     corners = np.array([[0, 0, 0], [0, 1, 1], [1, 0, 1], [1, 1, 0]])
-    rows = np.column_stack([corners[y] + 0.35 * rng.normal(size=(900, 3)), rng.normal(size=(900, 7))])
+    rows = np.column_stack(
+        [corners[y] + 0.35 * rng.normal(size=(900, 3)), rng.normal(size=(900, 7))]
+    )
     train, test = slice(0, 400), slice(400, None)
     seen = []
 

@@ -11,6 +11,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from cayleyklein.learning._data import Distinct
 from distributed import Client
 from tests.scale.test_faults import CLUSTER, wait_until
 
@@ -18,8 +19,6 @@ from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein._distributed import compute, large_graphs, persist, task
 from cayleyklein.exceptions import ClusterError, InvalidInputError
 from cayleyklein.learning import _sharded
-from cayleyklein.learning._data import Distinct
-from cayleyklein.models import Checkpoint
 
 
 def problem(n=240, d=4, seed=0):
@@ -214,14 +213,13 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client, four_shards):
     assert killed[0] not in client.run(os.getpid).values()
 
 
-def test_a_fit_goes_on_after_its_scheduler_was_lost(tmp_path):
+def test_a_fit_says_that_its_scheduler_was_lost():
     process = subprocess.Popen(
         [sys.executable, "-c", CLUSTER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
-    keep, losses = Checkpoint(tmp_path / "last.npz"), []
+    losses = []
 
     def watch(progress):
-        keep(progress)
         losses.append(progress.loss)
         if progress.iteration == 3:
             process.kill()
@@ -236,6 +234,3 @@ def test_a_fit_goes_on_after_its_scheduler_was_lost(tmp_path):
         process.kill()
         process.communicate()
     assert len(losses) == 3
-    last = Checkpoint.load(tmp_path / "last.npz")
-    resumed = quick("elliptic", init=last).fit(X, Y)
-    assert resumed.loss_history_[0] < losses[1]

@@ -341,6 +341,7 @@ class LearnPage:
         except CayleyKleinError as error:
             code = f"# {error}"
         about = f"{len(table.X)} rows, {len(table.columns)} columns, {len(table.classes)} classes"
+        about = "; ".join((about, *table.notes))
         answer = {
             "number": self._number,
             "choices": {

@@ -111,7 +111,7 @@ class LearnState:
         columns = list(features or range(len(table.columns)))
         X = table.X[:, columns]
         constant = [table.columns[columns[i]] for i in np.flatnonzero(np.ptp(X, axis=0) == 0)]
-        if len(columns) - len(constant) < 2:
+        if constant and len(columns) - len(constant) < 2:
             raise InvalidInputError(
                 f"Column {constant[0][:40]!r} has one value only; two columns that vary are needed."
             )
@@ -150,21 +150,12 @@ def learn_code(state: LearnState, table: Table) -> str:
 
 def _reading(table: Table) -> tuple[str, list[str]]:
     """Return the import, and the lines that read X and y."""
-    source = table.source
-    if source is None:
+    if not table.code:
         return (
             f"from cayleyklein.datasets import load_{table.name}",
             [f"X, y = load_{table.name}(return_X_y=True)"],
         )
-    options = "" if source.delimiter == "," else f", sep={source.delimiter!r}"
-    options += "" if source.header else ", header=None"
-    full = 'frame = frame[(frame.replace(r"\\s", "", regex=True) != "").any(axis=1)]'
     return (
-        "import pandas as pd",
-        [
-            f"frame = pd.read_csv({table.name!r}{options}, dtype=str, keep_default_na=False)",
-            *([full] if source.gaps else []),
-            f"X = frame.iloc[:, {list(source.features)}].to_numpy(float)",
-            f"y = frame.iloc[:, {source.label}].str.strip().to_numpy()",
-        ],
+        "from cayleyklein.tables import TableEncoder, read_table, split_target",
+        [table.code, "X = TableEncoder().fit_transform(rows)"],
     )

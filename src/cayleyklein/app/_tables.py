@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import csv
 import io
+import re
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cayleyklein import datasets
-from cayleyklein._validation import as_choice
+from cayleyklein._validation import as_choice, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables import TableEncoder, iter_table, split_target
 
 __all__ = ["BUNDLED", "MOST_BYTES", "Table", "bundled_table", "read_table"]
 
@@ -31,27 +33,15 @@ SHOWN, MOST_NAME = 30, 255
 
 
 class Table(NamedTuple):
-    """Labelled rows: X of shape (n, d), a class's number for each, and all the names."""
+    """Labelled rows: X of shape (n, d), the position of each row's class, and the names."""
 
     name: str
     X: NDArray[np.float64]
     y: NDArray[np.intp]
     columns: tuple[str, ...]
     classes: tuple[str, ...]
-    source: Source | None = None
-
-
-class Source(NamedTuple):
-    """How an uploaded file is to be read again: what parts its cells, and where they are.
-
-    ``gaps`` says whether there are rows of empty cells to be left out.
-    """
-
-    delimiter: str
-    header: bool
-    gaps: bool
-    features: tuple[int, ...]
-    label: int
+    code: str = ""
+    notes: tuple[str, ...] = ()
 
 
 def bundled_table(name: str) -> Table:
@@ -71,21 +61,16 @@ def bundled_table(name: str) -> Table:
 
 
 def read_table(text: str, name: str) -> Table:
-    r"""Read a table of numbers with one column of classes.
+    r"""Read an upload as `cayleyklein fit` reads a file.
 
     Parameters
     ----------
     text : str
-        Cells parted by commas, semicolons or tabs. A first line that is not all numbers names the
-        columns. The classes are in the column called class, label, target, species or y, or in
-        the last one.
+        A table in text, see :func:`cayleyklein.tables.read_table`; without a line of names the
+        columns are x1, x2, … The classes are in the column called class, label, target, species or
+        y, or else in the last one.
     name : str
-        Of the file, for messages.
-
-    Raises
-    ------
-    InvalidInputError
-        Naming the row and the column of what is not a number.
+        The name of the file, for messages.
 
     Examples
     --------
@@ -93,101 +78,59 @@ def read_table(text: str, name: str) -> Table:
     >>> table.X.shape, table.classes, table.columns
     ((4, 2), ('x', 'y'), ('a', 'b'))
     """
+    pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
-    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+    file = io.BytesIO(text.encode("utf-8", "replace"))
+    if file.getbuffer().nbytes > MOST_BYTES:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
-    if "\0" in text:
-        raise InvalidInputError(f"{name} is no text: it holds zero bytes. Give a CSV file.")
-    delimiter, lines = _split(text, name)
-    rows = [row for row in lines if any(cell.strip() for cell in row)]
-    gaps = any(len(row) > 1 and not any(cell.strip() for cell in row) for row in lines)
-    if not rows:
-        raise InvalidInputError(f"{name} is empty.")
-    header = not all(_is_number(cell) for cell in rows[0][:-1]) or (
-        len(rows) > 1 and _is_number(rows[1][-1]) and not _is_number(rows[0][-1])
-    )
-    width = len(rows[0])
-    names = rows[0] if header else [f"x{i + 1}" for i in range(width)]
-    body = rows[1:] if header else rows
-    _check_size(body, width, name, 2 if header else 1)
-    label = _label_column(names) if header else width - 1
-    features = tuple(i for i in range(width) if i != label)
-    X = _numbers(body, features, names, 2 if header else 1)
-    labels = [row[label].strip() for row in body]
+    file.name = name
+    header = _has_header(text)
+    table = pandas.concat(list(iter_table(file, header=header)))
+    label = _label_column(list(table.columns))
+    if len(table.columns) > MOST_COLUMNS or len(table) > MOST_ROWS:
+        raise InvalidInputError(
+            f"{name} has {len(table):,} rows and {len(table.columns)} columns; {MOST_ROWS:,} rows "
+            f"and {MOST_COLUMNS} columns are the most. Take a sample."
+        )
+    rows, labels, n_unlabelled = split_target(table, label)
     classes, y = np.unique(labels, return_inverse=True)
-    _check_classes(classes, y, names[label])
-    return Table(
-        full_name,
-        X,
-        y.astype(np.intp),
-        tuple(names[i].strip() or f"x{i + 1}" for i in features),
-        tuple(classes.tolist()),
-        Source(delimiter, header, gaps, features, label),
-    )
+    _check_classes(classes, y, label)
+    with warnings.catch_warnings():  # the columns say what was guessed
+        warnings.simplefilter("ignore")
+        encoder = TableEncoder().fit(rows)
+    X = encoder.transform(rows)
+    notes = [str(column) for column in encoder.columns_ if not column.is_plain]
+    if X.shape[1] < 2:
+        said = f" ({'; '.join(notes)})" if notes else ""
+        raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
+    if np.abs(X).max() > LARGEST:
+        raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST:g}; rescale them.")
+    if n_unlabelled:
+        notes.append(f"{n_unlabelled} rows without a class in {label!r} are left out")
+    options = f"text=[{label!r}]" + ("" if header else ", header=False")
+    code = f"rows, y, _ = split_target(read_table({full_name!r}, {options}), {label!r})"
+    columns = tuple(map(str, encoder.get_feature_names_out()))
+    return Table(full_name, X, y, columns, tuple(map(str, classes)), code, tuple(notes))
 
 
-def _split(text: str, name: str) -> tuple[str, list[list[str]]]:
-    file = io.StringIO(text.lstrip("\ufeff"), newline=None)  # whatever ends its lines
-    delimiter = max(",;\t", key=file.readline().count)
-    file.seek(0)
-    try:
-        return delimiter, list(csv.reader(file, delimiter=delimiter))
-    except csv.Error as error:
-        raise InvalidInputError(f"{name} cannot be read as CSV: {error}.") from error
-
-
-def _check_size(body: list[list[str]], width: int, name: str, first: int) -> None:
-    if width < 3:
-        raise InvalidInputError(
-            f"{name} has {width} columns; expected two columns of numbers or more, and one of "
-            f"classes."
-        )
-    if width > MOST_COLUMNS:
-        raise InvalidInputError(f"{name} has {width} columns; {MOST_COLUMNS} are the most.")
-    if len(body) > MOST_ROWS:
-        raise InvalidInputError(
-            f"{name} has {len(body):,} rows; {MOST_ROWS:,} are the most. Take a sample."
-        )
-    for number, row in enumerate(body, start=first):
-        if len(row) != width:
-            raise InvalidInputError(
-                f"Row {number} of {name} has {len(row)} cells, and the first has {width}."
-            )
-
-
-def _label_column(names: list[str]) -> int:
-    lowered = [name.strip().lower() for name in names]
-    return next((lowered.index(n) for n in LABEL_NAMES if n in lowered), len(names) - 1)
-
-
-def _numbers(
-    body: list[list[str]], features: tuple[int, ...], names: list[str], first: int
-) -> NDArray[np.float64]:
-    try:
-        return np.array([[_number(row[column]) for column in features] for row in body])
-    except ValueError:
-        i, column = next(
-            (i, c) for i, row in enumerate(body) for c in features if not _is_number(row[c])
-        )
-    raise InvalidInputError(
-        f"Row {first + i}, column {names[column][:SHOWN]!r}: {body[i][column][:SHOWN]!r} is not a "
-        f"number within ±{LARGEST:g}. Remove or fill such rows."
-    )
-
-
-def _number(cell: str) -> float:
-    value = float(cell)
-    if not abs(value) <= LARGEST:
-        raise ValueError(cell)
-    return value
+def _has_header(text: str) -> bool:
+    """Say whether the first line holds names: its cells, but for a class, are not all numbers."""
+    first = text.lstrip("\ufeff \r\n").splitlines()[:1]
+    cells = re.split("[,;\t]", first[0]) if first else []
+    return sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
 
 
 def _is_number(cell: str) -> bool:
     try:
-        _number(cell)
+        float(cell)
     except ValueError:
         return False
     return True
+
+
+def _label_column(names: list[str]) -> str:
+    lowered = [name.lower() for name in names]
+    return next((names[lowered.index(n)] for n in LABEL_NAMES if n in lowered), names[-1])
 
 
 def _check_classes(classes: NDArray[Any], y: NDArray[Any], name: str) -> None:

@@ -13,7 +13,7 @@ from cayleyklein.cli._console import Console, columns_of_text, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Table
 from cayleyklein.cli._tables import Matched, load_table_model, matched_pieces
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import split_target
+from cayleyklein.tables import split_target
 
 __all__ = ["HELP", "command"]
 
@@ -56,7 +56,7 @@ def command(
     column = target or getattr(fitted, "target_", None)
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
-    if column in fitted.encoder_.used_:
+    if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
         raise InvalidInputError(
             f"Column {column!r} is one that the model predicts from; its classes are of "
             f"{getattr(fitted, 'target_', 'another')!r}."

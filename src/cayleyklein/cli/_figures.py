@@ -12,10 +12,9 @@ from typing import Annotated
 
 import typer
 
-from cayleyklein._validation import require
+from cayleyklein._validation import did_you_mean, require
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.models._target import did_you_mean
 
 __all__ = ["HELP", "command", "draw"]
 

@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from cayleyklein._validation import require
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Geometry, Table, not_zero
 from cayleyklein.cli._tables import refuse_overwriting
-from cayleyklein.datasets import read_table
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier, check_writable, save_model, split_target
-from cayleyklein.models._target import did_you_mean
+from cayleyklein.tables import TableClassifier, check_writable, iter_table, save_model, split_target
 
 __all__ = ["HELP", "command"]
 
 HELP = """Learn a classifier from a table, and save it.
 
-Numbers are standardised, text is one-hot encoded and missing values are imputed, all within the
-saved model; what becomes of each column is said.
+Columns are read as people write them: numbers with thousands separators, units and gaps, dates,
+categories, text. Identifiers are left out. What becomes of each column is printed, and --drop and
+--as correct it.
 
 Examples:
 
 \b
     cayleyklein fit flowers.csv --target species -o flowers.ckm
-    cayleyklein fit people.tsv.gz -t group --drop name -g hyperbolic -k 5 -o people.ckm
+    cayleyklein fit people.tsv.gz -t group --drop name --as zip=category -k 5 -o people.ckm
 """
+
+MOST_PLAIN = 30
+"""Plain columns of numbers that are listed one by one."""
 
 
 @with_console
@@ -50,6 +54,15 @@ def command(
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Leave a column out; may be given again."),
     ] = None,
+    kinds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--as",
+            metavar="COLUMN=KIND",
+            help="Read a column as number, category, date or text; a date also with its format, as "
+            "in day=date:%d/%m/%Y. May be given again.",
+        ),
+    ] = None,
     learn_rows: Annotated[
         int,
         typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours."),
@@ -65,14 +78,13 @@ def command(
     delimiter: Delimiter = None,
 ) -> None:
     """Fit and save."""
+    pandas = require("pandas", "cli")
     refuse_overwriting(output, table)
     check_writable(output)
     with console.progress(f"reading {table.name}") as show:
-        rows = read_table(
-            table, text=[target], encoding=encoding, delimiter=delimiter, progress=show
-        )
+        pieces = iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
+        rows = pandas.concat(list(pieces))
     rows, classes, n_unlabelled = split_target(rows, target)
-    rows = without(rows, drop or [])
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
     if len(rows) < 2:
@@ -83,35 +95,45 @@ def command(
             neighbors,
             geometry=geometry.value,
             learn_rows=learn_rows,
+            kinds=as_kinds(kinds or []),
+            drop=drop or [],
             random_state=seed,
             n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
         )
-        model.fit(rows, classes)
+        with warnings.catch_warnings():  # the report says the same of the columns
+            warnings.filterwarnings("ignore", message="Column '")
+            model.fit(rows, classes)
     del rows, classes  # the model has its own, and saving needs room
     model.target_ = target
     save_model(model, output)
     report(console, model, output)
 
 
-def without(rows: Any, drop: list[str]) -> Any:
-    """Leave columns out."""
-    for name in drop:
-        if name not in rows.columns:
-            known = did_you_mean(name, list(rows.columns))
-            raise InvalidInputError(f"There is no column {name!r} to drop.{known}")
-    return rows.drop(columns=drop)
+def as_kinds(given: list[str]) -> dict[str, str]:
+    """Split COLUMN=KIND; a name may hold an equals sign."""
+    for text in given:
+        if "=" not in text:
+            raise InvalidInputError(
+                f"Got --as {text}; expected COLUMN=KIND, as in --as zip=category."
+            )
+    return {name: kind for name, _, kind in (text.rpartition("=") for text in given)}
 
 
 def report(console: Console, model: TableClassifier, output: Path) -> None:
-    """Say what was done to the columns and what was learned."""
-    for use in model.encoder_.uses_:
-        if console.verbose or not use.is_plain:
-            console.say(f"  {use}")
-    n_plain = sum(use.is_plain for use in model.encoder_.uses_)
-    if n_plain and not console.verbose:
-        columns = "columns of numbers are" if n_plain > 1 else "column of numbers is"
-        console.say(f"  {n_plain} {columns} standardised")
+    """Say what became of each column, and what was learned."""
+    columns = model.encoder_.columns_
+    plain = [column.name for column in columns if column.is_plain]
+    brief = len(plain) > MOST_PLAIN and not console.verbose
+    for column in columns:
+        if column.kind == "unused" or column.cells.guess:
+            console.note(str(column))
+        elif not (brief and column.is_plain):
+            console.say(f"  {column}")
+    if brief:
+        console.say(f"  {len(plain)} other columns: numbers")
+    if any(column.kind == "unused" or column.cells.guess for column in columns):
+        console.note("--drop and --as change what becomes of a column")
     learned = model.learned_
     if learned.n_rows < len(model.row_numbers_) + learned.n_outside:
         console.note(
@@ -128,7 +150,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
         "target": model.target_,
         "classes": model.classes_.tolist(),
         "rows": len(model.row_numbers_),
-        "columns": [vars(use) for use in model.encoder_.uses_],
+        "columns": [column.to_dict() for column in columns],
         "learned": vars(learned),
     }
     summary = (

@@ -10,7 +10,7 @@ import typer
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table
 from cayleyklein.cli._tables import answer
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 __all__ = ["HELP", "command"]
 
@@ -57,7 +57,7 @@ class Neighbors:
     def rows(self, model: TableClassifier, piece: Any) -> list[list[Any]]:
         """Return a line for each row and each of its neighbours."""
         distances, rows = model.kneighbors(piece, self.k)
-        classes = model.classes_[model.neighbors_._labels()[rows]]
+        classes = model.classes_[model.labels_[rows]]
         numbers = model.row_numbers_[rows] + 1
         return [
             [int(row) + 1, rank + 1, int(numbers[i, rank]), classes[i, rank],

@@ -10,7 +10,7 @@ import typer
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table
 from cayleyklein.cli._tables import answer
-from cayleyklein.models import TableClassifier
+from cayleyklein.tables import TableClassifier
 
 __all__ = ["HELP", "command"]
 

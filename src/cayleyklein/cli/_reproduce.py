@@ -24,7 +24,7 @@ from cayleyklein.experiments._reproduction_report import (
     summary,
 )
 from cayleyklein.experiments._store import write_whole
-from cayleyklein.models import check_writable
+from cayleyklein.tables import check_writable
 
 __all__ = ["HELP", "command"]
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import csv
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Protocol
 
 from cayleyklein._validation import require
 from cayleyklein.cli._console import Console
-from cayleyklein.datasets import iter_table
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier, load_model, writing
+from cayleyklein.tables import TableClassifier, iter_table, load_model, writing
 
 __all__ = [
     "Matched",
@@ -23,6 +22,9 @@ __all__ = [
     "refuse_overwriting",
     "row_writer",
 ]
+
+Rows = Sequence[Sequence[Any]]
+Write = Callable[[Rows], None]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 ENDINGS = (*DELIMITERS, ".parquet")
@@ -67,9 +69,8 @@ def matched_pieces(
     matched: Matched,
 ) -> Iterator[Any]:
     """Yield a table in pieces, with a bar, and check its columns against the model's."""
-    text = [column.name for column in model.encoder_.categories_] + ([target] if target else [])
     with console.progress(f"reading {table.name}") as show:
-        pieces = iter_table(table, text=text, encoding=encoding, delimiter=delimiter, progress=show)
+        pieces = iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
         for piece in pieces:
             if not matched.n_rows:
                 matched.ignored = unknown_columns(model, table, list(piece.columns), target)
@@ -134,27 +135,20 @@ def answer(
         matched.report(console)
         console.result(answers.values(fitted, found), "")
         return
-    with row_writer(output, answers.names(fitted)) as writer:
+    with row_writer(output, answers.names(fitted)) as write:
         for piece in pieces:
-            writer.write(answers.rows(fitted, piece))
+            write(answers.rows(fitted, piece))
     matched.report(console)
     if output is not None:
         values = {"output": str(output), "rows": matched.n_rows}
         console.result(values, "" if console.quiet else f"{output}: {matched.n_rows:,} rows")
 
 
-class Writer(Protocol):
-    """What takes rows."""
-
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write some rows."""
-
-
 @contextmanager
-def row_writer(path: Path | None, names: Sequence[str]) -> Iterator[Writer]:
-    """Write rows to a file that is renamed at the end, or to standard output."""
+def row_writer(path: Path | None, names: Sequence[str]) -> Iterator[Write]:
+    """Yield a function that writes rows: to a file, renamed at the end, or to the terminal."""
     if path is None:
-        yield CsvWriter(sys.stdout, ",", names)
+        yield csv_writer(sys.stdout, ",", names)
         return
     ending = path.suffix.lower()
     if ending not in ENDINGS:
@@ -162,49 +156,37 @@ def row_writer(path: Path | None, names: Sequence[str]) -> Iterator[Writer]:
             f"{path} should end in {', '.join(ENDINGS[:-1])} or {ENDINGS[-1]}, to say how to write "
             f"it."
         )
-    with writing(path) as temporary:
+    with writing(path) as temporary, ExitStack() as stack:
         if ending == ".parquet":
-            with ParquetWriter(temporary, names) as writer:
-                yield writer
+            yield parquet_writer(temporary, names, stack)
         else:
-            with temporary.open("w", encoding="utf-8", newline="") as file:
-                yield CsvWriter(file, DELIMITERS[ending], names)
+            file = stack.enter_context(temporary.open("w", encoding="utf-8", newline=""))
+            yield csv_writer(file, DELIMITERS[ending], names)
 
 
-class CsvWriter:
-    """Rows as text."""
+def csv_writer(file: Any, delimiter: str, names: Sequence[str]) -> Write:
+    """Return a function that writes rows as text."""
+    writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
+    header = [names]
 
-    def __init__(self, file: Any, delimiter: str, names: Sequence[str]) -> None:
-        self._writer = csv.writer(file, delimiter=delimiter, lineterminator="\n")
-        self._header: list[Sequence[str]] = [names]
+    def write(rows: Rows) -> None:
+        writer.writerows(header)  # with the first rows: an error leaves no header
+        header.clear()
+        writer.writerows(rows)
 
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write some rows."""
-        self._writer.writerows(self._header)  # with the first rows: an error leaves no header
-        self._header.clear()
-        self._writer.writerows(rows)
+    return write
 
 
-class ParquetWriter:
-    """Rows by columns, a piece at a time."""
+def parquet_writer(path: Path, names: Sequence[str], stack: ExitStack) -> Write:
+    """Return a function that writes rows by columns, a piece at a time."""
+    arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+    writers: list[Any] = []
 
-    def __init__(self, path: Path, names: Sequence[str]) -> None:
-        self._arrow = require("pyarrow", "cli")
-        self._path, self._names = path, list(names)
-        self._writer: Any = None
+    def write(rows: Rows) -> None:
+        columns = map(list, zip(*rows, strict=True))
+        table = arrow.table(dict(zip(names, columns, strict=True)))
+        if not writers:
+            writers.append(stack.enter_context(parquet.ParquetWriter(path, table.schema)))
+        writers[0].write_table(table)
 
-    def write(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write some rows."""
-        columns = dict(zip(self._names, map(list, zip(*rows, strict=True)), strict=True))
-        table = self._arrow.table(columns)
-        if self._writer is None:
-            parquet = require("pyarrow.parquet", "cli")
-            self._writer = parquet.ParquetWriter(self._path, table.schema)
-        self._writer.write_table(table)
-
-    def __enter__(self) -> ParquetWriter:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._writer is not None:
-            self._writer.close()
+    return write

@@ -9,17 +9,15 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from cayleyklein._validation import require
+from cayleyklein._validation import did_you_mean, require
 from cayleyklein.cli._console import Console, with_console
 from cayleyklein.cli._options import Delimiter, Encoding, Table
 from cayleyklein.cli._tables import refuse_overwriting
-from cayleyklein.datasets import read_table
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.models import check_writable, writing
-from cayleyklein.models._target import did_you_mean
 from cayleyklein.plotting import VoronoiDisplay
+from cayleyklein.tables import check_writable, read_table, writing
 
 __all__ = ["HELP", "command"]
 

@@ -1,4 +1,4 @@
-"""The paper's data sets, generators of curved data, and readers of tables."""
+"""The paper's data sets, and rows that are truly curved."""
 
 from cayleyklein.datasets._generators import (
     make_elliptic_blobs,
@@ -12,10 +12,8 @@ from cayleyklein.datasets._loaders import (
     load_vowel,
     load_wine,
 )
-from cayleyklein.datasets._tables import iter_table, read_table
 
 __all__ = [
-    "iter_table",
     "load_balance",
     "load_pima",
     "load_sonar",
@@ -24,5 +22,4 @@ __all__ = [
     "make_elliptic_blobs",
     "make_hyperbolic_tree",
     "make_mixed",
-    "read_table",
 ]

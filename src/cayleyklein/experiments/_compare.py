@@ -28,7 +28,7 @@ from cayleyklein.experiments._protocols import Split, repeated_splits
 from cayleyklein.experiments._provenance import provenance
 from cayleyklein.experiments._statistics import PairedDifference
 from cayleyklein.experiments._store import write_whole
-from cayleyklein.models import check_writable
+from cayleyklein.tables import check_writable
 
 __all__ = ["Comparison", "DataSetComparison", "MethodResult", "compare"]
 
@@ -246,7 +246,7 @@ def compare(
     target : str, optional
         The column of the classes, for files.
     delimiter, encoding : str, optional
-        Of files, see :func:`cayleyklein.datasets.read_table`.
+        Of files, see :func:`cayleyklein.tables.read_table`.
     against : sequence of str, default=()
         Others to add: "nca" (scikit-learn's), "lmnn" (those of metric-learn and pylmnn, where they
         are installed).

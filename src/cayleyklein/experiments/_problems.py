@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cayleyklein import datasets
 from cayleyklein._validation import as_path, as_text, nearest_name
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableEncoder, split_target
+from cayleyklein.tables import TableEncoder, read_table, split_target
 
 __all__ = ["BUNDLED", "GENERATED", "Problem", "load_bundled", "load_problem"]
 
@@ -114,7 +114,7 @@ def load_problem(
     target : str, optional
         The column of the classes, for a file.
     delimiter, encoding : str, optional
-        Of a file, see :func:`cayleyklein.datasets.read_table`.
+        Of a file, see :func:`cayleyklein.tables.read_table`.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def load_problem(
 
 def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
     """Return the rows of a file, at most `MOST_ROWS` of them."""
-    table = datasets.read_table(path, text=[target], **options)  # type: ignore[arg-type]
+    table = read_table(path, text=[target], **options)  # type: ignore[arg-type]
     more = "".join(f", {name}={value!r}" for name, value in options.items())
     read = f"read_table({str(path)!r}, text=[{target!r}]{more})"
     notes = []
@@ -160,8 +160,7 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
     if n_unlabelled:
         notes.append(f"Left out: {n_unlabelled} rows without a class.")
     code = (
-        "from cayleyklein.datasets import read_table\n"
-        "from cayleyklein.models import TableEncoder, split_target\n\n"
+        "from cayleyklein.tables import TableEncoder, read_table, split_target\n\n"
         f"X, y, _ = split_target({read}, {target!r})"
     )
     classes, y, counts = np.unique(labels, return_inverse=True, return_counts=True)
@@ -184,5 +183,5 @@ def load_table(path: Path, target: str, options: dict[str, str]) -> Problem:
         classes=classes.astype(str),
         code=code,
         prepare=TableEncoder(),
-        notes=(*notes, *(f"{use}." for use in encoder.uses_ if not use.is_plain)),
+        notes=(*notes, *(f"{use}." for use in encoder.columns_ if not use.is_plain)),
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.models import writing
+from cayleyklein.tables import writing
 
 __all__ = ["Cell", "CellStore", "write_whole"]
 

@@ -6,7 +6,7 @@ from sklearn.exceptions import NotFittedError
 
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.models import TableClassifier, _state, _table, load_model, save_model
+from cayleyklein.tables import TableClassifier
 
 
 @pytest.fixture(scope="module")
@@ -53,46 +53,37 @@ def test_learns_from_a_sample_and_keeps_all_rows(wine):
     assert len(model.row_numbers_) == len(table)
 
 
-@pytest.mark.parametrize("strip", [100, 10**6])
-def test_rows_outside_the_domain_of_a_sample_are_no_neighbours(strip, monkeypatch):
-    monkeypatch.setattr(_table, "STRIP", strip)
+def test_rows_outside_the_domain_of_a_sample_are_no_neighbours():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
-    model = TableClassifier(geometry="hyperbolic", learn_rows=150)
     y = np.where(table["a"] * table["b"] > 0, "u", "v")
-    far = np.setdiff1d(np.arange(600), model._sample(y))[:3]
-    table.loc[far] *= 1e6  # which leaves their classes
-    model.fit(table, y)
-    assert model.learned_.n_outside == 3
-    assert model.row_numbers_.tolist() == np.delete(np.arange(600), far).tolist()
+    table.loc[:2] *= 1e6  # which leaves their classes
+    model = TableClassifier(geometry="hyperbolic", learn_rows=100).fit(table, y)
+    assert model.learned_.n_outside == 600 - len(model.row_numbers_)
     assert len(model.predict(table)) == 600
 
 
-def test_samples_hold_enough_of_every_class():
-    rng = np.random.default_rng(0)
-    y = rng.permutation(np.repeat(["common", "rare", "once"], [1000, 9, 1]))
-    model = TableClassifier(3, learn_rows=40)
-    drawn = model._sample(y)
-    assert len(drawn) == len(set(drawn.tolist())) == 40
-    classes, counts = np.unique(y[drawn], return_counts=True)
-    assert dict(zip(classes.tolist(), (counts >= [4, 1, 4]).tolist(), strict=True)) == {
-        "common": True,
-        "once": True,
-        "rare": True,
-    }
-
-
-def test_a_model_is_saved_without_a_search_index(wine, tmp_path, monkeypatch):
-    """Which takes as much memory as the rows; and in blocks of rows, for the same reason."""
+def test_columns_can_be_dropped_and_said_to_be_something_else(wine):
     table, y = wine
-    model = TableClassifier(geometry="flat").fit(table, y)
-    monkeypatch.setattr(_state, "BLOCK", 50)
-    save_model(model, tmp_path / "wine.ckm")
-    assert model._neighbors is None
-    again = load_model(tmp_path / "wine.ckm")
-    np.testing.assert_array_equal(again.neighbors_._in_memory().references.X, model._labelled.rows)
-    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))
-    assert model.neighbors_ is model.neighbors_
+    table = table.assign(id=np.arange(len(y)), shop=np.arange(len(y)) % 3)
+    model = TableClassifier(geometry="flat", kinds={"shop": "category"}, drop=["hue"]).fit(table, y)
+    kinds = {column.name: column.kind for column in model.encoder_.columns_}
+    assert (kinds["id"], kinds["hue"], kinds["shop"]) == ("unused", "unused", "category")
+    model.predict(table.drop(columns=["id", "hue"]))
+
+
+def test_an_interrupted_fit_changes_nothing(wine):
+    table, y = wine
+    model = TableClassifier(geometry="flat").fit(table[::2], y[::2])
+    before = dict(vars(model))
+
+    def stop(progress):
+        raise KeyboardInterrupt
+
+    model.callback = before["callback"] = stop
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(table, y)
+    assert vars(model) == before
 
 
 def test_an_unfitted_model_says_so(wine):

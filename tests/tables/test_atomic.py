@@ -1,19 +1,20 @@
 """Files are written whole: the old one or the new one, never half, and nothing piles up."""
 
-import fcntl
-import os
 import resource
 import signal
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from tests.small import TABLE, Y
 
 from cayleyklein.cli import main
-from cayleyklein.models import writing
-from cayleyklein.models._atomic import STALE
+from cayleyklein.tables import writing
+
+
+def write(path, text):
+    with writing(path) as temporary:
+        temporary.write_text(text)
 
 
 @pytest.fixture
@@ -74,44 +75,6 @@ def test_many_threads_write_one_file(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["one.txt"]
 
 
-# -- what a killed process leaves ----------------------------------------------------------
-
-
-def stray(folder, name, age):
-    path = folder / name
-    path.write_text("half")
-    os.utime(path, (time.time() - age,) * 2)
-    return path
-
-
-def write(path, text):
-    with writing(path) as temporary:
-        temporary.write_text(text)
-
-
-def test_the_next_writer_clears_up(tmp_path):
-    output = tmp_path / "out.csv"
-    ours = stray(tmp_path, ".out.csv.abc123.part.csv", 2 * STALE)
-    new = stray(tmp_path, ".out.csv.xyz789.part.csv", 0)
-    other = stray(tmp_path, ".more.csv.abc123.part.csv", 2 * STALE)
-    write(output, "new")
-    assert output.read_text() == "new"
-    assert not ours.exists()
-    assert new.exists()  # perhaps somebody is at it
-    assert other.exists()  # the next writer of more.csv has it
-
-
-def test_a_file_that_is_being_written_stays(tmp_path):
-    output = tmp_path / "out.csv"
-    with writing(output) as first:
-        first.write_text("first")
-        os.utime(first, (time.time() - 2 * STALE,) * 2)
-        write(output, "second")
-        assert output.read_text() == "second"
-    assert output.read_text() == "first"
-    assert list(tmp_path.iterdir()) == [output]
-
-
 def test_writers_do_not_leak_files(tmp_path):
     before = len(list(Path("/proc/self/fd").iterdir()))
     for number in range(20):
@@ -119,19 +82,6 @@ def test_writers_do_not_leak_files(tmp_path):
         with pytest.raises(ZeroDivisionError), writing(tmp_path / "out.csv"):
             raise ZeroDivisionError
     assert len(list(Path("/proc/self/fd").iterdir())) == before
-
-
-def test_where_files_cannot_be_locked(tmp_path, monkeypatch):
-    """As on some network disks: written all the same, and nobody's file is removed."""
-
-    def refuse(*_):
-        raise OSError(95, "Operation not supported")
-
-    monkeypatch.setattr(fcntl, "flock", refuse)
-    kept = stray(tmp_path, ".out.csv.abc123.part.csv", 2 * STALE)
-    write(tmp_path / "out.csv", "new")
-    assert (tmp_path / "out.csv").read_text() == "new"
-    assert kept.exists()
 
 
 def test_long_names(tmp_path):

@@ -1,6 +1,5 @@
 """Models of tables and their files raise a clear error for bad input."""
 
-import numpy as np
 import pytest
 from tests.bad_input import (
     Call,
@@ -21,10 +20,7 @@ from tests.bad_input import (
 from tests.neighbors.test_bad_input import fitting, method
 from tests.small import TABLE, WEIGHTS, Y, fitted
 
-from cayleyklein.geometry import Frame
-from cayleyklein.learning._descent import Progress
-from cayleyklein.models import (
-    Checkpoint,
+from cayleyklein.tables import (
     TableClassifier,
     TableEncoder,
     check_writable,
@@ -69,11 +65,6 @@ CALLS = {
     "TableClassifier.score": method(
         "table", "score", asked | {"y": labels(Y), "sample_weight": weights(WEIGHTS)}
     ),
-    "Checkpoint": Call(Checkpoint, {"path": path("new.npz"), "every": count(1)}),
-    "Checkpoint.__call__": Call(Checkpoint("last.npz"), {
-        "progress": thing(Progress(1, 1.0, 1, 0.0, Frame(np.eye(2)))),
-    }),
-    "Checkpoint.load": Call(Checkpoint.load, {"path": path("last.npz", to_read=True)}),
     "check_writable": Call(check_writable, {"path": path("new.txt")}),
     "writing": Call(write, {"path": path("new.txt")}),
     "load_model": Call(load_model, {"path": path("model.ckm", to_read=True)}),
@@ -87,9 +78,6 @@ CALLS = {
 }  # fmt: skip
 
 SAMPLE = """
-Checkpoint every: negative
-Checkpoint.__call__ progress: an array
-Checkpoint.load path: no such file
 TableClassifier n_neighbors: out of range: 16
 TableClassifier.fit y: one class
 TableClassifier.kneighbors table: a column twice

@@ -1,0 +1,89 @@
+"""Files that are written whole or not at all."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cayleyklein._validation import as_path
+
+__all__ = ["check_writable", "writing"]
+
+NAME_BYTES = 100
+"""Bytes of a file's name in the name of its temporary file, which must not get too long."""
+
+
+@contextmanager
+def writing(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary file beside a path, and rename it to the path at the end.
+
+    After an error or an interruption the old file is still there, and the temporary one is not.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Yields
+    ------
+    Path
+        The file to write to; it has the ending of `path`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from cayleyklein.tables import writing
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with writing(Path(folder.name, "answer.txt")) as temporary:
+    ...     _ = temporary.write_text("42")
+    >>> [path.name for path in Path(folder.name).iterdir()]
+    ['answer.txt']
+    >>> folder.cleanup()
+    """
+    path = as_path(path)
+    handle, temporary = _temporary(path)
+    try:
+        yield temporary
+        os.fsync(handle)  # or a power cut could leave the new name without the new content
+        temporary.replace(path)
+    except BaseException as error:
+        temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename in (None, str(temporary)):
+            error.filename = str(path)  # such as a full disk, which names no file
+        raise
+    finally:
+        os.close(handle)
+
+
+def check_writable(path: str | Path) -> None:
+    """Raise for a file that cannot be written, before the work to fill it.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Examples
+    --------
+    >>> from cayleyklein.tables import check_writable
+    >>> check_writable("no/such/directory/answer.txt")
+    Traceback (most recent call last):
+    FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
+    """
+    handle, temporary = _temporary(as_path(path))
+    temporary.unlink()
+    os.close(handle)
+
+
+def _temporary(path: Path) -> tuple[int, Path]:
+    """Make an empty file beside a path, or say why the path cannot be written."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
+    name = path.name.encode()[:NAME_BYTES].decode(errors="ignore")
+    temporary = path.with_name(f".{name}.{secrets.token_hex(8)}.part{path.suffix}")
+    try:
+        # Not by mkstemp, whose files only their owner can read.
+        return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), temporary
+    except OSError as error:  # which names the temporary file
+        raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error

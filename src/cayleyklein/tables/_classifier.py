@@ -1,0 +1,285 @@
+"""A classifier of the rows of a table, by a curved metric that it learns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._estimators import as_target, check_truth, naming
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._validation import as_choice, as_count
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein.metrics import terms_of
+from cayleyklein.tables._columns import as_table
+from cayleyklein.tables._encoder import TableEncoder
+
+__all__ = ["LearnedMetric", "TableClassifier"]
+
+
+@dataclass(frozen=True)
+class LearnedMetric:
+    """How a metric was learned, in plain values.
+
+    Attributes
+    ----------
+    geometry : str
+        "flat", "elliptic", "hyperbolic", "mixed" or "product".
+    curvatures : tuple of float
+        K of each part.
+    weights : tuple of float
+        Weight of each part's distance.
+    n_iter : int
+    n_rows : int
+        Rows that it was learned from.
+    n_outside : int
+        Rows outside its hyperbolic domain, which are not among the neighbours.
+    selection : str
+        What was tried on held-out rows, and what was chosen.
+
+    Examples
+    --------
+    >>> from cayleyklein.tables import LearnedMetric
+    >>> LearnedMetric("mixed", (1.0, -1.0), (0.2, 0.3), 40, 178, 0, "").describe()
+    'mixed, K = 1, -1'
+    """
+
+    geometry: str
+    curvatures: tuple[float, ...]
+    weights: tuple[float, ...]
+    n_iter: int
+    n_rows: int
+    n_outside: int
+    selection: str
+
+    def describe(self) -> str:
+        """Return one line, such as ``elliptic, K = 1``."""
+        parts = ", ".join(f"{K:.4g}" for K in self.curvatures)
+        return f"{self.geometry}, K = {parts}"
+
+
+class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
+    """Classify the rows of a table: encode the columns, learn a metric, let neighbours vote.
+
+    Parameters
+    ----------
+    n_neighbors : int or "auto", default="auto"
+        Neighbours that vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
+    geometry : str, default="auto"
+        Geometry of the metric to learn, see :class:`cayleyklein.CurvedLMNN`.
+    weights : {"linear", "uniform", "distance"}, default="linear"
+        Weight of a neighbour's vote.
+    max_categories, kinds, drop : see :class:`TableEncoder`
+    learn_rows : int, default=10000
+        Rows to learn the metric from, drawn at random where there are more. All rows are
+        neighbours.
+    random_state : int or None, default=0
+    n_jobs : int or None, default=None
+        Threads.
+    callback : callable or None, default=None
+        Called with the learner's progress, see :class:`cayleyklein.CurvedLMNN`. Not saved.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+    encoder_ : TableEncoder
+        ``encoder_.columns_`` says what became of each column.
+    neighbors_ : CurvedKNeighborsClassifier
+        Classifies the encoded rows.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+        On the encoded columns.
+    learned_ : LearnedMetric
+    labels_ : ndarray of int
+        Position of each neighbour's class in ``classes_``.
+    row_numbers_ : ndarray of int
+        Row of each neighbour in the fitted table: its index, or its position, from 0.
+
+    Examples
+    --------
+    >>> from cayleyklein.datasets import load_wine
+    >>> from cayleyklein.tables import TableClassifier
+    >>> table, y = load_wine(as_frame=True, return_X_y=True)
+    >>> model = TableClassifier(geometry="elliptic").fit(table[::2], y[::2])
+    >>> bool(model.score(table[1::2], y[1::2]) > 0.9)
+    True
+    >>> model.learned_.describe()
+    'elliptic, K = 1'
+    >>> rest = table[1::2]
+    >>> model.predict(rest).shape, model.predict_proba(rest).shape
+    ((89,), (89, 3))
+    >>> distances, rows = model.kneighbors(rest, n_neighbors=5)
+    >>> rows.shape
+    (89, 5)
+    >>> int(model.recognizer()(table).sum())  # the rows that were fitted
+    89
+    """
+
+    def __init__(
+        self,
+        n_neighbors: int | str = "auto",
+        *,
+        geometry: str = "auto",
+        weights: str = "linear",
+        max_categories: int = 20,
+        kinds: Mapping[str, str] | None = None,
+        drop: Collection[str] = (),
+        learn_rows: int = 10_000,
+        random_state: int | None = 0,
+        n_jobs: int | None = None,
+        callback: Callable[[Any], bool | None] | None = None,
+    ) -> None:
+        self.n_neighbors = n_neighbors
+        self.geometry = geometry
+        self.weights = weights
+        self.max_categories = max_categories
+        self.kinds = kinds
+        self.drop = drop
+        self.learn_rows = learn_rows
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.callback = callback
+
+    def fit(self, table: Any, y: ArrayLike) -> TableClassifier:
+        """Learn from labelled rows.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+        y : array-like of shape (n,)
+            Their classes.
+        """
+        table = as_table(table)
+        classes, labels = self._checked(y, len(table))
+        encoder = TableEncoder(
+            max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
+        ).fit(table)
+        rows = encoder.transform(table)
+        learner = CurvedLMNN(
+            geometry=self.geometry,
+            subsample=self.learn_rows,
+            random_state=self.random_state,
+            callback=self.callback,
+        ).fit(rows, classes[labels])
+        metric: Any = learner.metric_
+        inside = np.asarray(metric.contains(rows))
+        k = self.n_neighbors
+        if isinstance(k, str):
+            k = max(1, min(learner.selection_.n_neighbors, int(inside.sum()) - 1))
+        learned = LearnedMetric(
+            geometry=metric.geometry,
+            curvatures=tuple(float(part.curvature) for part, _ in terms_of(metric)),
+            weights=tuple(float(weight) for _, weight in terms_of(metric)),
+            n_iter=int(learner.n_iter_),
+            n_rows=min(self.learn_rows, len(rows)),
+            n_outside=int((~inside).sum()),
+            selection=str(learner.selection_),
+        )
+        numbers = row_numbers(table)[inside]
+        return self._take(
+            encoder, metric, rows[inside], labels[inside], classes, learned, numbers, k
+        )
+
+    def _checked(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+        """Check the parameters and the target; return its classes and labels."""
+        target = as_target(y)
+        if len(target) != n_rows:
+            raise InvalidInputError(f"The table has {n_rows} rows, but y has {len(target)}.")
+        classes, labels, counts = np.unique(target, return_inverse=True, return_counts=True)
+        if len(classes) < 2:
+            raise InvalidInputError(
+                f"Every one of the {n_rows} rows is of the class {classes.tolist()[0]!r} in y; "
+                f"learning needs two classes or more."
+            )
+        k = 1
+        if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
+            k = as_count(self.n_neighbors, "n_neighbors")
+        if k >= n_rows:
+            raise InvalidInputError(
+                f"{k} neighbours were asked for, but a row has only {n_rows - 1} others."
+            )
+        if counts.max() == 1:
+            raise InvalidInputError(
+                f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
+            )
+        as_choice(self.weights, "weights", ("linear", "uniform", "distance"))
+        as_count(self.learn_rows, "learn_rows")
+        return classes, labels
+
+    def _take(
+        self,
+        encoder: TableEncoder,
+        metric: Any,
+        rows: NDArray[np.float64],
+        labels: NDArray[np.intp],
+        classes: NDArray[Any],
+        learned: LearnedMetric,
+        numbers: NDArray[np.int64],
+        n_neighbors: int,
+    ) -> TableClassifier:
+        """Take over the parts of a fitted model, all at once."""
+        neighbors = CurvedKNeighborsClassifier(
+            n_neighbors, metric=metric, weights=self.weights, n_jobs=self.n_jobs
+        ).partial_fit(rows, classes[labels], classes=classes)
+        self.__dict__.update(
+            encoder_=encoder, neighbors_=neighbors, metric_=metric, learned_=learned,
+            classes_=classes, labels_=labels, row_numbers_=numbers, _rows=rows,
+        )  # fmt: skip
+        return self
+
+    def predict(self, table: Any) -> NDArray[Any]:
+        """Return the class of each row of a table."""
+        rows = self._encoded(table)
+        return np.asarray(self.neighbors_.predict(rows))
+
+    def predict_proba(self, table: Any) -> NDArray[np.float64]:
+        """Return the share of the votes for each class, in the order of ``classes_``."""
+        rows = self._encoded(table)
+        return np.asarray(self.neighbors_.predict_proba(rows))
+
+    def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return the accuracy on a table."""
+        predicted = self.predict(table)
+        truth, weights = check_truth(y, predicted, sample_weight)
+        with naming("y"):
+            return float(accuracy_score(truth, predicted, sample_weight=weights))
+
+    def kneighbors(
+        self, table: Any, n_neighbors: int | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """Return the distances and positions of the nearest neighbours, nearest first."""
+        rows = self._encoded(table)
+        distances, found = self.neighbors_.kneighbors(rows, n_neighbors)
+        return distances, found
+
+    def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
+        """Return a function that says which rows of a table equal fitted ones once encoded."""
+        check_is_fitted(self, "classes_")
+        known = set(hashes(self._rows))
+
+        def are_fitted(table: Any) -> NDArray[np.bool_]:
+            return np.array([row in known for row in hashes(self._encoded(table))])
+
+        return are_fitted
+
+    def _encoded(self, table: Any) -> NDArray[np.float64]:
+        check_is_fitted(self, "classes_")
+        return np.asarray(self.encoder_.transform(table))
+
+
+def row_numbers(table: Any) -> NDArray[np.int64]:
+    """Return the rows of a table: an index of whole numbers, or else their positions."""
+    index = np.asarray(table.index)
+    return index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
+
+
+def hashes(rows: NDArray[np.float64]) -> list[int]:
+    """Hash each row."""
+    # + 0.0 makes one of the two zeros.
+    return [hash((row + 0.0).tobytes()) for row in np.ascontiguousarray(rows)]

@@ -1,0 +1,322 @@
+"""Read CSV, TSV and Parquet files, packed or not, a piece at a time.
+
+PyArrow splits text into cells, and every cell stays text: what a column holds is decided for the
+whole column, in `_columns`, never for the piece at hand.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables._columns import typed
+from cayleyklein.tables._sources import DAMAGED, encoding_of, opened, unpacked
+
+__all__ = ["iter_table", "read_table"]
+
+Source = str | Path | IO[bytes]
+Progress = Callable[[int, int], Any]
+
+BLOCK_BYTES = 1 << 22
+"""Bytes of text parsed at a time; also the longest line."""
+
+PARQUET_ROWS = 1 << 16
+DELIMITERS = (",", ";", "\t", "|")
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
+"""Cells that are missing in any column."""
+
+WRONG_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+
+
+def read_table(
+    source: Source,
+    *,
+    text: Collection[str] = (),
+    header: bool = True,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> Any:
+    r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
+
+    Parameters
+    ----------
+    source : str, Path or binary file
+        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip; the content decides,
+        not the name.
+    text : collection of str, default=()
+        Columns that stay text, such as class labels written as numbers.
+    header : bool, default=True
+        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
+    delimiter : str, optional
+        By default the most frequent of comma, semicolon, tab and bar in the first line.
+    encoding : str, optional
+        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
+    progress : callable, optional
+        Called with the bytes read and their total after each piece.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Warns
+    -----
+    UserWarning
+        Where a type was guessed: cells that are no number in a column of numbers, a date or a
+        number that can be read in two ways, an encoding.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file is empty or no table, or two columns share a name, or a row has too many or too
+        few cells.
+
+    Examples
+    --------
+    >>> import io
+    >>> from cayleyklein.tables import read_table
+    >>> read_table(io.BytesIO(b"price;colour\n1.250,50;blue\n;red\n9,00;red\n"))
+        price colour
+    0  1250.5   blue
+    1     NaN    red
+    2     9.0    red
+    """
+    pandas = require("pandas", "cli")
+    keep = as_texts(text, "text")
+    pieces = iter_table(
+        source, header=header, delimiter=delimiter, encoding=encoding, progress=progress
+    )
+    return typed(pandas.concat(list(pieces)), keep)
+
+
+def iter_table(
+    source: Source,
+    *,
+    header: bool = True,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Any]:
+    """Yield a table in pieces of a few MB, so that it can be larger than memory.
+
+    Parameters
+    ----------
+    source, header, delimiter, encoding, progress : see :func:`read_table`
+
+    Yields
+    ------
+    pandas.DataFrame
+        The cells of a text file as text; the columns of a Parquet file with their types. The index
+        counts the rows of the whole table, from 0.
+
+    Examples
+    --------
+    >>> from importlib.resources import files
+    >>> from cayleyklein.tables import iter_table
+    >>> wine = files("cayleyklein.datasets") / "data" / "wine.csv"
+    >>> sum(len(piece) for piece in iter_table(wine))
+    178
+    """
+    if not hasattr(source, "read"):
+        source = as_path(source, "source")
+    as_callback(progress, "progress")
+    return _pieces(source, Options.checked(header, delimiter, encoding), progress)
+
+
+class Options(NamedTuple):
+    """How a text file is written; None where that is to be found out."""
+
+    header: bool
+    delimiter: str | None
+    encoding: str | None
+
+    @classmethod
+    def checked(cls, header: bool, delimiter: Any, encoding: Any) -> Options:
+        """Raise for a delimiter or an encoding that cannot be one."""
+        if delimiter is not None:
+            mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
+            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
+                raise InvalidInputError(
+                    f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' "
+                    f"or a tab."
+                )
+            delimiter = mark
+        try:
+            codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
+        except LookupError as error:
+            raise InvalidInputError(
+                f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
+                f"'utf-8', 'cp1252' or 'latin-1'."
+            ) from error
+        return cls(header, delimiter, encoding)
+
+
+def _pieces(source: Any, options: Options, progress: Progress | None) -> Iterator[Any]:
+    pandas = require("pandas", "cli")
+    start = 0
+    with opened(source) as (raw, name, size):
+        parquet = raw.read(4) == b"PAR1"
+        for batch in _parquet(raw, name) if parquet else _csv(raw, name, options):
+            piece = batch.replace_schema_metadata().to_pandas()
+            piece.index = pandas.RangeIndex(start, start + len(piece))
+            start += len(piece)
+            if progress is not None:
+                progress(min(raw.tell(), size), size)
+            if len(piece):
+                yield piece
+    if not start:
+        raise InvalidInputError(f"{name} has a line of column names, but no rows.")
+
+
+# -- text --------------------------------------------------------------------------------
+
+
+def _header(plain: Any, name: str, options: Options) -> tuple[list[str], str, int]:
+    """Return the names of the columns, the delimiter, and the lines up to the first row."""
+    plain.seek(0)
+    text = io.TextIOWrapper(plain, encoding=options.encoding, newline="")
+    given = options.delimiter
+    try:
+        n_lines, first = 0, ""
+        row: list[str] = []
+        while not first.strip() and (first := text.readline(BLOCK_BYTES)):
+            n_lines += 1
+        if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
+            given = first.strip()[-1] if given is None else given
+            first, n_lines = text.readline(BLOCK_BYTES), n_lines + 1
+        if not first.strip():
+            raise InvalidInputError(f"{name} is blank; a table starts with a line of column names.")
+        delimiter = given or max(DELIMITERS, key=first.count)
+        more = iter(lambda: text.readline(BLOCK_BYTES), "")
+        reader = csv.reader(itertools.chain([first], more), delimiter=delimiter)
+        cells = [cell.strip() for cell in next(reader)]
+        n_lines += reader.line_num - 1
+        with suppress(csv.Error):  # a long cell
+            row = next(filter(None, reader), row)
+    except csv.Error as error:
+        raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
+    finally:
+        text.detach()
+    if not options.header:
+        return [f"x{number}" for number in range(1, len(cells) + 1)], delimiter, n_lines - 1
+    _check_names(cells, name)
+    if len(row) > len(cells):
+        raise InvalidInputError(
+            f"{name} has {len(row)} cells in its first row, but {len(cells)} names in its first "
+            f"line; name every column."
+        )
+    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
+    return names, delimiter, n_lines
+
+
+def _check_names(cells: list[str], name: str) -> None:
+    """Raise for a first line of data, and for names that occur twice."""
+    numbers = [cell for cell in cells if _is_number(cell)]
+    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
+    if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
+        raise InvalidInputError(
+            f"{name} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
+            f"of the columns is required."
+        )
+    twice = [repr(cell) for cell, count in Counter(filter(None, cells)).items() if count > 1]
+    if twice:
+        raise InvalidInputError(
+            f"{name} has more than one column named {', '.join(twice[:12])}; rename them."
+        )
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _csv(raw: IO[bytes], name: str, options: Options) -> Iterator[Any]:
+    arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
+    try:
+        plain = unpacked(raw, name)
+        found, open_quote = encoding_of(plain, name, options.encoding)
+        names, mark, n_lines = _header(plain, name, options._replace(encoding=found))
+        plain.seek(0)
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # of the disk
+            raise
+        raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
+    how = {
+        "read_options": reading.ReadOptions(
+            use_threads=False,
+            block_size=BLOCK_BYTES,
+            column_names=names,
+            skip_rows=n_lines,
+            encoding="utf8" if found == "utf-8-sig" else found,
+        ),
+        "parse_options": reading.ParseOptions(delimiter=mark, newlines_in_values=True),
+        "convert_options": reading.ConvertOptions(
+            column_types=dict.fromkeys(names, arrow.string())
+        ),
+    }
+    try:
+        with reading.open_csv(plain, **how) as batches:
+            last: list[Any] = []
+            for batch in batches:
+                last = [column[-1] for column in batch.columns if len(column)] or last
+                yield _with_missing(batch)
+        if open_quote and any("\n" in str(cell) for cell in last):
+            raise InvalidInputError(
+                f"{name} is no table that can be read: a quotation mark opens a cell and is never "
+                f"closed."
+            )
+    except arrow.ArrowInvalid as error:
+        raise _parse_error(error, name, len(names), mark) from error
+
+
+def _with_missing(batch: Any) -> Any:
+    """Strip the cells of a batch, and make the missing ones null."""
+    arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
+    absent = arrow.array(MISSING)
+    columns = []
+    for column in batch.columns:
+        cells = compute.utf8_trim_whitespace(column)
+        columns.append(compute.if_else(compute.is_in(cells, absent), None, cells))
+    return arrow.record_batch(columns, names=batch.schema.names)
+
+
+def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> InvalidInputError:
+    message = str(error)
+    if found := WRONG_WIDTH.search(message):
+        line, _, given = map(int, found.groups())
+        how = "more" if given > width else "fewer"
+        message = (
+            f"line {line} has {given} cells, {how} than the {width} names in the first line; quote "
+            f"cells that hold {delimiter!r}, and give every row as many cells."
+        )
+    elif "straddl" in message or "out of sync" in message:
+        message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
+    return InvalidInputError(f"{name} is no table that can be read: {message}")
+
+
+# -- Parquet -----------------------------------------------------------------------------
+
+
+def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
+    arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+    raw.seek(0)
+    try:
+        file = parquet.ParquetFile(raw)
+        names = file.schema_arrow.names
+        _check_names(names, name)
+        yield from file.iter_batches(batch_size=PARQUET_ROWS)
+    except (arrow.ArrowException, OSError, UnicodeError) as error:
+        raise InvalidInputError(f"{name} is no Parquet file that can be read: {error}.") from error

@@ -1,0 +1,380 @@
+"""What becomes of each column, in the fitted table and in later ones."""
+
+import datetime as dt
+import decimal
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables import TableEncoder
+
+
+def encoded(values, **options):
+    """Encode one column beside another that is always used."""
+    table = pd.DataFrame({"a": values, "other": np.linspace(0, 1, len(values))})
+    encoder = TableEncoder(**options).fit(table)
+    column = encoder.columns_[0]
+    names = encoder.get_feature_names_out()
+    return column, encoder.transform(table)[:, names != "other"]
+
+
+# -- numbers -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (["1.5", "-2", "+3e2"], [1.5, -2, 300]),
+        (["51,234.10", "1,000", "999"], [51234.1, 1000, 999]),
+        (["1,234,567.5", "12", "-1,000"], [1234567.5, 12, -1000]),
+        (["1,23,456", "12,34,567.5", "50"], [123456, 1234567.5, 50]),
+        (["1.234,5", "2,25", "7"], [1234.5, 2.25, 7]),
+        (["1 234,5", "2\u00a0000,25", "7"], [1234.5, 2000.25, 7]),
+        (["1'234.5", "2\u2019000", "7"], [1234.5, 2000, 7]),
+        (["45%", "7.5 %", "100%"], [0.45, 0.075, 1]),
+        (["45%", "0.5", "100%"], [0.45, 0.5, 1]),
+        (["$1,200.50", "-$3", "$80"], [1200.5, -3, 80]),
+        (["1.200,50 €", "80,00 €", "-5 €"], [1200.5, 80, -5]),
+        (["EUR 5.50", "EUR 7", "6"], [5.5, 7, 6]),
+        (["(1,200.5)", "3,000", "5"], [-1200.5, 3000, 5]),
+        (["\u22125.5", "3.5", "4"], [-5.5, 3.5, 4]),
+        (["5.5 kg", "7 kg", "12.25kg"], [5.5, 7, 12.25]),
+        ([1, 2, 5], [1, 2, 5]),
+        ([decimal.Decimal("1.5"), decimal.Decimal(2), None], [1.5, 2, 1.75]),
+        (pd.array([1, None, 4], dtype="Int64"), [1, 2.5, 4]),
+        (pd.Categorical([1.5, 3.0, 1.5]), [1.5, 3, 1.5]),
+    ],
+    ids=str,
+)
+def test_numbers_as_people_write_them(written, expected):
+    column, rows = encoded(written)
+    assert column.kind == "number"
+    np.testing.assert_allclose(rows[:, 0], expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("odd", ["unknown", "n/a", "-", "not recorded", "see notes", "#VALUE!"])
+def test_a_few_cells_that_are_no_numbers_are_missing(odd):
+    with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is no number.*{odd}"):
+        column, rows = encoded([*map(str, np.linspace(0, 7, 40)), odd])
+    assert (column.kind, column.n_missing) == ("number", 1)
+    assert rows[-1, 0] == 3.5
+
+
+def test_many_cells_that_are_no_numbers_make_categories():
+    assert encoded([*"12341234", "low", "high", "low"])[0].kind == "category"
+    assert encoded(["101", "12b", "7c", "8", "101", "12b"])[0].kind == "category"
+    assert encoded(["$5", "€6", "$5", "€7", "€6", "$9"])[0].kind == "category"
+
+
+def test_one_decimal_mark_for_the_whole_table():
+    """999 and 1.234 are both whole where another column has decimal commas."""
+    table = pd.DataFrame({"n": ["999", "1.234", "2.500"], "x": ["1,5", "2,25", "0,5"]})
+    np.testing.assert_array_equal(
+        TableEncoder().fit_transform(table), [[999, 1.5], [1234, 2.25], [2500, 0.5]]
+    )
+    table["x"] = ["1.5", "2.25", "0.5"]
+    np.testing.assert_array_equal(TableEncoder().fit_transform(table)[:, 0], [999, 1.234, 2.5])
+
+
+def test_numbers_that_can_be_read_in_two_ways_are_said():
+    table = pd.DataFrame({"n": ["999", "1,234", "2,500"]})
+    with pytest.warns(UserWarning, match="decimal point, but could have a decimal comma"):
+        assert TableEncoder().fit_transform(table)[:, 0].tolist() == [999, 1234, 2500]
+
+
+def test_float64_is_kept():
+    """Timestamps in seconds, and 16 digits."""
+    given = [1.7e9 + 1, 1.7e9 + 2, 0.1 + 0.2, 1e300, 1e-300]
+    assert encoded([repr(value) for value in given])[1][:, 0].tolist() == given
+
+
+def test_infinite_numbers_are_missing():
+    column, rows = encoded([1.0, np.inf, 3.0])
+    assert (column.n_missing, rows[1, 0]) == (1, 2.0)
+
+
+# -- dates ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y", "%d/%m/%Y", "%Y/%m/%d", "%d %B %Y", "%b %d, %Y",
+        "%Y%m%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%d/%m/%Y %H:%M",
+    ],
+)  # fmt: skip
+def test_dates_are_days(written):
+    days = pd.date_range("2023-01-05", periods=40, freq="11D")
+    column, rows = encoded(days.strftime(written))
+    assert (column.kind, column.cells.guess) == ("date", "")
+    np.testing.assert_array_equal(np.diff(rows[:, 0]), 11)
+    np.testing.assert_array_equal(rows[:, 0], (days - pd.Timestamp(0)) / pd.Timedelta("1D"))
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Paris"])
+def test_timestamps_and_dates_of_python(zone):
+    stamps = pd.Series(pd.date_range("2024-01-01", periods=5, freq="6h", tz=zone))
+    np.testing.assert_allclose(np.diff(encoded(stamps)[1][:, 0]), 0.25)
+    days = [dt.date(2024, 1, 1), dt.date(2024, 2, 1), None]
+    column, rows = encoded(days)
+    assert (column.kind, column.n_missing, rows[1, 0] - rows[0, 0]) == ("date", 1, 31)
+
+
+def test_dates_that_can_be_read_in_two_ways_are_said():
+    with pytest.warns(UserWarning, match="read as %m/%d/%Y, but could be %d/%m/%Y"):
+        _, rows = encoded(["01/02/2024", "03/04/2024", "05/06/2024"])
+    assert rows[0, 0] == (pd.Timestamp("2024-01-02") - pd.Timestamp(0)).days
+    _, rows = encoded(["01/02/2024", "03/04/2024", "05/06/2024"], kinds={"a": "date:%d/%m/%Y"})
+    assert rows[0, 0] == (pd.Timestamp("2024-02-01") - pd.Timestamp(0)).days
+
+
+def test_times_are_parts_of_a_day():
+    column, rows = encoded(["06:00", "12:30", "18:00", "06:15"])
+    assert str(column) == "a: time as part of a day"
+    np.testing.assert_allclose(rows[:, 0] * 24, [6, 12.5, 18, 6.25])
+
+
+def test_codes_with_leading_zeros_are_categories():
+    assert encoded(["00501", "10115", "00501", "08001", "10115"])[0].kind == "category"
+    assert encoded(["08", "09", "10", "11", "08"])[0].kind == "number"
+
+
+def test_a_date_that_is_unknown_is_missing():
+    days = pd.date_range("2023-01-05", periods=40).strftime("%d.%m.%Y")
+    with pytest.warns(UserWarning, match="1 cell is no date, and taken as missing"):
+        column, _ = encoded([*days, "unknown"])
+    assert (column.kind, column.n_missing) == ("date", 1)
+
+
+# -- categories, text, identifiers -----------------------------------------------------------
+
+
+def test_categories_are_one_hot():
+    column, rows = encoded(["red", "blue", "red", None, "green"])
+    assert column.kind == "category"
+    np.testing.assert_array_equal(rows, [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]])
+    assert "1 missing cell becomes the most frequent, red" in str(column)
+
+
+def test_rare_categories_share_a_number():
+    column, rows = encoded([f"v{i % 12}" for i in range(60)], max_categories=5)
+    assert rows.shape[1] == 5
+    assert "and one for the 8 rarest" in str(column)
+
+
+@pytest.mark.parametrize("values", [[True, False, True], ["yes", "no", "yes"], ["T", "F", None]])
+def test_booleans_are_categories(values):
+    column, rows = encoded(values)
+    assert (column.kind, rows.shape[1]) == ("category", 2)
+
+
+@pytest.mark.parametrize(
+    ("values", "why"),
+    [
+        (range(1, 41), "whole numbers that never repeat"),
+        (map(str, range(5000, 5040)), "whole numbers that never repeat"),
+        (np.random.default_rng(0).permutation(150)[:40], "whole numbers that never repeat"),
+        ([f"person {i}" for i in range(40)], "text that hardly ever repeats"),
+        ([f"{i:05d}" for i in range(400, 440)], "text that hardly ever repeats"),
+        ([7] * 40, "every cell is 7"),
+        ([None] * 40, "every cell is missing"),
+    ],
+)
+def test_columns_without_information_are_left_out(values, why):
+    column, rows = encoded(list(values))
+    assert column.kind == "unused"
+    assert why in str(column)
+    assert rows.shape[1] == 0
+
+
+@pytest.mark.parametrize("name", ["id", "customer_id", "orderNo", "Row", "Unnamed: 0"])
+def test_whole_numbers_that_are_called_identifiers(name):
+    table = pd.DataFrame({name: np.arange(40) ** 2, "x": np.linspace(0, 1, 40)})
+    assert TableEncoder().fit(table).columns_[0].kind == "unused"
+    assert TableEncoder(kinds={name: "number"}).fit(table).columns_[0].kind == "number"
+
+
+def test_whole_numbers_that_happen_to_differ_are_numbers():
+    cents = np.random.default_rng(0).integers(0, 10**7, 40)
+    assert encoded(cents)[0].kind == "number"
+    assert encoded(np.arange(40) % 30)[0].kind == "number"
+
+
+def test_long_text_is_encoded():
+    words = ["the", "quick", "brown", "fox", "jumps", "over", "many", "small", "birds", "sing"]
+    rng = np.random.default_rng(0)
+    about_money = [" ".join(rng.choice(words, 6)) + " and costs money" for _ in range(30)]
+    other = [" ".join(rng.choice(words, 8)) for _ in range(30)]
+    column, rows = encoded([*about_money, *other])
+    assert (column.kind, rows.shape[1]) == ("text", 10)
+    between = np.linalg.norm(rows[:30].mean(axis=0) - rows[30:].mean(axis=0))
+    within = np.linalg.norm(rows[:15].mean(axis=0) - rows[15:30].mean(axis=0))
+    assert between > 2 * within
+
+
+@pytest.mark.parametrize(("kind", "width"), [("category", 4), ("number", 1), ("text", 10)])
+def test_a_kind_can_be_given(kind, width):
+    values = ["1", "2", "10", "2", "3"] * 10
+    column, rows = encoded(values, kinds={"a": kind})
+    assert column.kind == kind
+    assert rows.shape[1] == (width if kind != "text" else rows.shape[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kinds": {"b": "number"}}, "There is no column 'b'"),
+        ({"kinds": {"a": "integer"}}, "expected one of 'number', 'category', 'date', 'text'"),
+        ({"kinds": {"a": "number"}}, "'a' was said to be a number, but none of its cells is"),
+        ({"kinds": {"a": "date"}}, "'a' was said to be a date, but none of its cells is"),
+        ({"kinds": ["a"]}, "kinds must be a mapping"),
+        ({"drop": ["b"]}, "There is no column 'b' to drop"),
+        ({"drop": "a"}, "sequence of str"),
+        ({"max_categories": 0}, "max_categories=0"),
+    ],
+)
+def test_wrong_parameters(options, message):
+    with pytest.raises(InvalidInputError, match=message):
+        encoded(["u", "v", "u"], **options)
+
+
+# -- later tables --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table():
+    rng = np.random.default_rng(0)
+    return pd.DataFrame(
+        {
+            "size": rng.normal(50, 10, 60),
+            "price": [f"{v:,.2f}" for v in rng.uniform(500, 5000, 60)],
+            "day": pd.date_range("2024-01-01", periods=60).strftime("%d.%m.%Y"),
+            "colour": rng.choice(["red", "green", "blue"], 60),
+            "name": [f"row {i}" for i in range(60)],
+        }
+    )
+
+
+def test_each_row_is_encoded_by_itself(table):
+    encoder = TableEncoder().fit(table)
+    whole = encoder.transform(table)
+    np.testing.assert_array_equal(encoder.transform(table[40:50]), whole[40:50])
+    np.testing.assert_array_equal(encoder.transform(table[3:4]), whole[3:4])
+
+
+def test_columns_are_found_by_name(table):
+    encoder = TableEncoder().fit(table)
+    shuffled = table[table.columns[::-1]].assign(more=1)
+    np.testing.assert_array_equal(encoder.transform(shuffled), encoder.transform(table))
+    assert encoder.check_columns(list(shuffled.columns)) == ["more"]
+    with pytest.raises(InvalidInputError, match="lacks 2 columns: 'size', 'day'"):
+        encoder.transform(table.drop(columns=["size", "day", "name"]))
+
+
+def test_new_missing_cells_are_imputed(table):
+    encoder = TableEncoder().fit(table)
+    later = table.astype(object)
+    later.loc[4] = [None, "unknown", "-", None, None]
+    found = encoder.transform(later)
+    assert found[4, 0] == table["size"].median()
+    np.testing.assert_array_equal(np.delete(found, 4, 0), np.delete(encoder.transform(table), 4, 0))
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "expected"),
+    [
+        ("size", "huge", "a number"),
+        ("size", "1,5", "a number with a decimal point"),
+        ("price", "1.234,50", "a number with a decimal point"),
+        ("price", "$5.00", "a number"),
+        ("size", "1,234", "a number without thousands separators"),
+        ("day", "2024-05-06", "a date like %d.%m.%Y"),
+        ("day", "31.02.2024", "a date like %d.%m.%Y"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_named(table, column, cell, expected):
+    encoder = TableEncoder().fit(table)
+    later = table.astype(object)
+    later.loc[32, column] = cell
+    for piece in (later, later[30:]):  # the row of the whole table
+        with pytest.raises(
+            InvalidInputError,
+            match=re.escape(f"'{column}' should hold {expected}, but row 33 has '{cell}'"),
+        ):
+            encoder.transform(piece)
+
+
+@pytest.mark.parametrize(
+    ("written", "later", "message"),
+    [
+        (["45%", "50%", "7%"], ["45", "50", "7"], "a number in %, but row 1 has '45'"),
+        (["45%", "50%", "7%"], [45.0, 50.0, 7.0], "a number in %, but row 1 has '45.0'"),
+        (["2024-05-06", "2024-05-07", "2024-05-09"], [19849, 19850, 19852], "a date"),
+        ([1.5, 2.5, 4.0], pd.date_range("2024-01-01", periods=3), "a number, but row 1 has"),
+        (["red", "blue", "red"], ["red", "red", "blue"], None),
+    ],
+)
+def test_another_type_is_no_other_number(written, later, message):
+    encoder = TableEncoder().fit(pd.DataFrame({"a": written}))
+    if message is None:
+        encoder.transform(pd.DataFrame({"a": later}))
+        return
+    with pytest.raises(InvalidInputError, match=message):
+        encoder.transform(pd.DataFrame({"a": later}))
+
+
+def test_unseen_categories_are_zeros_and_counted(table):
+    encoder = TableEncoder().fit(table)
+    later = table[:3].assign(colour=["pink", "red", None])
+    assert encoder.unseen(later) == {"colour": 1}
+    np.testing.assert_array_equal(encoder.transform(later)[0, 3:], 0)
+
+
+def test_numbers_as_text_and_as_numbers_are_the_same(table):
+    encoder = TableEncoder().fit(table[["size", "colour"]])
+    as_text = table.assign(size=[repr(value) for value in table["size"]])
+    np.testing.assert_array_equal(encoder.transform(as_text), encoder.transform(table))
+    codes = pd.DataFrame({"a": [1, 2, 1, 3]})
+    encoder = TableEncoder(kinds={"a": "category"}).fit(codes)
+    np.testing.assert_array_equal(
+        encoder.transform(codes.astype(float)), encoder.transform(codes.astype(str))
+    )
+    assert encoder.unseen(codes.astype(float)) == {}
+
+
+def test_columns_of_several_levels_have_names():
+    levels = pd.MultiIndex.from_tuples([("size", "x"), ("size", "y")])
+    table = pd.DataFrame([[1.0, 2.0], [3.0, 5.0]], columns=levels)
+    encoder = TableEncoder().fit(table)
+    assert encoder.get_feature_names_out().tolist() == ["('size', 'x')", "('size', 'y')"]
+
+
+def test_clones_and_refits(table):
+    encoder = TableEncoder(max_categories=3, kinds={"size": "number"}, drop=["name"])
+    assert clone(encoder).get_params() == encoder.get_params()
+    encoder.fit(table)
+    before = dict(vars(encoder))
+    with pytest.raises(InvalidInputError):
+        encoder.fit(table.assign(size="x"))
+    assert vars(encoder) == before
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ([[1.0]], "must be a pandas DataFrame"),
+        (pd.DataFrame(index=range(3)), "no column to learn from"),
+        (pd.DataFrame({"a": []}), "no rows"),
+        (pd.DataFrame({"a": [1, 1], "b": [None, None]}), "No column of the table can be used"),
+        (pd.DataFrame({"a": [1j, 2, 3]}), "'a' holds complex numbers"),
+        (pd.DataFrame({"a": [[1], [2], [1]]}), "'a' holds a list in a cell"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "several columns of the name 'a'"),
+    ],
+)
+def test_refuses(given, message):
+    with pytest.raises(InvalidInputError, match=message):
+        TableEncoder().fit(given)
