@@ -1,4 +1,4 @@
-"""What every estimator checks, and how its state changes: whole or not at all.
+"""What every estimator checks.
 
 scikit-learn's own checks do most of the work. They leave a few gaps, which are closed here: a mask
 is not dropped, text and dates are no numbers, and every refusal is an
@@ -10,15 +10,15 @@ from __future__ import annotations
 import functools
 import operator
 import re
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
@@ -32,86 +32,39 @@ __all__ = [
     "as_random_state",
     "as_target",
     "as_weights",
-    "at_one_moment",
     "check_columns",
     "check_data",
+    "check_parameters",
     "check_truth",
     "classes_of",
     "common_classes",
     "encode_classes",
     "naming",
     "refuse_missing",
-    "whole_or_not_at_all",
+    "restore_on_error",
 ]
 
 Floats = NDArray[np.floating[Any]]
-Estimator = TypeVar("Estimator")
-Parameters = ParamSpec("Parameters")
-Result = TypeVar("Result")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 NO_TARGET = object()
 """Stands for a y that is not looked at; None is one that is missing."""
 
 
-@contextmanager
-def process_state_kept() -> Iterator[None]:
-    """Leave NumPy's handling of errors and the filters of warnings as they were.
+def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
+    """Leave an estimator as it was where its fit raises, Ctrl-C included."""
 
-    An interruption that strikes while ``np.errstate`` or ``catch_warnings`` begins or ends, in any
-    library, would leave them changed.
-    """
-    errors, filters = np.geterr(), warnings.filters
-    try:
-        yield
-    except BaseException as error:
-        np.seterr(**errors)
-        if isinstance(error, KeyboardInterrupt | SystemError):  # others use the filters too
-            warnings.filters = filters
-        raise
-
-
-@contextmanager
-def interruptions_named() -> Iterator[None]:
-    """Raise the KeyboardInterrupt of which compiled code has made another error."""
-    try:
-        yield
-    except (SystemError, TypeError) as error:
-        reason: BaseException | None = error
-        while reason is not None and not isinstance(reason, KeyboardInterrupt):
-            reason = reason.__cause__ or reason.__context__
-        if reason is not None:
-            raise KeyboardInterrupt from error
-        raise
-
-
-@contextmanager
-def whole_or_not_at_all(estimator: Estimator) -> Iterator[Estimator]:
-    """Give a copy to fit, whose state the estimator takes over at the end, all at once.
-
-    After an error or an interruption it is as it was, and another thread that uses it meanwhile
-    sees the old model or the new one, never a part of either.
-    """
-    worker = object.__new__(type(estimator))
-    worker.__dict__ = dict(estimator.__dict__)
-    with process_state_kept(), interruptions_named():
-        yield worker
-    estimator.__dict__ = worker.__dict__
-
-
-def at_one_moment(
-    method: Callable[Concatenate[Estimator, Parameters], Result],
-) -> Callable[Concatenate[Estimator, Parameters], Result]:
-    """Let a method see the state of its estimator as it was when it was called.
-
-    A fit puts a new state in the place of the old one, so that holding on to the old is enough.
-    """
-
-    @functools.wraps(method)
-    def call(estimator: Estimator, /, *args: Parameters.args, **given: Parameters.kwargs) -> Result:
-        view = object.__new__(type(estimator))
-        view.__dict__ = estimator.__dict__
-        with process_state_kept():
-            return method(view, *args, **given)
+    @functools.wraps(fit)
+    def call(*args: P.args, **given: P.kwargs) -> R:
+        state = vars(args[0])
+        before = dict(state)
+        try:
+            return fit(*args, **given)
+        except BaseException:
+            state.clear()
+            state.update(before)
+            raise
 
     return call
 
@@ -281,6 +234,14 @@ def common_classes(seen: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
     # scikit-learn warns where there are more than half as many classes as rows
     as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
     return classes
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator against its `_parameter_constraints`."""
+    try:
+        estimator._validate_params()
+    except InvalidParameterError as error:
+        raise InvalidInputError(str(error)) from None
 
 
 def encode_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -120,9 +120,9 @@ def test_sample_weights_learn_and_vote():
 
 
 def test_contradicting_and_unknown_parameters():
-    with pytest.raises(InvalidInputError, match="geometry='flat' beside a learner.*give geometry"):
+    with pytest.raises(InvalidInputError, match=r"geometry='flat' beside a learner.*give geometry"):
         CurvedKNeighborsClassifier(geometry="flat", learner=MMC()).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="verbose=True beside a metric.*drop"):
+    with pytest.raises(InvalidInputError, match=r"verbose=True beside a metric.*drop"):
         CurvedKNeighborsClassifier(metric=METRICS["flat"], verbose=True).fit(X, Y)
     with pytest.raises(TypeError, match=r"learner=CurvedLMNN\(margin=0.1\)"):
         CurvedKNeighborsClassifier(margin=0.1)

@@ -1,4 +1,4 @@
-"""The objective: a pure function of the metric, equal to its definition, with the right gradient."""
+"""The objective is a pure function of the metric, equal to its definition, gradient included."""
 
 import numpy as np
 import pytest

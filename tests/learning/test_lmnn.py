@@ -316,8 +316,8 @@ def test_a_sample_is_drawn_from_large_tables():
 
 def test_small_classes_are_named_at_the_callers_line():
     y = np.where(np.arange(150) == 7, 9, Y)
+    warnings.simplefilter("always")
     with pytest.warns(UserWarning, match=r"Classes \[9\] have fewer than 4") as caught:
-        warnings.simplefilter("always")
         quick("flat").fit(X, y)
     assert caught[0].filename == __file__
 

@@ -21,6 +21,7 @@ from cayleyklein._estimators import (
     check_truth,
     naming,
     refuse_missing,
+    restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import list_indices, refuse_containers
@@ -138,10 +139,11 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                     f"CurvedKNeighborsClassifier has no parameter {name!r}; it is one of the "
                     f"learner: learner=CurvedLMNN({name}={parameters[name]!r})."
                 )
-        return super().__new__(cls)
+        return cast(CurvedKNeighborsClassifier, super().__new__(cls))
 
     # -- fitting --------------------------------------------------------------------
 
+    @restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> CurvedKNeighborsClassifier:
@@ -275,6 +277,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 f"{type(self.learner).__name__}. A ready-made metric is given as metric=."
             )
 
+    @restore_on_error
     def partial_fit(
         self, X: ArrayLike, y: ArrayLike | None = None, classes: ArrayLike | None = None
     ) -> CurvedKNeighborsClassifier:
@@ -383,7 +386,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
 # What help() shows: `__new__` takes anything only to explain it.
 CurvedKNeighborsClassifier.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-    partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
+    partial(CurvedKNeighborsClassifier.__init__, None)
 )
 
 

@@ -176,8 +176,8 @@ def descend(
         anchors = draw_anchors(rows, rng)
         targets = nearest_of_class(rows.X, rows.labels, anchors, recipe.n_targets, found)
         objective = LargeMargin(
-            rows.X, rows.labels, rows.weights / rows.weight_unit, anchors, targets, recipe.margin, recipe.push,
-            recipe.n_impostors, recipe.squared,
+            rows.X, rows.labels, rows.weights / rows.weight_unit, anchors, targets, recipe.margin,
+            recipe.push,            recipe.n_impostors, recipe.squared,
         )  # fmt: skip
         before = sum(map(len, losses)) - len(losses)
         run = Pass(objective, found, recipe, rows, n_pass + 1, before, report)

@@ -12,10 +12,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from cayleyklein._distributed import is_dask
-from cayleyklein._estimators import as_random_state, as_weights, check_data, encode_classes
+from cayleyklein._estimators import (
+    as_random_state,
+    as_weights,
+    check_data,
+    check_parameters,
+    encode_classes,
+    restore_on_error,
+)
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
@@ -142,7 +149,7 @@ class CurvedLMNN(MetricLearner):
         "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "subsample": [
             Interval(Integral, 2, None, closed="left"),
-            Interval(Real, 0, 1, closed="right"),
+            Interval(RealNotInt, 0, 1, closed="right"),
             StrOptions({"auto"}),
             None,
         ],
@@ -184,6 +191,7 @@ class CurvedLMNN(MetricLearner):
         self.callback = callback
         self.verbose = verbose
 
+    @restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> CurvedLMNN:
@@ -252,7 +260,7 @@ class CurvedLMNN(MetricLearner):
     # -- from parameters to recipes -------------------------------------------------
 
     def _check_parameters(self) -> None:
-        self._validate_params()
+        check_parameters(self)
         several = self.geometry in ("auto", "mixed")
         if self.solver == "gradient" and (several or self.geometry == "learned"):
             raise InvalidInputError(

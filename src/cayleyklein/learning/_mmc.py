@@ -12,7 +12,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from cayleyklein._distributed import refuse_dask
-from cayleyklein._estimators import as_weights, check_data, encode_classes
+from cayleyklein._estimators import (
+    as_weights,
+    check_data,
+    check_parameters,
+    encode_classes,
+    restore_on_error,
+)
 from cayleyklein._typing import Floats
 from cayleyklein._validation import check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
@@ -82,6 +88,7 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
+    @restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> MMC:
@@ -98,7 +105,7 @@ class MMC(MetricLearner):
         -------
         self
         """
-        self._validate_params()
+        check_parameters(self)
         refuse_dask(X, "X", "learn from a sample of its rows in memory, or by CurvedLMNN")
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, labels = encode_classes(target)

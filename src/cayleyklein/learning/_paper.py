@@ -177,8 +177,8 @@ class PaperDescent:
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
         targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
         objective = LargeMargin(
-            rows.X, rows.labels, rows.weights / rows.weight_unit, everyone, targets, recipe.margin, recipe.push, None,
-            recipe.squared,
+            rows.X, rows.labels, rows.weights / rows.weight_unit, everyone, targets, recipe.margin,
+            recipe.push, None,            recipe.squared,
         )  # fmt: skip
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False

@@ -107,7 +107,7 @@ class TrainingRows:
 
     @property
     def weight_unit(self) -> float:
-        """A power of two near the largest weight: losses are minimised in it, lest they overflow."""
+        """A power of two near the largest weight, in which losses are minimised."""
         return float(np.exp2(np.round(np.log2(self.weights.max()))))
 
     @property

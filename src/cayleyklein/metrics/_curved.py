@@ -251,7 +251,9 @@ class CurvedMetric(NotebookCard, Frozen):
                [0.707, 0.293]])
         """
         rows = as_points(X, "X", self.dimension, ndim=2)
-        found = euclidean_coordinates(self.frame._coordinates(rows), self.curvature)
+        z = self.frame._coordinates(rows)
+        self.frame._form_values(rows, z, "X")  # raises where squares overflow
+        found = euclidean_coordinates(z, self.curvature)
         return found.astype(float_dtype(X), copy=False)
 
     # -- geometry -------------------------------------------------------------------

@@ -16,6 +16,7 @@ from cayleyklein._estimators import (
     as_jobs,
     check_columns,
     check_data,
+    restore_on_error,
 )
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import as_choice, as_count
@@ -120,6 +121,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     # -- fitting --------------------------------------------------------------------
 
+    @restore_on_error
     def fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
         """Take the rows among which neighbours are sought.
 
@@ -139,6 +141,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
             self._index(checked, as_metric(self.metric, checked.shape[1]))
         return self
 
+    @restore_on_error
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
         """Add rows to those fitted before, whose indices stay.
 

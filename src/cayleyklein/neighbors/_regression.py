@@ -15,6 +15,7 @@ from cayleyklein._estimators import (
     check_columns,
     check_data,
     check_truth,
+    restore_on_error,
 )
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
@@ -79,6 +80,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         )
         self.weights = weights
 
+    @restore_on_error
     def fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
         """Take rows and their targets.
 
@@ -105,6 +107,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
         checked = self._rows(X, reset=True)
         self._index(checked, as_metric(self.metric, checked.shape[1]), targets)
 
+    @restore_on_error
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedKNeighborsRegressor:
         """Add rows and their targets.
 
