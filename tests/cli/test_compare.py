@@ -9,7 +9,7 @@ from tests.experiments.pages import external_references
 from cayleyklein.cli import main
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console
-from cayleyklein.experiments._tables import Entry, Table
+from cayleyklein.experiments._page import Entry, Table
 
 
 def run(*arguments):

@@ -24,7 +24,7 @@ from tests.datasets.test_bad_input import CSV, FOLDER
 from cayleyklein import experiments as e
 from cayleyklein.app import explore
 from cayleyklein.cli import main
-from cayleyklein.experiments._provenance import provenance
+from cayleyklein.experiments._runs import provenance
 
 EMPTY = e.Reproduction(e.QUICK, ("exp",), {}, provenance())
 OUTCOME = {

@@ -10,12 +10,12 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import Problem, _problems, compare, load_problem
-from cayleyklein.experiments._charts import Dot, Scale, accuracy_chart
+from cayleyklein.experiments._page import Dot, Scale, accuracy_chart
 from cayleyklein.experiments._compare import judge
 from cayleyklein.experiments._comparison_report import dataset_table, verdict
 from cayleyklein.experiments._methods import OURS, choose_peers
 from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.experiments._tables import Entry, Table
+from cayleyklein.experiments._page import Entry, Table
 
 
 def small_problem():

@@ -18,7 +18,7 @@ from cayleyklein.cli._tables import refuse_overwriting
 from cayleyklein.experiments import Comparison, compare
 from cayleyklein.experiments._compare import DEFAULT_DATA
 from cayleyklein.experiments._comparison_report import dataset_table, verdict
-from cayleyklein.experiments._tables import Table
+from cayleyklein.experiments._page import Table
 from cayleyklein.models import check_writable
 
 __all__ = ["HELP", "command", "table_text"]

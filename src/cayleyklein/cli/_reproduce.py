@@ -23,7 +23,7 @@ from cayleyklein.experiments._reproduction_report import (
     paper_table,
     summary,
 )
-from cayleyklein.experiments._store import write_whole
+from cayleyklein.experiments._runs import write_whole
 from cayleyklein.models import check_writable
 
 __all__ = ["HELP", "command"]
