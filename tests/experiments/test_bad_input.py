@@ -29,7 +29,7 @@ from cayleyklein.experiments._runs import provenance
 EMPTY = e.Reproduction(e.QUICK, ("exp",), {}, provenance())
 OUTCOME = {
     "accuracy": 0.5, "n_train": 3, "n_test": 2, "fit_seconds": 0.0, "predict_seconds": 0.0,
-    "geometry": None, "curvatures": [], "alpha": None, "notes": [],
+    "geometry": None, "curvatures": [], "alpha": None, "notes": [], "log_loss": None,
 }  # fmt: skip
 HALF = {key: value for key, value in EMPTY.to_dict().items() if key != "cells"}
 

@@ -302,7 +302,8 @@ def compare(
     with about("against"):
         peers, notes = choose_peers(as_texts(against, "against"))
     check_methods(methods)
-    chosen = tuple(dict.fromkeys((BASELINE, "flat", *methods, *peers)))
+    wanted = {BASELINE, "flat", *methods, *peers}
+    chosen = tuple(method for method in METHODS if method in wanted)
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     n_splits = as_count(n_splits, "n_splits")
     if n_splits < 2:
