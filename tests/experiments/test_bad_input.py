@@ -42,7 +42,7 @@ CALLS = {
         "data": one_of("wine", no_such="wien", a_number=3, nothing=[], object=object()),
         "target": one_of(None, a_number=3),
         "against": one_of([], a_number=3, no_such=["no such"], a_text="nca"),
-        "methods": methods, "n_neighbors": count(3), "n_splits": count(2, 1),
+        "methods": methods, "n_neighbors": count(3, accepted=("None",)), "n_splits": count(2, 1),
         "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
     }),
     "reproduce": Call(e.reproduce, {
