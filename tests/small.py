@@ -47,8 +47,8 @@ def fitted(name: str) -> Any:
     make = {
         "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
-        "neighbors": lambda: CurvedNeighbors(DISC, n_neighbors=2).fit(X),
-        "regressor": lambda: CurvedKNeighborsRegressor(DISC, n_neighbors=2).fit(X, TARGETS),
+        "neighbors": lambda: CurvedNeighbors(metric=DISC, n_neighbors=2).fit(X),
+        "regressor": lambda: CurvedKNeighborsRegressor(metric=DISC, n_neighbors=2).fit(X, TARGETS),
         "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, Y),
         "table": lambda: TableClassifier(geometry="elliptic").fit(TABLE, Y),
         "encoder": lambda: TableEncoder().fit(TABLE),

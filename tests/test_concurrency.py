@@ -45,11 +45,11 @@ def as_tuple(result):
 
 SHARED = {
     "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, CLASSES).predict_proba,
-    "regressor": lambda: CurvedKNeighborsRegressor(DISC).fit(X, X[:, 0]).predict,
-    "brute": lambda: CurvedNeighbors(DISC, algorithm="brute").fit(X).kneighbors,
-    "vptree": lambda: CurvedNeighbors(DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
+    "regressor": lambda: CurvedKNeighborsRegressor(metric=DISC).fit(X, X[:, 0]).predict,
+    "brute": lambda: CurvedNeighbors(metric=DISC, algorithm="brute").fit(X).kneighbors,
+    "vptree": lambda: CurvedNeighbors(metric=DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
     "tree": lambda: CurvedNeighbors(algorithm="tree").fit(X).kneighbors,
-    "radius": lambda: CurvedNeighbors(DISC, radius=0.2).fit(X).radius_neighbors,
+    "radius": lambda: CurvedNeighbors(metric=DISC, radius=0.2).fit(X).radius_neighbors,
     "transform": lambda: MMC(tol=1e-2).fit(X, CLASSES).transform,
     "metric": lambda: DISC.pairwise,
     "mixed metric": lambda: MixedMetric([DISC, CurvedMetric.euclidean(2)]).pairwise,
@@ -84,7 +84,9 @@ def everything(n_jobs):
     table = TableClassifier(geometry="hyperbolic", n_jobs=n_jobs).fit(TABLE, Y)
     found = [learner.components_, model.predict_proba(QUERIES), table.predict_proba(TABLE)]
     for metric, how in [(DISC, "brute"), (DISC, "vptree"), (SPHERE, "auto"), (None, "tree")]:
-        found += CurvedNeighbors(metric, algorithm=how, n_jobs=n_jobs).fit(X).kneighbors(QUERIES)
+        found += (
+            CurvedNeighbors(metric=metric, algorithm=how, n_jobs=n_jobs).fit(X).kneighbors(QUERIES)
+        )
     return found
 
 

@@ -37,8 +37,8 @@ FITS = {
     ),
     "table": (TableClassifier(geometry="elliptic"), (TABLE, Y), {"callback": interrupt}),
     "mmc": (MMC(tol=1e-2), (X, Y), Interrupting()),
-    "neighbors": (CurvedNeighbors(DISC), (X, None), Interrupting()),
-    "regressor": (CurvedKNeighborsRegressor(DISC), (X, TARGETS), Interrupting()),
+    "neighbors": (CurvedNeighbors(metric=DISC), (X, None), Interrupting()),
+    "regressor": (CurvedKNeighborsRegressor(metric=DISC), (X, TARGETS), Interrupting()),
 }  # fmt: skip
 
 
