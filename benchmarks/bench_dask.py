@@ -119,7 +119,7 @@ def search_large(options: argparse.Namespace) -> None:
         with two_workers(options.memory) as client:
             before = set(client.run(os.getpid).values())
             start = time.perf_counter()
-            search = CurvedNeighbors(metric(), NEIGHBORS).fit(partitions(paths))
+            search = CurvedNeighbors(NEIGHBORS, metric=metric()).fit(partitions(paths))
             print(f"  fit {time.perf_counter() - start:.1f} s, {search.algorithm_used_}")
             start = time.perf_counter()
             distances, rows = search.kneighbors(Q)
@@ -139,8 +139,8 @@ def search_large(options: argparse.Namespace) -> None:
 def search_overhead(options: argparse.Namespace) -> None:
     """Time Dask against threads on rows that fit."""
     X, Q = clustered_rows(0, 40_000), clustered_rows(1, options.queries)
-    here = CurvedNeighbors(metric(), NEIGHBORS, algorithm="brute", n_jobs=2)
-    there = CurvedNeighbors(metric(), NEIGHBORS, algorithm="brute")
+    here = CurvedNeighbors(NEIGHBORS, metric=metric(), algorithm="brute", n_jobs=2)
+    there = CurvedNeighbors(NEIGHBORS, metric=metric(), algorithm="brute")
     with two_workers():
         lazy_X, lazy_Q = dask.persist(
             da.from_array(X, chunks=(20_000, COLUMNS)),

@@ -51,7 +51,7 @@ def mixed(d: int) -> MixedMetric:
 
 def search(metric, algorithm: str, X: np.ndarray) -> CurvedNeighbors:
     """Return a fitted search with all threads, as scikit-learn's and faiss's brute force have."""
-    fitted = CurvedNeighbors(metric, K_NEIGHBORS, algorithm=algorithm, n_jobs=-1).fit(X)
+    fitted = CurvedNeighbors(K_NEIGHBORS, metric=metric, algorithm=algorithm, n_jobs=-1).fit(X)
     if algorithm not in ("auto", fitted.algorithm_used_):
         print(f"  {algorithm} gave way to {fitted.algorithm_used_}")
     return fitted
@@ -103,7 +103,9 @@ def bench_faiss(n: int, m: int) -> None:
         print(f"\nfaiss, Gaussian, d = {d} (goal 1.2)")
         print_ratios(interleave(samplers, repeats=5), baseline="faiss, Euclidean")
     X, Q = clustered(n, m, 16)
-    near = CurvedNeighbors(rotated(16, 1.0), K_NEIGHBORS, algorithm="faiss-approximate").fit(X)
+    near = CurvedNeighbors(K_NEIGHBORS, metric=rotated(16, 1.0), algorithm="faiss-approximate").fit(
+        X
+    )
     print(f"faiss-approximate, elliptic, clustered, d = 16: estimated recall {near.recall_:.3f}")
 
 
@@ -177,7 +179,11 @@ def bench_recall(n: int, m: int) -> None:
         true = np.argsort(metric.pairwise(wide[:m], wide), axis=1, kind="stable")
         shares = []
         for how in ("brute", "vptree"):
-            rows = CurvedNeighbors(metric, K_NEIGHBORS, algorithm=how).fit(X).kneighbors(X[:m])[1]
+            rows = (
+                CurvedNeighbors(K_NEIGHBORS, metric=metric, algorithm=how)
+                .fit(X)
+                .kneighbors(X[:m])[1]
+            )
             pairs = zip(true[:, :K_NEIGHBORS], rows, strict=True)
             shares.append(f"{how} {np.mean([np.isin(t, r).mean() for t, r in pairs]):.4f}")
         print(f"recall, {name}: {', '.join(shares)}")
@@ -198,9 +204,11 @@ def print_peak(case: str, n: int, d: int = 64) -> None:
     make["mixed"] = mixed
     X, Q = (clustered if how == "vptree" else gaussian)(n, 1000, d)
     for rows in (X[:300], X[:3000]):  # loads and compiles all there is
-        CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(rows).kneighbors(Q[:50])
+        CurvedNeighbors(K_NEIGHBORS, metric=make[kind](d), algorithm=how).fit(rows).kneighbors(
+            Q[:50]
+        )
     before = peak_memory()
-    CurvedNeighbors(make[kind](d), K_NEIGHBORS, algorithm=how).fit(X).kneighbors(Q)
+    CurvedNeighbors(K_NEIGHBORS, metric=make[kind](d), algorithm=how).fit(X).kneighbors(Q)
     grown = peak_memory() - before
     copies = {"elliptic": 1, "hyperbolic": 1, "mixed": 2 if how == "vptree" else 0}[kind]
     lifted = copies * X.nbytes / 2**20

@@ -26,9 +26,9 @@ from cayleyklein import datasets
 from cayleyklein.experiments import Ranking, holm, rank_methods
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._outcomes import evaluate
-from cayleyklein.experiments._provenance import provenance
-from cayleyklein.experiments._store import write_whole
-from cayleyklein.experiments._tables import Entry, Table, signed
+from cayleyklein.experiments._runs import provenance
+from cayleyklein.experiments._runs import write_whole
+from cayleyklein.experiments._page import Entry, Table, signed
 
 K = 3
 MOST_TRAINING_ROWS = 500

@@ -28,7 +28,7 @@ for ax, k, part in zip(panels, [1, 7], "ab", strict=False):
     ax.set_title(f"({part}) exact, $k = {k}$")
 
 wine = load_wine()
-learner = CurvedLMNN(geometry="elliptic", n_init=1, random_state=0)
+learner = CurvedLMNN(geometry="elliptic", random_state=0)
 model = make_pipeline(StandardScaler(), learner, KNeighborsClassifier(3))
 model.fit(wine.data, wine.target)
 DecisionBoundaryDisplay.from_estimator(model, wine.data, wine.target).plot(panels[2])

@@ -6,8 +6,11 @@ Round clusters of one size, as rows of a table. (a) On a hemisphere, of which th
 gnomonic chart: towards the horizon they are drawn out. (b) Around the nodes of a tree in the
 hyperbolic plane, in Klein's disc: towards the rim they are pressed flat. (c) Accuracy of 3
 neighbours on held-out rows: a metric that learns its curvature finds the sign of K, and does better
-than a flat one and nearly as well as the metric the rows were made with. (d) Rows with an elliptic
-and a hyperbolic half: a sum of two learned metrics does better than either, and than a flat one.
+than a flat one and as well as the metric the rows were made with. (d) Rows with an elliptic and a
+hyperbolic half: a sum of two learned metrics does better than either, and than a flat one.
+
+The fits go on until the loss falls no more, ``max_iter=100`` a pass. The default stops after five,
+which is as good on ordinary tables, but too early for a curvature as strong as that of the tree.
 """
 
 import matplotlib.pyplot as plt
@@ -21,7 +24,7 @@ from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make
 figure, panels = plt.subplots(2, 2, figsize=(10, 9.2), layout="constrained")
 panels = panels.ravel()
 quick = arguments().quick
-seeds, n_init = range(2 if quick else 10), 1 if quick else "auto"
+seeds = range(2 if quick else 10)
 
 X, y = make_elliptic_blobs(1200, 2, centers=12, cluster_std=0.08, reach=1.3, random_state=0)
 panels[0].scatter(*X.T, c=y, s=4, cmap="tab20")
@@ -38,12 +41,15 @@ def accuracies(make, seed, geometries):
     X, y, known = make(random_state=seed, return_metric=True)
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.5, random_state=seed, stratify=y)
     learners = [
-        CurvedLMNN(geometry=name, n_init=n_init, random_state=0).fit(X, y) for name in geometries
+        CurvedLMNN(geometry=name, max_iter=100, random_state=0).fit(X, y) for name in geometries
     ]
     learned = [learner.metric_ for learner in learners]
     metrics = [known, *learned, CurvedMetric.euclidean(X.shape[1])]
-    models = [CurvedKNeighborsClassifier(3, metric=metric).fit(X, y) for metric in metrics]
-    return [model.score(X_test, y_test) for model in models], learners[0].curvature_
+    models = [
+        CurvedKNeighborsClassifier(3, metric=metric, weights="uniform").fit(X, y)
+        for metric in metrics
+    ]
+    return [model.score(X_test, y_test) for model in models], learners[0].curvature_[0]
 
 
 def bars(ax, make, geometries, color, place, width):

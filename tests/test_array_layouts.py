@@ -41,7 +41,7 @@ CALLS = {
     "locate": lambda X: CayleyKleinVoronoi(X, DISC).locate(QUERIES),
     "learn": lambda X: CurvedLMNN(geometry="flat", max_iter=3).fit(X, Y).components_,
     "transform": lambda X: fitted("mmc").transform(X),
-    "kneighbors": lambda X: CurvedNeighbors(DISC).fit(X).kneighbors(QUERIES)[0],
+    "kneighbors": lambda X: CurvedNeighbors(metric=DISC).fit(X).kneighbors(QUERIES)[0],
     "predict_proba": lambda X: CurvedKNeighborsClassifier(metric=DISC).fit(X, Y).predict_proba(X),
 }
 

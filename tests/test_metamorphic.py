@@ -73,8 +73,8 @@ def test_rows_permuted(seed, K):
     np.testing.assert_allclose(
         metric.pairwise(X[order]), metric.pairwise(X)[order][:, order], rtol=1e-10, atol=1e-12
     )
-    distances, rows = CurvedNeighbors(metric, 4).fit(X).kneighbors(queries)
-    again, moved = CurvedNeighbors(metric, 4).fit(X[order]).kneighbors(queries)
+    distances, rows = CurvedNeighbors(4, metric=metric).fit(X).kneighbors(queries)
+    again, moved = CurvedNeighbors(4, metric=metric).fit(X[order]).kneighbors(queries)
     np.testing.assert_array_equal(order[moved], rows)
     np.testing.assert_array_equal(again, distances)
 
@@ -90,10 +90,10 @@ def test_affine_changes_are_undone_by_the_metric(seed, K):
     np.testing.assert_allclose(
         moved.pairwise(X @ matrix.T + shift), metric.pairwise(X), rtol=1e-7, atol=1e-9
     )
-    found = CurvedNeighbors(moved, 3).fit(X @ matrix.T + shift)
+    found = CurvedNeighbors(3, metric=moved).fit(X @ matrix.T + shift)
     np.testing.assert_array_equal(
         found.kneighbors(queries @ matrix.T + shift)[1],
-        CurvedNeighbors(metric, 3).fit(X).kneighbors(queries)[1],
+        CurvedNeighbors(3, metric=metric).fit(X).kneighbors(queries)[1],
     )
 
 
@@ -114,8 +114,8 @@ def test_powers_of_two_move_no_digit(seed, K, of_units, of_length):
         scaled.distance(X[:10] * unit, queries * unit), length * metric.distance(X[:10], queries)
     )
     np.testing.assert_array_equal(scaled.pairwise(X * unit), length * metric.pairwise(X))
-    distances, rows = CurvedNeighbors(metric, 5).fit(X).kneighbors(queries)
-    again, same = CurvedNeighbors(scaled, 5).fit(X * unit).kneighbors(queries * unit)
+    distances, rows = CurvedNeighbors(5, metric=metric).fit(X).kneighbors(queries)
+    again, same = CurvedNeighbors(5, metric=scaled).fit(X * unit).kneighbors(queries * unit)
     np.testing.assert_array_equal(same, rows)
     np.testing.assert_array_equal(again, length * distances)
 
@@ -126,8 +126,8 @@ def test_duplicated_rows_are_neighbours_twice(seed, K):
     rng = np.random.default_rng(seed)
     metric = random_metric(rng, 2, K)
     X, queries = spread_points(rng, metric, 30), spread_points(rng, metric, 10)
-    distances, rows = CurvedNeighbors(metric, 3).fit(X).kneighbors(queries)
-    twice = CurvedNeighbors(metric, 6).fit(np.vstack([X, X]))
+    distances, rows = CurvedNeighbors(3, metric=metric).fit(X).kneighbors(queries)
+    twice = CurvedNeighbors(6, metric=metric).fit(np.vstack([X, X]))
     far, both = twice.kneighbors(queries)
     np.testing.assert_array_equal(both[:, ::2], rows)
     np.testing.assert_array_equal(both[:, 1::2], rows + 30)
@@ -173,9 +173,9 @@ def test_curvature_sweeps_through_zero(seed, exponent):
     below, above = (metric.distance(X[:10], queries) for metric in bent)
     np.testing.assert_allclose((below + above) / 2, D, atol=20 * step**2 + 1e-14)
     if step < 1e-6:
-        rows = CurvedNeighbors(flat, 3).fit(X).kneighbors(queries)[1]
+        rows = CurvedNeighbors(3, metric=flat).fit(X).kneighbors(queries)[1]
         for metric in bent:
-            found = CurvedNeighbors(metric, 3).fit(X).kneighbors(queries)[1]
+            found = CurvedNeighbors(3, metric=metric).fit(X).kneighbors(queries)[1]
             np.testing.assert_array_equal(found, rows)
 
 

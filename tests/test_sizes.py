@@ -73,7 +73,7 @@ def test_what_fits_is_done(little_memory):
 
 def test_neighbours(little_memory, monkeypatch):
     X = np.random.default_rng(0).normal(size=(400, 2))
-    search = CurvedNeighbors(CurvedMetric.euclidean(2)).fit(X)
+    search = CurvedNeighbors(metric=CurvedMetric.euclidean(2)).fit(X)
     with pytest.raises(TooLargeError, match="300 neighbours of each of 400 rows"):
         search.kneighbors(X, 300)
     monkeypatch.setattr(_index, "PROBED_FROM", 1e6)

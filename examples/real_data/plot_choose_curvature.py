@@ -46,9 +46,9 @@ train, test = next(splits.split(X, y))
 few = StratifiedShuffleSplit(n_splits=4, train_size=250, random_state=0)
 learned = CurvedLMNN(geometry="learned", random_state=0).fit(X[train], y[train])
 radius = learned.metric_.distance(X[train], learned.metric_.center).max()
-print(f"learned: {learned.metric_}, K R² = {learned.curvature_ * radius**2:.2f}")
+print(f"learned: {learned.metric_}, K R² = {learned.metric_.curvature * radius**2:.2f}")
 for geometry in ("flat", "learned", "elliptic", "hyperbolic"):
-    learner = CurvedLMNN(geometry=geometry, n_init=1, random_state=0)
+    learner = CurvedLMNN(geometry=geometry, random_state=0)
     model = CurvedKNeighborsClassifier(3, learner=learner)
     print(f"{geometry:10} {cross_val_score(model, X, y, cv=few).mean():.3f}")
 

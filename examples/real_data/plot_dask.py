@@ -21,7 +21,7 @@ from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedNeighbors
 digits = load_digits()
 X, y = digits.data, digits.target
 sample = np.random.default_rng(0).choice(1000, size=400, replace=False)
-learner = CurvedLMNN(geometry="elliptic", n_init=1, random_state=0).fit(X[sample], y[sample])
+learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X[sample], y[sample])
 print(learner.metric_)
 
 # %%
@@ -31,9 +31,9 @@ print(learner.metric_)
 
 client = Client(processes=False, n_workers=1, dashboard_address=None)
 rows = da.from_array(X[:1000], chunks=(250, 64))
-search = CurvedNeighbors(learner.metric_, n_neighbors=5).fit(rows)
+search = CurvedNeighbors(5, metric=learner.metric_).fit(rows)
 distances, neighbors = search.kneighbors(X[1000:1006])
-in_memory = CurvedNeighbors(learner.metric_, n_neighbors=5).fit(X[:1000])
+in_memory = CurvedNeighbors(5, metric=learner.metric_).fit(X[:1000])
 assert np.array_equal(neighbors, in_memory.kneighbors(X[1000:1006])[1])  # whatever the chunks
 
 # %%

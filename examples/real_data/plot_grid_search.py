@@ -8,8 +8,7 @@ classifier and the number of neighbours are chosen together on sonar.
 """
 
 # %%
-# Names of parameters are those of scikit-learn: the step, two underscores, the parameter. With
-# ``n_init=1`` the learner tries nothing by itself, since the search does that.
+# Names of parameters are those of scikit-learn: the step, two underscores, the parameter.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,7 +27,7 @@ pipeline = Pipeline(
     [
         ("scale", StandardScaler()),
         ("reduce", PCA(random_state=0)),
-        ("knn", CurvedKNeighborsClassifier(learner=CurvedLMNN(n_init=1, random_state=0))),
+        ("knn", CurvedKNeighborsClassifier(learner=CurvedLMNN(random_state=0))),
     ]
 )
 grid = {

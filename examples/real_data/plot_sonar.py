@@ -8,7 +8,7 @@ here. This example compares methods on the same splits, and says what may be con
 
 # %%
 # Ten random splits, 30 % of the rows to test. Each method sees the same ones, and what counts is
-# the difference split by split. ``n_init=1`` learns with the default margin and start only.
+# the difference split by split.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -25,7 +25,7 @@ X, y = load_sonar(return_X_y=True)
 splits = StratifiedShuffleSplit(n_splits=10, test_size=0.3, random_state=0)
 models = {"k-NN": make_pipeline(StandardScaler(), KNeighborsClassifier(3))}
 for name in ("flat", "elliptic", "hyperbolic"):
-    learner = CurvedLMNN(geometry=name, n_init=1, random_state=0)
+    learner = CurvedLMNN(geometry=name, random_state=0)
     models[name] = CurvedKNeighborsClassifier(3, learner=learner)
 scores = {name: cross_val_score(model, X, y, cv=splits) for name, model in models.items()}
 

@@ -26,8 +26,8 @@ X_new, y_new = vowel.data[528:], vowel.target[528:]
 
 models = {
     "k-NN": make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
-    "flat": CurvedKNeighborsClassifier(geometry="flat", random_state=0),
-    "elliptic": CurvedKNeighborsClassifier(geometry="elliptic", random_state=0),
+    "flat": CurvedKNeighborsClassifier(3, geometry="flat", random_state=0),
+    "elliptic": CurvedKNeighborsClassifier(3, geometry="elliptic", random_state=0),
 }
 shuffled = StratifiedKFold(3, shuffle=True, random_state=0)
 print("             same speakers  new speakers")

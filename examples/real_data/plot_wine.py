@@ -26,18 +26,17 @@ for column in ("alcohol", "hue", "magnesium", "proline"):
     print(f"{column:10} {X[:, wine.feature_names.index(column)].std():.2f}")
 
 # %%
-# The classifier learns a metric from the training rows, and lets the three nearest of them vote.
-# It standardises columns by itself, so the table goes in as it is.
+# The classifier learns a metric from the training rows, and lets the nearest of them vote. It
+# standardises columns by itself, so the table goes in as it is.
 
-model = CurvedKNeighborsClassifier(n_neighbors=3, random_state=0).fit(X[::2], y[::2])
+model = CurvedKNeighborsClassifier(random_state=0).fit(X[::2], y[::2])
 print("accuracy on the other half:", round(model.score(X[1::2], y[1::2]), 3))
 print(model.metric_)
 
 # %%
-# The half has fewer than 100 rows, too few to choose by, so the metric is elliptic. With more,
-# ``geometry="auto"`` tries the geometries on held-out parts of the training rows. Only a clear
-# difference counts, so the default, a sum of an elliptic and a hyperbolic metric, often stays.
-# ``selection_`` says what was tried.
+# The metric is a product of two spheres and a flat space. On held-out parts of the training rows
+# it is compared with plain neighbours, which are taken where they do as well; the number of
+# neighbours that vote is chosen there too. ``selection_`` says how it went.
 
 print(CurvedKNeighborsClassifier(random_state=0).fit(X, y).learner_.selection_)
 

@@ -41,19 +41,39 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, plane, capsys):
         assert panel.codes.shape == (len(panel.y), len(panel.x))
 
 
-def test_it_is_told_what_is_tried():
-    tried = [
-        m.text for m in told(LearnState(geometry="mixed").task(WINE)) if isinstance(m, Choosing)
-    ]
-    last = tried[-2:]
-    assert all("part 3 of 3" in text for text in last)
-    assert ["trying elliptic" in last[0], "trying hyperbolic" in last[1]] == [True, True]
+@pytest.mark.parametrize(("geometry", "words"), [("mixed", "shares"), ("auto", "product")])
+def test_it_is_told_that_held_out_rows_are_asked(geometry, words):
+    messages = told(LearnState(geometry=geometry).task(WINE))
+    (choosing,) = [m.text for m in messages if isinstance(m, Choosing)]
+    assert words in choosing
+    panel = next(m for m in messages if isinstance(m, Panel) and m.place == "curved")
+    assert "Chosen: " in panel.summary
+    assert "neighbours vote" in panel.summary
 
 
 def test_steps_are_told():
     steps = [m for m in told(LearnState(geometry="learned").task(WINE)) if isinstance(m, Step)]
     assert {step.series for step in steps} == {"flat", "learned"}
     assert all(0 <= step.accuracy <= 1 for step in steps)
+    assert {step.n_pass for step in steps} == {1, 2, 3, 4}
+
+
+def test_parts_of_a_product_are_told():
+    table = bundled_table("balance")
+    messages = told(LearnState(geometry="auto").task(table))
+    parts = dict.fromkeys(m.part for m in messages if isinstance(m, Step))
+    assert len(parts) == 3
+    assert [part.split(",")[0] for part in parts] == ["flat", "elliptic", "elliptic"]
+    panel = next(m for m in messages if isinstance(m, Panel) and m.place == "curved")
+    assert "product: elliptic (K = 0.09) × elliptic (K = 1) × flat (K = 0)" in panel.summary
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_code_with_votes_and_iterations(capsys):
+    state = LearnState(geometry="elliptic", neighbors="5", iterations="50")
+    curved = next(m for m in told(state.task(WINE)) if isinstance(m, Panel) and m.place == "curved")
+    exec(compile(learn_code(state, WINE), "learn.py", "exec"), {})
+    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(curved.accuracy)
 
 
 def test_a_stopped_fit_learns_no_more():

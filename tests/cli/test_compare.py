@@ -9,7 +9,7 @@ from tests.experiments.pages import external_references
 from cayleyklein.cli import main
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console
-from cayleyklein.experiments._tables import Entry, Table
+from cayleyklein.experiments._page import Entry, Table
 
 
 def run(*arguments):
@@ -27,9 +27,18 @@ def table(tmp_path):
 
 def test_tables_report_and_python(table, tmp_path, capsys):
     report = tmp_path / "report.html"
-    assert run(table, "--target", "kind", "--splits", 2, "-o", report, "--against", "nca") == 0
+    assert run(table, "--target", "kind", "--splits", 2, "-o", report) == 0
     printed = capsys.readouterr().out
-    for title in ("Euclidean k-NN", "flat LMNN", "elliptic", "hyperbolic", "mixed", "auto", "NCA"):
+    for title in (
+        "Euclidean k-NN",
+        "flat LMNN",
+        "elliptic",
+        "hyperbolic",
+        "mixed",
+        "auto",
+        "NCA",
+        "SVM",
+    ):
         assert title in printed
     assert str(report.resolve()) in printed
     assert not external_references(report.read_text("utf-8"))

@@ -24,12 +24,12 @@ from tests.datasets.test_bad_input import CSV, FOLDER
 from cayleyklein import experiments as e
 from cayleyklein.app import explore
 from cayleyklein.cli import main
-from cayleyklein.experiments._provenance import provenance
+from cayleyklein.experiments._runs import provenance
 
 EMPTY = e.Reproduction(e.QUICK, ("exp",), {}, provenance())
 OUTCOME = {
     "accuracy": 0.5, "n_train": 3, "n_test": 2, "fit_seconds": 0.0, "predict_seconds": 0.0,
-    "geometry": None, "curvatures": [], "alpha": None, "notes": [],
+    "geometry": None, "curvatures": [], "alpha": None, "notes": [], "log_loss": None,
 }  # fmt: skip
 HALF = {key: value for key, value in EMPTY.to_dict().items() if key != "cells"}
 
@@ -42,7 +42,7 @@ CALLS = {
         "data": one_of("wine", no_such="wien", a_number=3, nothing=[], object=object()),
         "target": one_of(None, a_number=3),
         "against": one_of([], a_number=3, no_such=["no such"], a_text="nca"),
-        "methods": methods, "n_neighbors": count(3), "n_splits": count(2, 1),
+        "methods": methods, "n_neighbors": count(3, accepted=("None",)), "n_splits": count(2, 1),
         "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
     }),
     "reproduce": Call(e.reproduce, {

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from tests.experiments.pages import external_references
 
+from cayleyklein import CurvedKNeighborsClassifier
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import Problem, _problems, compare, load_problem
-from cayleyklein.experiments._charts import Dot, Scale, accuracy_chart
 from cayleyklein.experiments._compare import judge
 from cayleyklein.experiments._comparison_report import dataset_table, verdict
-from cayleyklein.experiments._methods import OURS, choose_peers
-from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.experiments._tables import Entry, Table
+from cayleyklein.experiments._methods import COMPARED, METHODS, choose_peers
+from cayleyklein.experiments._outcomes import Outcome, log_loss
+from cayleyklein.experiments._page import Dot, Entry, Scale, Table, accuracy_chart
 
 
 def small_problem():
@@ -27,18 +27,20 @@ def small_problem():
 
 @pytest.fixture(scope="module")
 def comparison():
-    return compare([small_problem(), "wine"], n_splits=2, test_size=0.3, against=["nca"])
+    return compare([small_problem(), "wine"], n_splits=2, test_size=0.3)
 
 
 def test_everything_is_in_it(comparison):
     assert [d.problem.name for d in comparison.datasets] == ["small & <sound>", "wine"]
     for dataset in comparison.datasets:
-        assert [r.method for r in dataset.results] == [*OURS, "nca"]
+        assert [r.method for r in dataset.results] == list(COMPARED)
         for result in dataset.results:
             assert len(result.outcomes) == 2
             assert 0.5 < result.accuracy <= 1
+            assert 0 <= result.log_loss < 6
     wine = comparison.datasets[1]
     assert wine["elliptic"].outcomes[0].curvatures == (1.0,)
+    assert wine["auto"].outcomes[0].geometry in ("product", "flat")
     assert wine["mixed"].outcomes[0].curvatures == (1.0, -1.0)
     assert 0 <= wine["mixed"].outcomes[0].alpha <= 1
     assert wine["knn"].outcomes[0].curvatures == ()
@@ -85,6 +87,30 @@ def test_accuracies_do_not_depend_on_jobs():
         assert one.datasets[0][method].accuracy == two.datasets[0][method].accuracy
     assert [step.done for step in steps] == list(range(1, 7))
     assert {step.total for step in steps} == {6}
+
+
+def test_votes_are_those_asked_for_and_uniform():
+    found = METHODS["elliptic"].make(7, None)
+    assert (found.n_neighbors, found.weights) == (7, "uniform")
+    assert METHODS["auto"].make(None, None).get_params() == (
+        CurvedKNeighborsClassifier(random_state=0).get_params()
+    )
+    code = compare(small_problem(), methods=["flat"], n_neighbors=7, n_splits=2).to_python()
+    assert 'n_neighbors=7, weights="uniform"' in code
+
+
+def test_log_loss_of_a_class_that_was_not_trained_on():
+    shares = np.array([[0.25, 0.75], [0.5, 0.5]])
+    known = log_loss(shares, np.array([0, 2]), np.array([0, 2]))
+    assert known == pytest.approx(-np.log([0.25, 0.5]).mean())
+    assert log_loss(shares, np.array([0, 2]), np.array([1, 2])) > 18
+
+
+def test_a_support_vector_machine_on_a_class_of_one_row():
+    problem = small_problem()
+    model = METHODS["svm"].make(None, None)
+    y = np.where(np.arange(80) == 0, 2, problem.y)
+    assert model.fit(problem.X, y).predict_proba(problem.X).shape == (80, 3)
 
 
 def outcomes(scores):
@@ -152,7 +178,7 @@ def test_missing_peers_are_said(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "metric_learn", None)
     monkeypatch.setitem(__import__("sys").modules, "pylmnn", None)
     methods, notes = choose_peers(["lmnn", "nca", "knn"])
-    assert methods == ("nca",)
+    assert methods == ("nca", "knn")
     assert len(notes) == 1
     assert "no metric-learn or pylmnn is installed" in notes[0]
 

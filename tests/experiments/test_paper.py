@@ -3,10 +3,8 @@
 import pytest
 
 from cayleyklein.experiments import PAPER_CELLS, Outcome, PaperCell
-from cayleyklein.experiments._judging import Scores
-from cayleyklein.experiments._marks import ROUNDING, mark_against
-from cayleyklein.experiments._outcomes import learned_alpha, learned_geometry
-from cayleyklein.experiments._paper import PAPER_ALPHA, TABLES, paper_cells
+from cayleyklein.experiments._outcomes import Scores, learned_alpha, learned_geometry
+from cayleyklein.experiments._paper import PAPER_ALPHA, ROUNDING, TABLES, mark_against, paper_cells
 
 
 def rows_in_print():

@@ -63,7 +63,7 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
     k = int(rng.integers(1, 20))
     answers = {}
     for algorithm in algorithms(metric):
-        search = CurvedNeighbors(metric, k, algorithm=algorithm).fit(X)
+        search = CurvedNeighbors(k, metric=metric, algorithm=algorithm).fit(X)
         answers[algorithm] = search.kneighbors(Q)
         assert_nearest(metric, X, Q, *answers[algorithm])
     assert_nearest(metric, X, X, *search.kneighbors(), own=True)
@@ -81,7 +81,7 @@ def test_radius_neighbors(seed, family, d, K, kind):
     doubtful = np.isclose(plain, radius, **rounding(metric, plain))
     first = None
     for algorithm in algorithms(metric):
-        search = CurvedNeighbors(metric, algorithm=algorithm).fit(X)
+        search = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
         distances, rows = search.radius_neighbors(X[:9], radius)
         for i in range(9):
             found = np.zeros(len(X), dtype=bool)
@@ -103,7 +103,7 @@ def test_float32_rows_keep_their_neighbours(family, kind):
     X = X.astype(np.float32)
     X = X[metric.contains(X)]
     for algorithm in algorithms(metric):
-        search = CurvedNeighbors(metric, 7, algorithm=algorithm).fit(X)
+        search = CurvedNeighbors(7, metric=metric, algorithm=algorithm).fit(X)
         distances, rows = search.kneighbors(X[:50])
         assert_nearest(metric, X.astype(float), X[:50].astype(float), distances, rows)
 
@@ -114,7 +114,7 @@ def test_rows_at_hyperbolic_radius_12(algorithm):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2500, 3))
     X *= math.tanh(12.0) / np.linalg.norm(X, axis=1, keepdims=True)
-    search = CurvedNeighbors(DISC, 10, algorithm=algorithm).fit(X)
+    search = CurvedNeighbors(10, metric=DISC, algorithm=algorithm).fit(X)
     assert_nearest(DISC, X, X[:60], *search.kneighbors(X[:60]))
     assert search.algorithm_used_ != "faiss"
 
@@ -125,7 +125,7 @@ def test_hundreds_of_equal_rows(K):
     metric = CurvedMetric.euclidean(2, curvature=K)
     X = np.tile([[0.1, 0.2], [0.3, 0.1]], (150, 1))
     for algorithm in algorithms(metric):
-        search = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(X)
+        search = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(X)
         np.testing.assert_array_equal(search.kneighbors(X[:2])[1], [[0, 2, 4, 6], [1, 3, 5, 7]])
         np.testing.assert_array_equal(search.kneighbors()[1][:2], [[2, 4, 6, 8], [3, 5, 7, 9]])
 
@@ -138,7 +138,7 @@ def test_without_the_fused_search(seed, K, kind):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_brute, "fused_search", lambda: None)
         patch.setattr(_brute, "BLOCK_ENTRIES", 500)
-        found = CurvedNeighbors(metric, 4, algorithm="brute").fit(X).kneighbors(X[:20])
+        found = CurvedNeighbors(4, metric=metric, algorithm="brute").fit(X).kneighbors(X[:20])
     assert_nearest(metric, X, X[:20], *found)
 
 
@@ -178,7 +178,7 @@ def test_candidates_are_enough_without_a_scan(seed, family, K, kind):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_refine, "scan_nearest", scan)
         for algorithm in ("vptree",) if family == "mixed" else ("brute", "vptree"):
-            CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X).kneighbors()
+            CurvedNeighbors(5, metric=metric, algorithm=algorithm).fit(X).kneighbors()
     assert sum(scanned) <= 4
 
 
@@ -190,7 +190,7 @@ def test_small_cluster_far_from_the_centre(seed, d, K):
     center = 0.9 / math.sqrt(abs(K)) if K else 1e3
     X = center * np.eye(d)[0] + 1e-6 * round_rows(rng, "random", 200, d)
     for algorithm in algorithms(metric):
-        found = CurvedNeighbors(metric, 3, algorithm=algorithm).fit(X).kneighbors(X[:30])
+        found = CurvedNeighbors(3, metric=metric, algorithm=algorithm).fit(X).kneighbors(X[:30])
         assert_nearest(metric, X, X[:30], *found)
 
 
@@ -201,7 +201,9 @@ def test_antipodal_rows():
     X = rng.normal(size=(200, 2)) * 10.0 ** rng.uniform(-3, 9, size=(200, 1))
     for metric in (sphere, MixedMetric([sphere, CurvedMetric.euclidean(2, curvature=1e-20)])):
         for algorithm in algorithms(metric):
-            found = CurvedNeighbors(metric, 190, algorithm=algorithm).fit(X).kneighbors(X[:40])
+            found = (
+                CurvedNeighbors(190, metric=metric, algorithm=algorithm).fit(X).kneighbors(X[:40])
+            )
             assert_nearest(metric, X, X[:40], *found)
 
 
@@ -222,7 +224,7 @@ def test_squares_that_leave_the_range_of_floats(scale, K):
     plain = metric.distance(X[:20, None], X)
     radius = float(np.median(plain))
     for algorithm in algorithms(metric):
-        search = CurvedNeighbors(metric, 5, algorithm=algorithm).fit(X)
+        search = CurvedNeighbors(5, metric=metric, algorithm=algorithm).fit(X)
         assert_nearest(metric, X, X[:20], *search.kneighbors(X[:20]))
         inside = [len(row) for row in search.radius_neighbors(X[:20], radius)[1]]
         np.testing.assert_allclose(inside, (plain <= radius).sum(axis=1), atol=1)
@@ -235,8 +237,8 @@ def test_distances_do_not_depend_on_company(K, algorithm):
     rng = np.random.default_rng(3)
     metric = CurvedMetric(factor=rng.normal(size=(17, 17)) / 4, curvature=K)
     X = round_rows(rng, "random", 60, 17) / 4
-    whole = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(np.repeat(X, 2, axis=0))
-    parts = CurvedNeighbors(metric, 4, algorithm=algorithm).fit(X)
+    whole = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(np.repeat(X, 2, axis=0))
+    parts = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(X)
     for row in X:
         parts.partial_fit(row[None])
     Q = 0.9 * X

@@ -63,7 +63,7 @@ def test_flat_is_scikit_learns():
 
 
 def test_rows_alone():
-    search = CurvedNeighbors(METRICS["mixed"]).fit(X)
+    search = CurvedNeighbors(metric=METRICS["mixed"]).fit(X)
     np.testing.assert_array_equal(
         search.kneighbors(Q, return_distance=False), search.kneighbors(Q)[1]
     )
@@ -73,7 +73,7 @@ def test_rows_alone():
 
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_every_row_may_be_asked_for(name, how):
-    search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X[:30])
+    search = CurvedNeighbors(metric=METRICS[name], algorithm=how).fit(X[:30])
     assert search.algorithm_used_ == how
     assert (np.sort(search.kneighbors(Q, 30)[1], axis=1) == np.arange(30)).all()
     assert search.kneighbors(n_neighbors=29)[1].shape == (30, 29)
@@ -85,7 +85,7 @@ def test_every_row_may_be_asked_for(name, how):
 
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_pickles_and_threads(name, how):
-    search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
+    search = CurvedNeighbors(metric=METRICS[name], algorithm=how).fit(X)
     expected = search.kneighbors(Q)
     same(pickle.loads(pickle.dumps(search)).kneighbors(Q), expected)
     same(search.set_params(n_jobs=3).kneighbors(Q), expected)
@@ -97,8 +97,8 @@ def test_pickles_and_threads(name, how):
 
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_partial_fit_is_fit(name, how):
-    whole = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
-    parts = CurvedNeighbors(METRICS[name], algorithm=how)
+    whole = CurvedNeighbors(metric=METRICS[name], algorithm=how).fit(X)
+    parts = CurvedNeighbors(metric=METRICS[name], algorithm=how)
     for start in range(0, len(X), 100):
         parts.partial_fit(X[start : start + 100])
     assert parts.n_samples_fit_ == len(X)
@@ -109,25 +109,27 @@ def test_partial_fit_is_fit(name, how):
 def test_partial_fit_far_from_the_first_rows():
     """Rows are seen from one of the first; later ones may lie anywhere."""
     far = 1e4 + X
-    search = CurvedNeighbors(METRICS["flat"], algorithm="brute").fit(X).partial_fit(far)
-    expected = CurvedNeighbors(METRICS["flat"], algorithm="brute").fit(np.concatenate([X, far]))
+    search = CurvedNeighbors(metric=METRICS["flat"], algorithm="brute").fit(X).partial_fit(far)
+    expected = CurvedNeighbors(metric=METRICS["flat"], algorithm="brute").fit(
+        np.concatenate([X, far])
+    )
     same(search.kneighbors(far[:20]), expected.kneighbors(far[:20]))
 
 
 def test_many_chunks_and_blocks(monkeypatch):
-    expected = {name: CurvedNeighbors(m).fit(X).kneighbors() for name, m in METRICS.items()}
+    expected = {name: CurvedNeighbors(metric=m).fit(X).kneighbors() for name, m in METRICS.items()}
     monkeypatch.setattr("cayleyklein.neighbors._index.CHUNK", 70)
     monkeypatch.setattr("cayleyklein.neighbors._rows.STRIP", 64)
     monkeypatch.setattr("cayleyklein.neighbors._lift.STRIP", 64)
     monkeypatch.setattr("cayleyklein.neighbors._scan.BLOCK_ROWS", 32)
     monkeypatch.setattr("cayleyklein.neighbors._scan.BLOCK_COLUMNS", 64)
     for name, metric in METRICS.items():
-        same(CurvedNeighbors(metric).fit(X).kneighbors(), expected[name])
+        same(CurvedNeighbors(metric=metric).fit(X).kneighbors(), expected[name])
 
 
 @pytest.mark.parametrize(("name", "how"), CASES)
 def test_an_infinite_radius_holds_every_row(name, how):
-    search = CurvedNeighbors(METRICS[name], algorithm=how, radius=np.inf).fit(X)
+    search = CurvedNeighbors(metric=METRICS[name], algorithm=how, radius=np.inf).fit(X)
     distances, rows = search.radius_neighbors(Q[:3])
     assert all((row == np.arange(len(X))).all() for row in rows)
     np.testing.assert_allclose(np.stack(distances), METRICS[name].pairwise(Q[:3], X), rtol=1e-9)
@@ -141,7 +143,7 @@ from cayleyklein.neighbors import CurvedNeighbors
 
 X = np.random.default_rng(0).uniform(-0.5, 0.5, size=(4000, 3))
 searches = [
-    CurvedNeighbors(CurvedMetric.euclidean(3, curvature=-1.0), algorithm=how).fit(X)
+    CurvedNeighbors(metric=CurvedMetric.euclidean(3, curvature=-1.0), algorithm=how).fit(X)
     for how in ("brute", "vptree", "faiss")
 ]
 
@@ -190,7 +192,9 @@ def test_queries_outside_are_ranked_by_the_affine_function(how):
     metric, rows = make(rng, "curved", 3, -2.0, "random", n=300)
     outside = metric.center + rng.uniform(1.1, 30, (20, 1)) * (rows[:20] - metric.center)
     outside = outside[~metric.contains(outside)]
-    distances, found = CurvedNeighbors(metric, 6, algorithm=how).fit(rows).kneighbors(outside)
+    distances, found = (
+        CurvedNeighbors(6, metric=metric, algorithm=how).fit(rows).kneighbors(outside)
+    )
     planes = proximity_planes(rows, metric.frame)
     expected = np.argsort(-(outside @ planes.normal.T + planes.offset), axis=1)[:, :6]
     np.testing.assert_array_equal(found, expected)
@@ -199,7 +203,7 @@ def test_queries_outside_are_ranked_by_the_affine_function(how):
 
 def test_ranking_is_continuous_across_the_boundary():
     disc = METRICS["hyperbolic"]
-    search = CurvedNeighbors(disc, 10).fit(X)
+    search = CurvedNeighbors(10, metric=disc).fit(X)
     direction = Q / np.linalg.norm(Q, axis=1, keepdims=True)
     inside, outside = (
         search.kneighbors((1 - 1e-9) * direction),
@@ -214,7 +218,7 @@ def test_ranking_is_continuous_across_the_boundary():
 def test_mixed_queries_outside_are_projected(how):
     metric = METRICS["mixed"]
     outside = 2 * Q / np.linalg.norm(Q, axis=1, keepdims=True)
-    distances, rows = CurvedNeighbors(metric, 4, algorithm=how).fit(X).kneighbors(outside)
+    distances, rows = CurvedNeighbors(4, metric=metric, algorithm=how).fit(X).kneighbors(outside)
     elliptic, hyperbolic = metric.metrics
     pulled = outside / 2 * JUST_INSIDE
     plain = elliptic.pairwise(outside, X) + hyperbolic.pairwise(pulled, X)
@@ -225,7 +229,7 @@ def test_mixed_queries_outside_are_projected(how):
 @pytest.mark.parametrize("name", ["hyperbolic", "mixed"])
 def test_a_ball_around_a_query_outside_is_empty(name):
     for how in algorithms(METRICS[name]):
-        search = CurvedNeighbors(METRICS[name], algorithm=how).fit(X)
+        search = CurvedNeighbors(metric=METRICS[name], algorithm=how).fit(X)
         counts = [len(row) for row in search.radius_neighbors([[2.0, 0, 0], [0, 0, 0]], 50.0)[1]]
         assert counts == [0, len(X)]
 
@@ -236,11 +240,11 @@ def test_rows_outside_are_named(name):
     bad = X.copy()
     bad[[7, 9]] = [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]
     with pytest.raises(OutsideDomainError, match=r"X has 2 row\(s\) .*: 7, 9"):
-        CurvedNeighbors(metric).fit(bad)
-    strict = CurvedNeighbors(metric, outside="raise").fit(X)
+        CurvedNeighbors(metric=metric).fit(bad)
+    strict = CurvedNeighbors(metric=metric, outside="raise").fit(X)
     with pytest.raises(OutsideDomainError, match=r"7, 9; .*extend"):
         strict.kneighbors(bad)
-    same(strict.kneighbors(Q), CurvedNeighbors(metric).fit(X).kneighbors(Q))
+    same(strict.kneighbors(Q), CurvedNeighbors(metric=metric).fit(X).kneighbors(Q))
 
 
 def test_pull_inside_moves_rows_outside_alone():
@@ -263,22 +267,22 @@ def test_auto_probes(monkeypatch):
     ):
         d = rows.shape[1]
         curved = {K: CurvedMetric.euclidean(d, curvature=K) for K in (-1.0, 0.0, 1.0)}
-        assert CurvedNeighbors(curved[-1.0]).fit(rows).algorithm_used_ == hyperbolic
-        assert CurvedNeighbors(curved[0.0]).fit(rows).algorithm_used_ == flat
-        assert CurvedNeighbors(curved[1.0]).fit(rows).algorithm_used_ == flat
+        assert CurvedNeighbors(metric=curved[-1.0]).fit(rows).algorithm_used_ == hyperbolic
+        assert CurvedNeighbors(metric=curved[0.0]).fit(rows).algorithm_used_ == flat
+        assert CurvedNeighbors(metric=curved[1.0]).fit(rows).algorithm_used_ == flat
         both = MixedMetric([curved[1.0], curved[-1.0]])
-        assert CurvedNeighbors(both).fit(rows).algorithm_used_ == mixed
-        assert CurvedNeighbors(both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
-    assert CurvedNeighbors(curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"
+        assert CurvedNeighbors(metric=both).fit(rows).algorithm_used_ == mixed
+        assert CurvedNeighbors(metric=both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
+    assert CurvedNeighbors(metric=curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"
 
 
 @pytest.mark.parametrize("name", ["flat", "elliptic", "hyperbolic"])
 def test_approximate_search_reports_its_recall(name):
     rng = np.random.default_rng(0)
     rows, queries = rng.uniform(-0.5, 0.5, (6000, 3)), rng.uniform(-0.5, 0.5, (300, 3))
-    search = CurvedNeighbors(METRICS[name], 10, algorithm="faiss-approximate").fit(rows)
+    search = CurvedNeighbors(10, metric=METRICS[name], algorithm="faiss-approximate").fit(rows)
     distances, found = search.kneighbors(queries)
-    truth = CurvedNeighbors(METRICS[name], 10).fit(rows).kneighbors(queries)[1]
+    truth = CurvedNeighbors(10, metric=METRICS[name]).fit(rows).kneighbors(queries)[1]
     recall = np.mean([np.isin(t, f).mean() for t, f in zip(truth, found, strict=True)])
     assert search.algorithm_used_ == "faiss-approximate"
     assert 0.95 <= search.recall_ <= 1.0
@@ -291,9 +295,9 @@ def test_approximate_search_reports_its_recall(name):
 def test_faiss_needs_its_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "faiss", None)
     with pytest.raises(MissingExtraError, match=r"cayleyklein\[faiss\]"):
-        CurvedNeighbors(METRICS["flat"], algorithm="faiss").fit(X)
+        CurvedNeighbors(metric=METRICS["flat"], algorithm="faiss").fit(X)
     with pytest.raises(InvalidInputError, match="mixed metric has none"):
-        CurvedNeighbors(METRICS["mixed"], algorithm="faiss").fit(X)
+        CurvedNeighbors(metric=METRICS["mixed"], algorithm="faiss").fit(X)
 
 
 # -- regression -----------------------------------------------------------------------
@@ -304,15 +308,15 @@ def test_regression_is_scikit_learns(weights):
     y = np.column_stack([X.sum(axis=1), X[:, 0] ** 2])
     metric = METRICS["elliptic"]
     queries = np.concatenate([Q, X[:5]])
-    ours = CurvedKNeighborsRegressor(metric, 4, weights=weights).fit(X, y)
+    ours = CurvedKNeighborsRegressor(4, metric=metric, weights=weights).fit(X, y)
     theirs = KNeighborsRegressor(4, weights=weights, metric="precomputed").fit(
         metric.pairwise(X), y
     )
     expected = theirs.predict(metric.pairwise(queries, X))
     np.testing.assert_allclose(ours.predict(queries), expected, rtol=1e-10)
-    single = CurvedKNeighborsRegressor(metric, 4, weights=weights).fit(X, y[:, 1])
+    single = CurvedKNeighborsRegressor(4, metric=metric, weights=weights).fit(X, y[:, 1])
     np.testing.assert_allclose(single.predict(queries), ours.predict(queries)[:, 1], rtol=1e-14)
-    grown = CurvedKNeighborsRegressor(metric, 4, weights=weights)
+    grown = CurvedKNeighborsRegressor(4, metric=metric, weights=weights)
     grown.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     np.testing.assert_array_equal(grown.predict(queries), ours.predict(queries))
     with pytest.raises(InvalidInputError, match=r"y has shape \(9,\), but expected \(9, 2\)"):
@@ -321,7 +325,7 @@ def test_regression_is_scikit_learns(weights):
 
 def test_regression_outside_counts_neighbours_alike():
     y = X[:, 0]
-    model = CurvedKNeighborsRegressor(METRICS["hyperbolic"], 3, weights="distance").fit(X, y)
+    model = CurvedKNeighborsRegressor(3, metric=METRICS["hyperbolic"], weights="distance").fit(X, y)
     rows = model.kneighbors([[3.0, 0.0, 0.0]])[1]
     np.testing.assert_allclose(model.predict([[3.0, 0.0, 0.0]]), y[rows].mean(), rtol=1e-12)
 
@@ -363,8 +367,8 @@ class Guess:
 
 @pytest.mark.parametrize("name", METRICS)
 def test_an_index_of_ones_own_cannot_spoil_the_answer(name):
-    own = CurvedNeighbors(METRICS[name], algorithm=Guess).fit(X[:200]).partial_fit(X[200:])
-    brute = CurvedNeighbors(METRICS[name], algorithm="brute").fit(X)
+    own = CurvedNeighbors(metric=METRICS[name], algorithm=Guess).fit(X[:200]).partial_fit(X[200:])
+    brute = CurvedNeighbors(metric=METRICS[name], algorithm="brute").fit(X)
     assert own.algorithm_used_ == "Guess"
     outside = np.vstack([Q, 3 * Q])  # some of them beyond a hyperbolic domain
     same(own.kneighbors(outside), brute.kneighbors(outside))
@@ -377,4 +381,4 @@ def test_an_index_of_ones_own_cannot_spoil_the_answer(name):
 
 def test_an_algorithm_is_a_name_or_a_callable():
     with pytest.raises(InvalidInputError, match="algorithm=3"):
-        CurvedNeighbors(METRICS["flat"], algorithm=3).fit(X)
+        CurvedNeighbors(metric=METRICS["flat"], algorithm=3).fit(X)

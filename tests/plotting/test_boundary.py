@@ -7,7 +7,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedLMNN, CurvedMetric
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, ProductMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import DecisionBoundaryDisplay
@@ -161,8 +161,18 @@ def test_regions_of_a_metric_of_lower_rank(K):
     assert set(display.regions.codes.ravel()) >= {0, 1}
 
 
+def test_regions_of_a_product_are_its_predictions():
+    product = ProductMetric([CurvedMetric.euclidean(2, 1.0), CurvedMetric.euclidean(2)], [0.5, 1.0])
+    model = CurvedKNeighborsClassifier(5, metric=product).fit(POINTS, LABELS)
+    display = DecisionBoundaryDisplay.from_estimator(model, POINTS, LABELS, resolution=20).plot()
+    grid = np.stack(np.meshgrid(display.regions.x, display.regions.y), axis=-1).reshape(-1, 2)
+    found = display.classes[display.regions.codes.ravel()]
+    np.testing.assert_array_equal(found, model.predict(grid))
+    assert display.domains == ()
+
+
 def test_hyperbolic_learner_in_a_pipeline():
-    learner = CurvedLMNN(geometry="hyperbolic", n_init=1, random_state=0)
+    learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     model = make_pipeline(StandardScaler(), learner, KNeighborsClassifier(3)).fit(X, Y)
     display = DecisionBoundaryDisplay.from_estimator(model, X, Y, features=(0, 3), resolution=25)
     assert (display.regions.codes >= 0).any()

@@ -20,6 +20,7 @@ from cayleyklein import (
     CurvedMetric,
     CurvedNeighbors,
     MixedMetric,
+    ProductMetric,
 )
 from cayleyklein.plotting._cards import card, metric_facts, metric_picture
 from cayleyklein.plotting._outlines import ball_lattice, sphere_path
@@ -157,27 +158,43 @@ def shown(estimator):
     return html
 
 
-def test_learner_shows_diagram_metric_and_accuracy():
-    learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+def test_learner_shows_diagram_metric_and_what_was_chosen():
+    learner = CurvedLMNN(random_state=0).fit(X, y)
     html = shown(learner)
     assert "sk-top-container" in html
     assert CARD in html
-    chosen = {trial.name: trial for trial in learner.selection_.trials}[learner.selection_.chosen]
-    assert f"{chosen.accuracy:.3f} on {chosen.n_rows} held-out rows" in html
+    selection = learner.selection_
+    chosen = {trial.name: trial for trial in selection.trials}[selection.chosen]
+    assert f"{chosen.accuracy:.3f} on held-out rows" in html
+    assert selection.reason in html
     assert CARD in shown(pickle.loads(pickle.dumps(learner)))
 
 
 def test_classifier_shows_alpha():
-    learner = CurvedLMNN(geometry="mixed", alpha=0.25, random_state=0)
-    html = shown(CurvedKNeighborsClassifier(learner=learner).fit(X, y))
-    assert "share α of the elliptic part</th>" in html
-    assert ">0.25<" in html
-    assert "held-out" not in html  # nothing was chosen
+    model = CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(X, y)
+    assert model.learner_.selection_.chosen in shown(model)
+
+
+def test_nothing_was_chosen_in_one_geometry():
+    assert "held-out" not in shown(CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y))
+
+
+@pytest.mark.parametrize("d", [2, 4])
+def test_a_product_shows_its_parts(d):
+    parts = [CurvedMetric.euclidean(d, K) for K in (0.09, 1.0, 0.0)]
+    html = ProductMetric(parts, [0.5, 1.0, 2.0])._repr_html_()
+    assert html.count("<svg") == 1 + len(parts)
+    for text in ("elliptic, K = 0.09, unit 0.5", "elliptic, K = 1, unit 1", "flat, K = 0, unit 2"):
+        assert text in html
 
 
 @pytest.mark.parametrize(
     "estimator",
-    [MMC(), CurvedNeighbors(CurvedMetric.euclidean(4, curvature=1e-3)), CurvedLMNN("3")],
+    [
+        MMC(),
+        CurvedNeighbors(metric=CurvedMetric.euclidean(4, curvature=1e-3)),
+        CurvedLMNN(margin="3"),
+    ],
 )
 def test_before_the_fit_there_is_only_the_diagram(estimator):
     assert CARD not in shown(estimator)

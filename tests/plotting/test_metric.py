@@ -7,7 +7,13 @@ from sklearn.decomposition import PCA
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein import (
+    CurvedKNeighborsClassifier,
+    CurvedLMNN,
+    CurvedMetric,
+    MixedMetric,
+    ProductMetric,
+)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.plotting import MetricDisplay
 from cayleyklein.plotting._sections import choose_section
@@ -65,9 +71,10 @@ def test_wrong_features_are_named(features):
         MetricDisplay.from_metric(random_metric(0.0), X, features=features)
 
 
-@pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "mixed"])
+@pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "mixed", "product"])
 def test_learned_metric(geometry):
-    learner = CurvedLMNN(geometry=geometry, n_init=1, random_state=0)
+    asked = "auto" if geometry == "product" else geometry
+    learner = CurvedLMNN(geometry=asked, random_state=0)
     model = make_pipeline(StandardScaler(), learner).fit(X, Y)
     display = MetricDisplay.from_estimator(model, X, Y, features=(2, 3)).plot()
     assert display.metric.geometry == geometry
@@ -83,9 +90,19 @@ def test_learned_metric(geometry):
     assert legend == ["0", "1", "2"]
 
 
+def test_a_product_on_a_plane_has_the_distances_of_space():
+    product = ProductMetric(
+        [random_metric(1.0), random_metric(0.25), random_metric(0.0)], [1, 2, 3]
+    )
+    section = choose_section(product, X, (1, 3))
+    t = section.project(X[::10])
+    expected = product.pairwise(section.embed(t))
+    np.testing.assert_allclose(section.restrict(product).pairwise(t), expected, atol=1e-9)
+
+
 def test_feature_names_label_the_axes():
     data = load_iris(as_frame=True)
-    learner = CurvedLMNN(geometry="flat", n_init=1).fit(data.data, data.target)
+    learner = CurvedLMNN(geometry="flat").fit(data.data, data.target)
     names = list(data.data.columns)
     display = MetricDisplay.from_estimator(learner, data.data, features=names[:2]).plot()
     assert [display.ax_.get_xlabel(), display.ax_.get_ylabel()] == names[:2]
@@ -93,7 +110,7 @@ def test_feature_names_label_the_axes():
 
 def test_columns_that_a_step_has_made_have_no_old_names():
     data = load_iris(as_frame=True)
-    learner = CurvedLMNN(geometry="flat", n_init=1)
+    learner = CurvedLMNN(geometry="flat")
     model = make_pipeline(PCA(3), learner).fit(data.data, data.target)
     display = MetricDisplay.from_estimator(model, data.data, features=(0, 2))
     assert display.names == ("$x_{1}$", "$x_{3}$")

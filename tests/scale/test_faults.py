@@ -46,7 +46,9 @@ def busy(client, worker=None):
 def test_a_worker_killed_in_the_middle_changes_nothing(client):
     disc = CurvedMetric.euclidean(16, curvature=-1.0)
     X = rows(32_000)
-    search = CurvedNeighbors(disc, algorithm="brute").fit(da.from_array(X, chunks=(16_000, 16)))
+    search = CurvedNeighbors(metric=disc, algorithm="brute").fit(
+        da.from_array(X, chunks=(16_000, 16))
+    )
     pids = client.run(os.getpid)
     victim, pid = next(iter(pids.items()))
     answer = search.kneighbors(da.from_array(X[:4000], chunks=(500, 16)))
@@ -56,7 +58,7 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client):
     distances, found = (part.result(timeout=120) for part in future)
     wait_until(lambda: len(client.scheduler_info()["workers"]) == 2)
     assert pid not in client.run(os.getpid).values()
-    expected = CurvedNeighbors(disc, algorithm="brute").fit(X).kneighbors(X[:4000])
+    expected = CurvedNeighbors(metric=disc, algorithm="brute").fit(X).kneighbors(X[:4000])
     np.testing.assert_array_equal(found, expected[1])
     np.testing.assert_array_equal(distances, expected[0])
 

@@ -52,12 +52,14 @@ CASES = [("curved", -1.0), ("curved", 0.0), ("curved", 1.0), ("low rank", -1.0),
 @pytest.mark.parametrize("algorithm", ["brute", "vptree"])
 def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
     metric, X, Q = problem(family, curvature)
-    inside = CurvedNeighbors(metric, algorithm=algorithm).fit(X)
+    inside = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
     expected = inside.kneighbors(Q)
     assert curvature >= 0 or np.isinf(expected[0]).any()
     lazy_Q = da.from_array(Q, chunks=(12, 2))
     for chunks in ((40, 3), (151, 1)):
-        spread = CurvedNeighbors(metric, algorithm=algorithm).fit(da.from_array(X, chunks=chunks))
+        spread = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(
+            da.from_array(X, chunks=chunks)
+        )
         assert spread.n_samples_fit_ == len(X)
         assert_same(spread.kneighbors(Q), expected)
         assert_same(spread.kneighbors(lazy_Q), expected)
@@ -67,8 +69,8 @@ def test_threads_of_this_process_give_the_same(family, curvature, algorithm):
 
 def test_cluster_gives_the_same(client):
     metric, X, Q = problem("curved", -1.0)
-    inside = CurvedNeighbors(metric).fit(X)
-    spread = CurvedNeighbors(metric).fit(da.from_array(X, chunks=(40, 3)))
+    inside = CurvedNeighbors(metric=metric).fit(X)
+    spread = CurvedNeighbors(metric=metric).fit(da.from_array(X, chunks=(40, 3)))
     expected = inside.kneighbors(Q)
     lazy_Q = da.from_array(Q, chunks=(12, 3))
     assert_same(spread.kneighbors(Q), expected)
@@ -114,15 +116,15 @@ def test_dataframes_keep_their_names_and_their_unknown_lengths():
     frame = dd.from_pandas(pd.DataFrame(X, columns=names), npartitions=4)
     frame = frame[frame["a"] > -np.inf]  # lengths are no longer known
     queries = dd.from_pandas(pd.DataFrame(Q, columns=names, dtype=np.float64), npartitions=3)
-    spread = CurvedNeighbors(metric).fit(frame)
+    spread = CurvedNeighbors(metric=metric).fit(frame)
     assert spread.feature_names_in_.tolist() == names
-    expected = CurvedNeighbors(metric).fit(X).kneighbors(Q)
+    expected = CurvedNeighbors(metric=metric).fit(X).kneighbors(Q)
     assert_same(spread.kneighbors(queries), expected)
     assert_same(spread.kneighbors(queries.compute()), expected)
     with pytest.raises(ValueError, match="feature names"):
         spread.kneighbors(queries[["b", "a", "c"]])
     with pytest.raises(ValueError, match="2 features"):
-        CurvedNeighbors(metric).fit(da.from_array(X)).kneighbors(da.ones((4, 2)))
+        CurvedNeighbors(metric=metric).fit(da.from_array(X)).kneighbors(da.ones((4, 2)))
 
 
 def test_empty_partitions_are_no_rows():
@@ -175,10 +177,10 @@ def test_classifier_takes_a_fitted_learner():
 def test_regressor(outputs):
     metric, X, Q = problem("curved", 1.0)
     y = np.random.default_rng(0).normal(size=(len(X), *outputs))
-    inside = CurvedKNeighborsRegressor(metric, weights="distance").fit(X, y)
+    inside = CurvedKNeighborsRegressor(metric=metric, weights="distance").fit(X, y)
     lazy_Q = da.from_array(Q, chunks=(12, 3))
     for target in (y, da.from_array(y, chunks=33)):
-        spread = CurvedKNeighborsRegressor(metric, weights="distance")
+        spread = CurvedKNeighborsRegressor(metric=metric, weights="distance")
         spread.fit(da.from_array(X, chunks=(40, 3)), target)
         assert spread.predict(lazy_Q).shape == (len(Q), *outputs)
         np.testing.assert_allclose(spread.predict(lazy_Q).compute(), inside.predict(Q), rtol=1e-14)
@@ -191,12 +193,12 @@ def test_errors_name_rows_of_the_whole():
     with pytest.raises(
         InvalidInputError, match=r"X has NaN or infinite entries at index \(77, 1\)"
     ):
-        CurvedNeighbors(metric).fit(da.from_array(X, chunks=(20, 3)))
+        CurvedNeighbors(metric=metric).fit(da.from_array(X, chunks=(20, 3)))
     X[77] = 1e3
     with pytest.raises(OutsideDomainError, match=r"1 row.*77"):
-        CurvedNeighbors(metric).fit(da.from_array(X, chunks=(20, 3)))
+        CurvedNeighbors(metric=metric).fit(da.from_array(X, chunks=(20, 3)))
     X[77] = X[0]
-    strict = CurvedNeighbors(metric, outside="raise").fit(da.from_array(X, chunks=(20, 3)))
+    strict = CurvedNeighbors(metric=metric, outside="raise").fit(da.from_array(X, chunks=(20, 3)))
     queries = X[:50].copy()
     queries[41] = 1e3
     with pytest.raises(OutsideDomainError, match="41"):
@@ -265,6 +267,8 @@ def test_equal_distances_at_infinity_still_have_an_order():
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
     X = np.random.default_rng(1).uniform(-0.6, 0.6, size=(64, 2))
     Q = np.array([[2.0, 1.0], [-3.0, 0.5]])
-    distances, rows = CurvedNeighbors(disc).fit(da.from_array(X, chunks=(16, 2))).kneighbors(Q)
+    distances, rows = (
+        CurvedNeighbors(metric=disc).fit(da.from_array(X, chunks=(16, 2))).kneighbors(Q)
+    )
     assert np.isinf(distances).all()
-    np.testing.assert_array_equal(rows, CurvedNeighbors(disc).fit(X).kneighbors(Q)[1])
+    np.testing.assert_array_equal(rows, CurvedNeighbors(metric=disc).fit(X).kneighbors(Q)[1])

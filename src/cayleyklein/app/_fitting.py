@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import logging
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +13,7 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
-from cayleyklein.metrics import CurvedMetric, MixedMetric, standard_factor
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
 from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
 
 __all__ = ["Choosing", "Finished", "Panel", "Step", "Task", "carry_out"]
@@ -25,6 +23,12 @@ Array = NDArray[np.float64]
 TEST_PART = 0.3
 SEED = 0
 """Of the split and of the learner, so that the code shown gives the numbers shown."""
+
+CHOOSING = {
+    "auto": "Comparing a product with plain neighbours on held-out rows",
+    "mixed": "Choosing the shares of the two parts on held-out rows",
+}
+"""What is done before the fit that is shown."""
 
 WATCHED = 200
 """Held-out rows on which the accuracy of an iteration is measured; the last one has all."""
@@ -39,14 +43,16 @@ class Task(NamedTuple):
     X: Array
     y: NDArray[np.intp]
     geometry: str
-    n_neighbors: int
+    n_neighbors: int | str
     max_iter: int | str
 
 
 class Step(NamedTuple):
-    """One iteration of a fit."""
+    """One iteration of a fit; `part` names the metric being learned, `series` its geometry."""
 
+    part: str
     series: str
+    n_pass: int
     iteration: int
     loss: float
     curvature: float
@@ -54,7 +60,7 @@ class Step(NamedTuple):
 
 
 class Choosing(NamedTuple):
-    """What is tried on held-out rows before the fit itself."""
+    """The choice on held-out rows before the fit itself."""
 
     text: str
 
@@ -89,16 +95,16 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
     ----------
     task : Task
     tell : callable
-        Told a :class:`Choosing` of each candidate, a :class:`Step` each iteration, a
-        :class:`Panel` for each classifier, and :class:`Finished` at the end.
+        Told a :class:`Choosing` where held-out rows are asked first, a :class:`Step` each
+        iteration, a :class:`Panel` for each classifier, and :class:`Finished` at the end.
     stopped : callable
         Asked at each iteration whether to stop.
     """
     bench = _Bench(task, tell, stopped)
-    with warnings.catch_warnings(record=True) as caught, _choices_told(tell):
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
-        bench.show("before", plain, "plain k-NN, standardised columns")
+        bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
         if not stopped():
             bench.learn("curved", task.geometry)
@@ -106,34 +112,6 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
         str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
     )
     tell(Finished(tuple(notes), stopped()))
-
-
-class _ChoiceHandler(logging.Handler):
-    """Tells a choice's part together with the candidate that is tried in it."""
-
-    def __init__(self, tell: Tell) -> None:
-        super().__init__(logging.INFO)
-        self.tell, self.part = tell, ""
-
-    def emit(self, record: logging.LogRecord) -> None:
-        if record.name.endswith("_selection"):
-            self.part = record.getMessage()
-        else:
-            self.tell(Choosing(f"{self.part}: {record.getMessage()}"))
-
-
-@contextmanager
-def _choices_told(tell: Tell) -> Iterator[None]:
-    """Pass on what the learners log while they choose between candidates."""
-    logger, handler = logging.getLogger("cayleyklein.learning"), _ChoiceHandler(tell)
-    before = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.setLevel(before)
-        logger.removeHandler(handler)
 
 
 def split(X: Array, y: NDArray[np.intp]) -> list[Any]:
@@ -152,45 +130,54 @@ class _Bench:
         self.watched = self.X_test[pick], self.y_test[pick]
 
     def learn(self, place: str, geometry: str) -> None:
+        """Learn a metric, tell each iteration, and show the result."""
+
         def report(progress: Progress) -> bool:
-            series = "learned" if geometry == "learned" else progress.frame.geometry
-            accuracy = self._accuracy(CurvedMetric.from_frame(progress.frame))
-            told = Step(series, progress.iteration, progress.loss, progress.curvature, accuracy)
-            self.tell(told)
+            metric = progress.metric
+            self.tell(
+                Step(
+                    progress.part,
+                    progress.part.split(",")[0],
+                    progress.n_pass,
+                    progress.iteration,
+                    progress.loss,
+                    metric.curvature,
+                    self._accuracy(metric),
+                )
+            )
             return self.stopped()
 
+        if geometry in CHOOSING:
+            self.tell(Choosing(CHOOSING[geometry]))
         learner = CurvedLMNN(
-            n_neighbors=self.task.n_neighbors,
-            geometry=geometry,
-            max_iter=self.task.max_iter,
-            random_state=SEED,
-            callback=report,
+            geometry=geometry, max_iter=self.task.max_iter, random_state=SEED, callback=report
         )
         learner.fit(self.X_train, self.y_train)
         summary, choice = _describe(learner.metric_), learner.selection_
-        if geometry == "auto" and choice is not None:
-            summary += f". Chosen: {choice.reason}"
-        self.show(place, learner.metric_, summary)
+        if choice.trials:
+            summary += f". Chosen: {choice.chosen}, by {choice.reason}"
+        self.show(place, self.fit(learner=learner), summary)
 
     def _accuracy(self, metric: CurvedMetric) -> float:
         try:
-            return self._classifier(metric).score(*self.watched)
+            return self.fit(metric=metric).score(*self.watched)
         except CayleyKleinError:  # an iterate may leave training rows outside its domain
             return float("nan")
 
-    def _classifier(self, metric: Any) -> CurvedKNeighborsClassifier:
-        model = CurvedKNeighborsClassifier(self.task.n_neighbors, metric=metric)
+    def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
+        """Return the classifier by a metric, or by a fitted learner."""
+        model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
 
-    def show(self, place: str, metric: Any, summary: str) -> None:
-        """Tell the regions, the accuracy and the confusion matrix of a metric."""
-        model, X = self._classifier(metric), self.task.X
+    def show(self, place: str, model: CurvedKNeighborsClassifier, summary: str) -> None:
+        """Tell the regions, the accuracy and the confusion matrix of a classifier."""
+        X = self.task.X
         said = model.predict(self.X_test)
         display = DecisionBoundaryDisplay.from_estimator(
             model,
             X,
             features=(0, 1) if X.shape[1] == 2 else "pca",
-            resolution=MIXED_GRID if isinstance(metric, MixedMetric) else GRID,
+            resolution=MIXED_GRID if isinstance(model.metric_, MixedMetric) else GRID,
         )
         samples = display.regions
         assert isinstance(samples, Samples)
@@ -202,15 +189,21 @@ class _Bench:
                 samples.y,
                 samples.codes.astype(np.int8),
                 display.X,
-                summary,
+                f"{model.n_neighbors_} neighbours vote; {summary}",
                 float(np.mean(said == self.y_test)),
                 confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),
             )
         )
 
 
-def _describe(metric: Any) -> str:
-    if isinstance(metric, MixedMetric):
-        parts = " + ".join(f"{m.geometry} (K = {m.curvature:.3g})" for m in metric.metrics)
-        return f"mixed: {parts}"
-    return f"{metric.geometry}, K = {metric.curvature:.3g}"
+def _describe(metric: Metric) -> str:
+    """Name the geometry and the curvatures of a metric.
+
+    >>> _describe(CurvedMetric.euclidean(2, curvature=0.5))
+    'elliptic, K = 0.5'
+    """
+    if isinstance(metric, CurvedMetric):
+        return f"{metric.geometry}, K = {metric.curvature:.3g}"
+    joined = " + " if isinstance(metric, MixedMetric) else " × "
+    parts = joined.join(f"{m.geometry} (K = {m.curvature:.3g})" for m in metric.metrics)
+    return f"{metric.geometry}: {parts}"

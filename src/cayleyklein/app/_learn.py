@@ -142,7 +142,7 @@ class LearnPage:
         self.confusion: dict[str, Any] | None = None
         self.first_loss: dict[str, float] = {}
         self.steps: dict[str, int] = {}
-        self._last: dict[str, int] = {}
+        self._last: dict[str, Step] = {}
         self._reach = dict(FIRST_REACH)
         for source in (*self.series.values(), *self.regions.values(), *self.rows.values()):
             source.data = {key: [] for key in source.data}
@@ -252,11 +252,14 @@ class LearnPage:
             name = step.series
             mine = columns.setdefault(name, {key: [] for key in ("step", *LIVE)})
             count = self.steps[name] = self.steps.get(name, 0) + 1
-            if step.iteration <= self._last.get(name, -1):  # another pass: lift the pen
+            last = self._last.get(name)
+            another = last is not None and step.iteration <= last.iteration  # part, or fit
+            if another or (last is not None and step.n_pass != last.n_pass):  # lift the pen
                 for key, value in (("step", float(count)), *((key, np.nan) for key in LIVE)):
                     mine[key].append(value)
+            if another:
                 self.first_loss.pop(name, None)
-            self._last[name] = step.iteration
+            self._last[name] = step
             first = self.first_loss.setdefault(name, step.loss or 1.0)
             for key, value in zip(
                 ("step", *LIVE),
@@ -268,10 +271,10 @@ class LearnPage:
             self.series[name].stream(rows)
         if steps:
             self._fit_ranges(columns)
-            last = steps[-1]
+            now = steps[-1]
             self.texts["live"] = (
-                f"{last.series}, iteration {last.iteration}: loss {last.loss:.4g}, "
-                f"K = {last.curvature:.3g}, accuracy {last.accuracy:.1%}"
+                f"{now.part}, pass {now.n_pass}, iteration {now.iteration}: loss {now.loss:.4g}, "
+                f"K = {now.curvature:.3g}, accuracy {now.accuracy:.1%}"
             )
 
     def _fit_ranges(self, columns: dict[str, dict[str, Any]]) -> None:
@@ -353,7 +356,7 @@ class LearnPage:
                 "x": columns,
                 "y": columns,
                 "geometry": [list(item) for item in GEOMETRIES.items()],
-                "neighbors": [[k, k] for k in NEIGHBORS],
+                "neighbors": [[k, "chosen for you" if k == "auto" else k] for k in NEIGHBORS],
                 "iterations": [list(item) for item in ITERATIONS.items()],
             },
             "texts": self.texts | {"table": about, "code": code},

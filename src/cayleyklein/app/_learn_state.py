@@ -18,15 +18,15 @@ from cayleyklein.exceptions import InvalidInputError
 __all__ = ["GEOMETRIES", "LearnState", "learn_code"]
 
 GEOMETRIES = {
-    "auto": "auto: chosen on held-out rows",
+    "auto": "auto: a product of spheres, if it helps",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
     "learned": "learned curvature",
-    "mixed": "mixed",
+    "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat",
 }
-NEIGHBORS = ("1", "3", "5", "7", "11")
-ITERATIONS = {"auto": "as many as do well", "50": "50", "200": "200", "1000": "1000"}
+NEIGHBORS = ("auto", "1", "3", "5", "7", "11", "15", "25")
+ITERATIONS = {"auto": "default", "50": "50 a pass", "200": "200 a pass", "1000": "1000 a pass"}
 UPLOAD = "upload"
 PROJECTION = "projection"
 
@@ -39,7 +39,7 @@ class LearnState:
     --------
     >>> state = LearnState.from_query({"data": "pima", "geometry": "elliptic"})
     >>> state.to_query()
-    'data=pima&plane=projection&x=0&y=1&geometry=elliptic&neighbors=3&iterations=auto'
+    'data=pima&plane=projection&x=0&y=1&geometry=elliptic&neighbors=auto&iterations=auto'
     """
 
     data: str = "wine"
@@ -47,7 +47,7 @@ class LearnState:
     x: str = "0"
     y: str = "1"
     geometry: str = "auto"
-    neighbors: str = "3"
+    neighbors: str = "auto"
     iterations: str = "auto"
 
     def with_choice(self, name: Any, value: Any) -> LearnState:
@@ -121,27 +121,30 @@ class LearnState:
                 f"{len(X)} rows are too few for {len(table.classes)} classes: {held_out} are held "
                 f"out, and each class needs one there."
             )
-        iterations = self.iterations if self.iterations == "auto" else int(self.iterations)
-        return Task(X, table.y, self.geometry, int(self.neighbors), iterations)
+        neighbors, iterations = (
+            value if value == "auto" else int(value) for value in (self.neighbors, self.iterations)
+        )
+        return Task(X, table.y, self.geometry, neighbors, iterations)
 
 
 def learn_code(state: LearnState, table: Table) -> str:
     """Return the lines of Python that give the accuracy that the page shows."""
     load, read = _reading(table)
     chosen = state.features(table)
-    arguments = f'n_neighbors={state.neighbors}, geometry="{state.geometry}", random_state={SEED}'
-    if state.iterations != "auto":
-        arguments += f", max_iter={state.iterations}"
+    votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
+    arguments = f'geometry="{state.geometry}", random_state={SEED}'
+    default = state.iterations == "auto"
+    learner = f"learner = CurvedLMNN({arguments}, max_iter={state.iterations})"
     lines = [
         load,
         "from sklearn.model_selection import train_test_split",
-        "from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN",
+        f"from cayleyklein import CurvedKNeighborsClassifier{'' if default else ', CurvedLMNN'}",
         *read,
         *([] if chosen is None else [f"X = X[:, {list(chosen)}]"]),
         "X_train, X_test, y_train, y_test = train_test_split(",
         f"    X, y, test_size={TEST_PART}, stratify=y, random_state={SEED})",
-        f"learner = CurvedLMNN({arguments})",
-        f"model = CurvedKNeighborsClassifier({state.neighbors}, learner=learner)",
+        *([] if default else [learner]),
+        f"model = CurvedKNeighborsClassifier({votes}{arguments if default else 'learner=learner'})",
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]

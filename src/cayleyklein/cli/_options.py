@@ -1,12 +1,19 @@
-"""Arguments and options that several commands share."""
+"""Arguments and options that several commands share, and the cluster of ``--dask``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from joblib import parallel_config
+
+from cayleyklein._distributed import clear_cluster_errors
+from cayleyklein._validation import require
+from cayleyklein.exceptions import ClusterError
 
 __all__ = [
     "Dask",
@@ -17,6 +24,7 @@ __all__ = [
     "Processes",
     "Rows",
     "Table",
+    "cluster_at",
     "not_zero",
 ]
 
@@ -78,3 +86,24 @@ Encoding = Annotated[
 Delimiter = Annotated[
     str | None, typer.Option(help="Between cells.", show_default="by the first line")
 ]
+
+PATIENCE = "10 s"
+"""How long a scheduler may take to answer."""
+
+
+@contextmanager
+def cluster_at(address: str | None) -> Iterator[None]:
+    """Let joblib use the cluster of a scheduler; without an address, processes as ever."""
+    if address is None:
+        yield
+        return
+    distributed = require("distributed", "scale")
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
+            f"`dask worker ADDRESS` on every machine, or leave --dask out."
+        ) from error
+    with client, clear_cluster_errors("the cells"), parallel_config("dask", client=client):
+        yield

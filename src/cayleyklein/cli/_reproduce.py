@@ -8,11 +8,10 @@ from typing import Annotated
 
 import typer
 
-from cayleyklein.cli._cluster import cluster_at
 from cayleyklein.cli._compare import table_text
 from cayleyklein.cli._console import Console, printable, with_console
 from cayleyklein.cli._figures import draw
-from cayleyklein.cli._options import Dask, Processes
+from cayleyklein.cli._options import Dask, Processes, cluster_at
 from cayleyklein.experiments import FULL, QUICK, Reproduction, reproduce
 from cayleyklein.experiments._paper import TABLES
 from cayleyklein.experiments._reproduction_report import (
@@ -23,15 +22,18 @@ from cayleyklein.experiments._reproduction_report import (
     paper_table,
     summary,
 )
-from cayleyklein.experiments._store import write_whole
+from cayleyklein.experiments._runs import write_whole
 from cayleyklein.tables import check_writable
 
 __all__ = ["HELP", "command"]
 
 HELP = """Compute the paper's two tables by its protocol, beside the paper's own numbers.
 
-Every cell has our accuracy ± standard error, the paper's number in parentheses, and a mark: ▲
-above, = level, ▼ below. A star (*) means better than flat LMNN on the evidence. Seeds are fixed.
+For each geometry there are three columns: the paper's number; the paper's algorithm, computed here;
+and ours, our defaults in the same geometry with as many votes. So reproduction and improvement are
+seen apart. A number is an accuracy ± standard error with a mark beside the paper's: ▲ above, =
+level, ▼ below. A star (*) means better than flat LMNN by the same algorithm, on the evidence. Seeds
+are fixed.
 
 Each finished cell is stored in DIR. Repeat the command to go on with a run that was interrupted;
 cells of other code or other versions are computed anew. DIR then holds results.json (every split,

@@ -17,7 +17,7 @@ from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import as_frame
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 __all__ = ["Diagram"]
 
@@ -197,10 +197,10 @@ class Diagram:
 
 
 def _as_curved(metric: Any) -> CurvedMetric:
-    if isinstance(metric, MixedMetric):
+    if isinstance(metric, MixedMetric | ProductMetric):
         raise InvalidInputError(
-            "metric is a MixedMetric, which has curved bisectors and no power diagram; use one of "
-            "its metrics."
+            f"metric is a {type(metric).__name__}, which has curved bisectors and no power diagram; "
+            f"use one of its metrics."
         )
     return CurvedMetric.from_frame(as_frame(metric, "metric"))
 

@@ -6,13 +6,12 @@ from cayleyklein.experiments._compare import (
     MethodResult,
     compare,
 )
-from cayleyklein.experiments._marks import Mark
 from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.experiments._paper import PAPER_CELLS, PaperCell
-from cayleyklein.experiments._parallel import Step
+from cayleyklein.experiments._paper import PAPER_CELLS, Mark, PaperCell
 from cayleyklein.experiments._problems import Problem, load_problem
 from cayleyklein.experiments._protocols import FULL, QUICK, Protocol
 from cayleyklein.experiments._reproduce import CellResult, Reproduction, reproduce
+from cayleyklein.experiments._runs import Cell, Step
 from cayleyklein.experiments._statistics import (
     PairedDifference,
     Ranking,
@@ -21,7 +20,6 @@ from cayleyklein.experiments._statistics import (
     rank_methods,
     standard_error,
 )
-from cayleyklein.experiments._store import Cell
 
 __all__ = [
     "FULL",

@@ -1,4 +1,4 @@
-"""All geometries side by side on the same splits of a data set."""
+"""The default classifier, every geometry and others, on the same splits of a data set."""
 
 from __future__ import annotations
 
@@ -13,21 +13,31 @@ from joblib import delayed
 from cayleyklein._estimators import as_jobs
 from cayleyklein._validation import about, as_callback, as_count, as_path, as_texts
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._judging import Scores, gains_over
 from cayleyklein.experiments._methods import (
     BASELINE,
+    COMPARED,
     METHODS,
-    OURS,
     check_methods,
     choose_peers,
 )
-from cayleyklein.experiments._outcomes import Outcome, evaluate, learned_alpha, learned_geometry
-from cayleyklein.experiments._parallel import ProgressCallback, Step, in_parallel
+from cayleyklein.experiments._outcomes import (
+    Outcome,
+    Scores,
+    evaluate,
+    gains_over,
+    learned_alpha,
+    learned_geometry,
+)
 from cayleyklein.experiments._problems import Problem, load_problem
 from cayleyklein.experiments._protocols import Split, repeated_splits
-from cayleyklein.experiments._provenance import provenance
+from cayleyklein.experiments._runs import (
+    ProgressCallback,
+    Step,
+    in_parallel,
+    provenance,
+    write_whole,
+)
 from cayleyklein.experiments._statistics import PairedDifference
-from cayleyklein.experiments._store import write_whole
 from cayleyklein.tables import check_writable
 
 __all__ = ["Comparison", "DataSetComparison", "MethodResult", "compare"]
@@ -138,7 +148,9 @@ class Comparison:
     Attributes
     ----------
     datasets : tuple of DataSetComparison
-    n_neighbors, n_splits : int
+    n_neighbors : int or None
+        Neighbours that vote; None where each method chose by itself.
+    n_splits : int
     test_size : float
     notes : tuple of str
         What was left out, and why.
@@ -164,7 +176,7 @@ class Comparison:
     """
 
     datasets: tuple[DataSetComparison, ...]
-    n_neighbors: int
+    n_neighbors: int | None
     n_splits: int
     test_size: float
     notes: tuple[str, ...]
@@ -200,7 +212,9 @@ class Comparison:
     def to_python(self) -> str:
         """Return the lines that do the same by hand, on the first data set."""
         problem = self.datasets[0].problem
-        model = f"CurvedKNeighborsClassifier({self.n_neighbors}, geometry=geometry, random_state=0)"
+        k = self.n_neighbors
+        votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
+        model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
         pipeline = problem.prepare is not None
         return PYTHON.format(
             load=problem.code,
@@ -216,7 +230,7 @@ from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score{pipe
 from cayleyklein import CurvedKNeighborsClassifier
 {load}
 splits = StratifiedShuffleSplit({n}, test_size={test_size:g}, random_state=0)
-for geometry in ("flat", "elliptic", "hyperbolic", "learned", "mixed", "auto"):
+for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
     model = {model}
     scores = cross_val_score(model, X, y, cv=splits)
     print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
@@ -230,14 +244,14 @@ def compare(
     delimiter: str | None = None,
     encoding: str | None = None,
     against: Sequence[str] = (),
-    methods: Sequence[str] = OURS,
-    n_neighbors: int = 3,
+    methods: Sequence[str] = COMPARED,
+    n_neighbors: int | None = None,
     n_splits: int = 5,
     test_size: float = 0.2,
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Comparison:
-    """Compare every geometry with Euclidean k-NN on the same random splits.
+    """Compare the default classifier, every geometry and others on the same random splits.
 
     Parameters
     ----------
@@ -248,11 +262,14 @@ def compare(
     delimiter, encoding : str, optional
         Of files, see :func:`cayleyklein.tables.read_table`.
     against : sequence of str, default=()
-        Others to add: "nca" (scikit-learn's), "lmnn" (those of metric-learn and pylmnn, where they
-        are installed).
-    methods : sequence of str, default=OURS
-        Of "knn", "flat", "elliptic", "hyperbolic", "learned", "mixed", "auto"; all by default.
-    n_neighbors : int, default=3
+        Others to add where they are installed: "metric-learn", "pylmnn", or "lmnn", which is both.
+    methods : sequence of str, default=COMPARED
+        Of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
+        (200 trees) and "svm" (RBF, C and γ cross-validated); all by default. "knn" and "flat", to
+        which the others are compared, are always there.
+    n_neighbors : int, optional
+        Neighbours that vote, all alike. By default each method has its own votes: those of
+        :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
     n_splits : int, default=5
         At least 2, since one says nothing on how sure a difference is.
     test_size : float, default=0.2
@@ -285,8 +302,9 @@ def compare(
     with about("against"):
         peers, notes = choose_peers(as_texts(against, "against"))
     check_methods(methods)
-    chosen = tuple(dict.fromkeys((BASELINE, "flat", *methods, *peers)))
-    k = as_count(n_neighbors, "n_neighbors")
+    wanted = {BASELINE, "flat", *methods, *peers}
+    chosen = tuple(method for method in METHODS if method in wanted)
+    k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     n_splits = as_count(n_splits, "n_splits")
     if n_splits < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
@@ -318,7 +336,7 @@ def run_all(
     problems: Sequence[Problem],
     splits: Sequence[Sequence[Split]],
     methods: Sequence[str],
-    k: int,
+    k: int | None,
     n_jobs: int | None,
     progress: ProgressCallback | None,
 ) -> dict[tuple[int, str], tuple[Outcome, ...]]:
@@ -345,7 +363,7 @@ def run_all(
     }
 
 
-def run_one(place: Place, k: int, problem: Problem, split: Split) -> tuple[Place, Outcome]:
+def run_one(place: Place, k: int | None, problem: Problem, split: Split) -> tuple[Place, Outcome]:
     """Evaluate one method on one split, and say which it was."""
     return place, evaluate(place[1], k, problem.X, problem.y, split, problem.prepare)
 

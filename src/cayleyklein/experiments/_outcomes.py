@@ -1,13 +1,13 @@
-"""One method on one split: what came out."""
+"""One method on one split, several methods on the same splits, and their differences."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from sklearn.base import clone
@@ -18,12 +18,23 @@ from threadpoolctl import threadpool_limits
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._protocols import Split
+from cayleyklein.experiments._statistics import (
+    SIGNIFICANCE,
+    PairedDifference,
+    holm,
+    none_for_nan,
+    paired_difference,
+    standard_error,
+)
 
 __all__ = [
+    "Gain",
     "Learned",
     "Outcome",
+    "Scores",
     "accuracies",
     "evaluate",
+    "gains_over",
     "learned_alpha",
     "learned_geometry",
     "ratio_of_test_rows",
@@ -48,6 +59,8 @@ class Outcome:
         Share of the elliptic part in a mixture of two.
     notes : tuple of str
         Warnings that the fit gave.
+    log_loss : float or None
+        Mean of -log p(true class) over the test rows.
 
     Examples
     --------
@@ -66,6 +79,7 @@ class Outcome:
     curvatures: tuple[float, ...] = ()
     alpha: float | None = None
     notes: tuple[str, ...] = ()
+    log_loss: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON can hold it."""
@@ -83,7 +97,7 @@ class Outcome:
 
 def evaluate(
     method: str,
-    k: int,
+    k: int | None,
     X: Any,
     y: Any,
     split: Split,
@@ -98,7 +112,8 @@ def evaluate(
     ----------
     method : str
         A name in METHODS.
-    k : int
+    k : int or None
+        Neighbours that vote, all alike; None leaves the votes to the method.
     X : ndarray or DataFrame of n rows
     y : ndarray of shape (n,)
     split : pair of ndarray
@@ -119,6 +134,7 @@ def evaluate(
         middle = time.process_time()
         found = model.predict(rows_of(X, test))
         end = time.process_time()
+        shares = model.predict_proba(rows_of(X, test))
     learner = getattr(last_step(model), "learner_", None)
     return Outcome(
         accuracy=float(accuracy_score(y[test], found)),
@@ -128,9 +144,28 @@ def evaluate(
         predict_seconds=end - middle,
         geometry=getattr(learner, "geometry_", None),
         curvatures=tuple(float(K) for K in np.atleast_1d(getattr(learner, "curvature_", ()))),
-        alpha=getattr(learner, "alpha_", None),
+        alpha=chosen_alpha(learner),
         notes=tuple(dict.fromkeys(str(warning.message) for warning in caught)),
+        log_loss=log_loss(shares, model.classes_, y[test]),
     )
+
+
+def chosen_alpha(learner: Any) -> float | None:
+    """Return the share of the elliptic part that held-out rows chose for a mixed metric."""
+    if getattr(learner, "geometry_", None) != "mixed":
+        return None
+    return float(learner.selection_.chosen.removeprefix("α = "))
+
+
+def log_loss(shares: Any, classes: Any, truth: Any) -> float:
+    """Return the mean of -log p(true class), p at least the smallest step from 1.
+
+    >>> log_loss(np.array([[0.5, 0.5]]), np.array([0, 1]), np.array([1])) == -np.log(0.5)
+    True
+    """
+    known = np.asarray(truth)[:, None] == classes  # none for a class that was not trained on
+    chance = np.where(known, shares, 0.0).sum(axis=1)
+    return float(-np.log(np.clip(chance, np.finfo(float).eps, 1.0)).mean())
 
 
 def rows_of(X: Any, rows: Any) -> Any:
@@ -186,3 +221,95 @@ def learned_alpha(outcomes: Sequence[Outcome]) -> float | None:
     """Return the mean share of the elliptic part, over the splits that learned a sum of two."""
     shares = [o.alpha for o in outcomes if o.alpha is not None]
     return float(np.mean(shares)) if shares else None
+
+
+# -- several methods on the same splits ---------------------------------------------
+
+Name = TypeVar("Name")
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What a method reached on some splits.
+
+    Attributes
+    ----------
+    outcomes : tuple of Outcome
+        One for each split.
+    """
+
+    outcomes: tuple[Outcome, ...]
+
+    @property
+    def accuracy(self) -> float:
+        """The mean over the splits."""
+        return float(np.mean(accuracies(self.outcomes)))
+
+    @property
+    def standard_error(self) -> float:
+        """Of the mean; NaN for a single split."""
+        return standard_error(accuracies(self.outcomes))
+
+    @property
+    def log_loss(self) -> float | None:
+        """The mean over the splits; None where it was not measured."""
+        losses = [o.log_loss for o in self.outcomes if o.log_loss is not None]
+        return float(np.mean(losses)) if losses else None
+
+    @property
+    def text(self) -> str:
+        """The mean and its standard error, as tables write them; a single split has no error."""
+        error = self.standard_error
+        return f"{self.accuracy:.3f}" + ("" if np.isnan(error) else f" ± {error:.3f}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON can hold it."""
+        return {
+            "accuracy": self.accuracy,
+            "standard_error": none_for_nan(self.standard_error),
+            "log_loss": self.log_loss,
+            "outcomes": [outcome.to_dict() for outcome in self.outcomes],
+        }
+
+
+class Gain(NamedTuple):
+    """A difference to another method, and whether it stands as a gain.
+
+    Attributes
+    ----------
+    difference : PairedDifference
+    is_shown : bool
+        Whether it is positive and stands a corrected test at 5 %, adjusted for all the methods that
+        were tried (Holm).
+    """
+
+    difference: PairedDifference
+    is_shown: bool
+
+
+def gains_over(baseline: Name, outcomes: Mapping[Name, Sequence[Outcome]]) -> dict[Name, Gain]:
+    """Compare every method with one of them, split by split; that one is no gain over itself.
+
+    Parameters
+    ----------
+    baseline : hashable
+        A key of `outcomes`.
+    outcomes : mapping
+        Of methods to their outcomes, on the same splits.
+    """
+    base = outcomes[baseline]
+    differences = {
+        name: paired_difference(
+            accuracies(found), accuracies(base), test_ratio=ratio_of_test_rows(base)
+        )
+        for name, found in outcomes.items()
+    }
+    tested = [name for name in outcomes if name != baseline]
+    adjusted = dict(zip(tested, holm([differences[m].p_value for m in tested]), strict=True))
+    return {
+        name: Gain(
+            difference,
+            bool(difference.difference > 0 and adjusted.get(name, 1.0) < SIGNIFICANCE),
+        )
+        for name, difference in differences.items()
+    }

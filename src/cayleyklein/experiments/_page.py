@@ -1,10 +1,24 @@
-"""A page that needs nothing but itself: style, sections, provenance."""
+"""Pages of HTML that need no other file: style, sections, tables and charts."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
-__all__ = ["code_block", "page", "paragraph", "provenance_section", "section"]
+import numpy as np
+
+__all__ = [
+    "Dot",
+    "Entry",
+    "Table",
+    "accuracy_chart",
+    "code_block",
+    "page",
+    "paragraph",
+    "provenance_section",
+    "section",
+    "signed",
+]
 
 STYLE = """
 :root {
@@ -125,3 +139,166 @@ def provenance_section(provenance: dict[str, Any]) -> str:
         f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items()
     )
     return section("Machine and versions", f"<dl>{entries}</dl>")
+
+
+# -- tables -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What stands in one place of a table.
+
+    Attributes
+    ----------
+    text : str
+    bold : bool
+        Only for what the evidence supports.
+    kind : str
+        A class for the style sheet: "above", "level" or "below" the paper.
+    """
+
+    text: str
+    bold: bool = False
+    kind: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of entries under names; the first `n_labels` columns are words, the others numbers.
+
+    Examples
+    --------
+    >>> table = Table("Two", ("method", "accuracy"), [[Entry("flat"), Entry("0.9", bold=True)]])
+    >>> print(table.to_markdown())
+    | method | accuracy |
+    |---|---:|
+    | flat | **0.9** |
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: Sequence[Sequence[Entry]]
+    n_labels: int = 1
+
+    def to_markdown(self) -> str:
+        """Return a pipe table."""
+        rule = ["---" if i < self.n_labels else "---:" for i in range(len(self.columns))]
+        rows = [[f"**{e.text}**" if e.bold else e.text for e in row] for row in self.rows]
+        lines = [f"| {' | '.join(texts)} |" for texts in (self.columns, *rows)]
+        lines.insert(1, f"|{'|'.join(rule)}|")
+        return "\n".join(lines)
+
+    def to_html(self) -> str:
+        """Return a table element, its text escaped."""
+        head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
+        body = "\n".join(f"<tr>{self._html_row(row)}</tr>" for row in self.rows)
+        return (
+            f'<div class="scroll"><table class="labels-{self.n_labels}">\n'
+            f"<caption>{escape(self.caption)}</caption>\n"
+            f"<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+        )
+
+    def _html_row(self, row: Sequence[Entry]) -> str:
+        cells = []
+        for index, entry in enumerate(row):
+            tag = 'th scope="row"' if index < self.n_labels else "td"
+            text = f"<strong>{escape(entry.text)}</strong>" if entry.bold else escape(entry.text)
+            kind = f' class="{entry.kind}"' if entry.kind else ""
+            cells.append(f"<{tag}{kind}>{text}</{tag.split()[0]}>")
+        return "".join(cells)
+
+
+def signed(value: float, digits: int = 3) -> str:
+    """Write a number with its sign, and with a minus that is one.
+
+    >>> signed(-0.25), signed(0.0)
+    ('−0.250', '+0.000')
+    """
+    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
+
+
+# -- a chart of accuracies, in the colours of the page ------------------------------
+
+WIDTH, LEFT, RIGHT, ROW, FOOT = 740, 170, 24, 28, 28
+MARGIN = 0.05
+"""Space beyond the lowest and the highest score, as a part of their range."""
+
+STEPS = (0.005, 0.01, 0.02, 0.05, 0.1, 0.2)
+MOST_TICKS = 8
+
+
+class Dot(NamedTuple):
+    """A row of the chart: a mean, its standard error, and the scores that it is the mean of."""
+
+    title: str
+    mean: float
+    error: float
+    scores: Sequence[float]
+    is_better: bool = False
+
+
+@dataclass(frozen=True)
+class Scale:
+    """From accuracies to places on the page."""
+
+    low: float
+    high: float
+
+    def __call__(self, value: float) -> str:
+        """Return a horizontal coordinate."""
+        share = (value - self.low) / (self.high - self.low)
+        return f"{LEFT + share * (WIDTH - LEFT - RIGHT):.1f}"
+
+    def ticks(self) -> list[float]:
+        """Return round values inside the scale."""
+        reach = self.high - self.low
+        step = next((s for s in STEPS if reach / s <= MOST_TICKS), STEPS[-1])
+        first = np.ceil(self.low / step)
+        return [float(i * step) for i in np.arange(first, np.floor(self.high / step) + 1)]
+
+
+def accuracy_chart(dots: Sequence[Dot], label: str) -> str:
+    """Return an SVG element with a row for each method, of which the first is the baseline.
+
+    Parameters
+    ----------
+    dots : sequence of Dot
+    label : str
+        What a reader who cannot see it is told.
+    """
+    scores = np.concatenate([np.asarray(dot.scores) for dot in dots])
+    low, high = float(scores.min()), float(scores.max())
+    spare = MARGIN * (high - low) or STEPS[0]  # all scores may be equal
+    scale = Scale(low - spare, high + spare)
+    bottom = ROW * len(dots)
+    parts = [
+        f'<svg class="chart" viewBox="0 0 {WIDTH} {bottom + FOOT}" role="img">',
+        f"<title>{escape(label)}</title>",
+        *(_tick(scale(value), f"{value:.4g}", bottom) for value in scale.ticks()),
+        _upright("base", scale(dots[0].mean), bottom),
+        *(_row(dot, scale, ROW * (index + 0.5)) for index, dot in enumerate(dots)),
+        "</svg>",
+    ]
+    return "\n".join(parts)
+
+
+def _upright(kind: str, x: str, bottom: float) -> str:
+    return f'<line class="{kind}" x1="{x}" x2="{x}" y1="0" y2="{bottom}"/>'
+
+
+def _tick(x: str, text: str, bottom: float) -> str:
+    label = f'<text class="axis" x="{x}" y="{bottom + 18}" text-anchor="middle">{text}</text>'
+    return _upright("grid", x, bottom) + label
+
+
+def _row(dot: Dot, scale: Scale, y: float) -> str:
+    splits = "".join(
+        f'<circle class="split" cx="{scale(score)}" cy="{y}" r="3"/>' for score in dot.scores
+    )
+    left, right = scale(dot.mean - dot.error), scale(dot.mean + dot.error)
+    return (
+        f'<g class="{"better" if dot.is_better else "row"}">'
+        f'<text x="{LEFT - 14}" y="{y + 4.5}" text-anchor="end">{escape(dot.title)}</text>{splits}'
+        f'<line class="reach" x1="{left}" x2="{right}" y1="{y}" y2="{y}"/>'
+        f'<circle class="mean" cx="{scale(dot.mean)}" cy="{y}" r="5"/></g>'
+    )

@@ -7,16 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._marks import SYMBOLS, Mark
-from cayleyklein.experiments._methods import METHODS
+from cayleyklein.experiments._methods import AUTO, BASELINE, METHODS, PAPERS
 from cayleyklein.experiments._outcomes import learned_alpha
-from cayleyklein.experiments._page import page, paragraph, provenance_section, section
-from cayleyklein.experiments._paper import PAPER_ALPHA, PAPER_CELLS
-from cayleyklein.experiments._store import Cell
-from cayleyklein.experiments._tables import Entry, Table
+from cayleyklein.experiments._page import Entry, Table, page, paragraph, provenance_section, section
+from cayleyklein.experiments._paper import PAPER_ALPHA, PAPER_CELLS, SYMBOLS, Mark
+from cayleyklein.experiments._runs import Cell
 
 if TYPE_CHECKING:
     from cayleyklein.experiments._reproduce import CellResult, Reproduction
@@ -38,45 +36,96 @@ TITLES = {
 }
 
 LEGEND = (
-    "Mean accuracy ± standard error over the splits; in parentheses the paper's number, where it "
-    "has one. ▲ above the paper, = level with it, ▼ below: by more than one row where each row is "
-    "tested once, and by more than one standard error of ours elsewhere. Bold: better than flat "
-    "LMNN on the same splits at the same k, by a t-test at 5 % corrected for overlapping training "
-    "sets (Nadeau and Bengio 2003) and for the number of methods (Holm)."
+    "For each geometry: the paper's number, the paper's algorithm (its solver, start and loss, as "
+    "many target neighbours as vote), and ours (our defaults in this geometry, the same votes). "
+    "Mean accuracy ± standard error over the splits. ▲ above the paper's number, = level with it, "
+    "▼ below: by more than one row where each row is tested once, and by more than one standard "
+    "error of ours elsewhere. Bold: better than flat LMNN by the same algorithm on the same splits "
+    "at the same k, by a t-test at 5 % corrected for overlapping training sets (Nadeau and Bengio "
+    "2003) and for the number of methods (Holm)."
 )
 
+EXTRA = (BASELINE, AUTO, "learned")
+"""Methods with columns of their own, of which the paper has no numbers."""
 
-def marked(found: Reproduction, table: str) -> list[tuple[CellResult, Mark]]:
-    """Return the cells for which the paper's table has a number, with their marks."""
+ALPHA_HEAD = "α of mixed: paper, ours"
+
+ALGORITHMS = {"the paper's algorithm": True, "ours": False}
+"""Who computed a number, and whether the names of its methods begin with `PAPERS`."""
+
+
+def marked(
+    found: Reproduction, table: str, papers: bool | None = None
+) -> list[tuple[CellResult, Mark]]:
+    """Return the cells for which the paper's table has a number, with their marks.
+
+    Those of the paper's algorithm alone, of ours alone, or with None of both.
+    """
     return [
         (result, mark)
         for result in found.results.values()
         for mark in result.marks
-        if mark.paper.table == table
+        if mark.paper.table == table and papers in (None, result.cell.method.startswith(PAPERS))
+    ]
+
+
+class Column(NamedTuple):
+    """A column of a table: the numbers of the paper, or of a method."""
+
+    head: str
+    method: str
+    in_print: bool = False
+
+
+def columns_of(found: Reproduction, table: str) -> list[Column]:
+    """Return for each geometry the paper's number, its algorithm and ours; then the others."""
+    computed = dict.fromkeys(cell.method for cell in found.results)
+    printed = sorted((c for c in PAPER_CELLS if c.table == table), key=lambda cell: cell.column)
+    columns = []
+    for method in dict.fromkeys(cell.method for cell in printed):
+        title = METHODS[method].title
+        ran = [
+            Column(f"{title}: {who}", name)
+            for who, name in (("paper's algorithm", PAPERS + method), ("ours", method))
+            if name in computed
+        ]
+        columns += [Column(f"{title}: paper", method, in_print=True), *ran] if ran else []
+    there = {column.method for column in columns}
+    return columns + [
+        Column(METHODS[method].title, method)
+        for method in computed
+        if method not in there and method in EXTRA
     ]
 
 
 def paper_table(found: Reproduction, table: str) -> Table:
-    """Return one of the paper's tables with our numbers beside its own."""
+    """Return one of the paper's tables with the numbers of its algorithm and ours beside it."""
     printed = [cell for cell in PAPER_CELLS if cell.table == table]
+    numbers = {Cell(c.dataset, c.method, c.k, c.n_targets): f"{c.accuracy:.3f}" for c in printed}
+    columns = columns_of(found, table)
+    shares = table == "mixed" and any(column.method == "mixed" for column in columns)
+
+    def entry(column: Column, dataset: str, k: int, targets: int | None) -> Entry:
+        cell = Cell(dataset, column.method, k, targets)
+        if column.in_print:
+            return Entry(numbers.get(cell, ""))
+        return cell_entry(found.results.get(cell), table)
+
     rows = dict.fromkeys((cell.dataset, cell.k, cell.n_targets) for cell in printed)
-    in_print = dict.fromkeys(cell.method for cell in sorted(printed, key=lambda c: c.column))
-    computed = dict.fromkeys(cell.method for cell in found.results)
-    methods = [m for m in dict.fromkeys((*in_print, *computed)) if m in computed]
-    names = [METHODS[method].title for method in methods]
-    shares = table == "mixed" and "mixed" in methods
     return Table(
         TITLES[table],
-        ("k", "data set", *names, *(("α of mixed",) if shares else ())),
+        (
+            "k",
+            "data set",
+            *(c.head for c in columns),
+            *(("α of mixed: paper, ours",) if shares else ()),
+        ),
         [
             [
                 Entry(str(targets or k)),
                 Entry(dataset),
-                *(
-                    cell_entry(found.results.get(Cell(dataset, method, k, targets)), table)
-                    for method in methods
-                ),
-                *((alpha_entry(found, dataset, k),) if shares else ()),
+                *(entry(column, dataset, k, targets) for column in columns),
+                *([alpha_entry(found, dataset, k)] if shares else []),
             ]
             for dataset, k, targets in rows
         ],
@@ -85,28 +134,32 @@ def paper_table(found: Reproduction, table: str) -> Table:
 
 
 def cell_entry(result: CellResult | None, table: str) -> Entry:
-    """Write a mean, its standard error, and the paper's number with a mark."""
+    """Write a mean, its standard error, and a mark where the paper has a number."""
     if result is None:
         return Entry("")
     for mark in result.marks:
         if mark.paper.table == table:
-            beside = f" {SYMBOLS[mark.kind]} ({mark.paper.accuracy:.3f})"
-            return Entry(result.text + beside, bold=result.is_better, kind=mark.kind)
+            text = f"{result.text} {SYMBOLS[mark.kind]}"
+            return Entry(text, bold=result.is_better, kind=mark.kind)
     return Entry(result.text, bold=result.is_better)
 
 
 def alpha_entry(found: Reproduction, dataset: str, k: int) -> Entry:
-    """Write our mean share of the elliptic metric, and the paper's."""
+    """Write the paper's share of the elliptic metric, and our mean."""
     result = found.results[Cell(dataset, "mixed", k)]
     alpha = learned_alpha(result.outcomes)
-    return Entry(f"{'' if alpha is None else f'{alpha:.2f}'} ({PAPER_ALPHA[dataset]:.2f})")
+    return Entry(f"{PAPER_ALPHA[dataset]:.2f}, {'' if alpha is None else f'{alpha:.2f}'}")
 
 
 def summary(found: Reproduction, table: str) -> str:
     """Count the cells above, level with and below the paper."""
-    kinds = Counter(mark.kind for _, mark in marked(found, table))
-    counts = ", ".join(f"{kinds[kind]} {kind}" for kind in SYMBOLS)
-    return f"Of {sum(kinds.values())} numbers of the paper's table: {counts}."
+    parts = []
+    for who, papers in ALGORITHMS.items():
+        kinds = Counter(mark.kind for _, mark in marked(found, table, papers))
+        if kinds:
+            counts = ", ".join(f"{kinds[kind]} {kind}" for kind in SYMBOLS)
+            parts.append(f"{who}: {counts} of {sum(kinds.values())}")
+    return f"Beside the numbers of the paper's table, {'; '.join(parts)}."
 
 
 def below_the_paper(found: Reproduction, table: str) -> list[str]:

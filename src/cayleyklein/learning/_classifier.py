@@ -385,8 +385,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
 
 # What help() shows: `__new__` takes anything only to explain it.
-CurvedKNeighborsClassifier.__signature__ = inspect.signature(  # type: ignore[attr-defined]
-    partial(CurvedKNeighborsClassifier.__init__, None)
+CurvedKNeighborsClassifier.__signature__ = inspect.signature(
+    partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
 )
 
 

@@ -26,8 +26,8 @@ FEW = 8
 STACK = 128
 """Depth of the search's stack; a balanced tree of 2⁶⁴ rows needs half of it."""
 
-FAR_OUT = 64.0
-"""S(q, q)/S(p, p) from which z_p is not z_q + u, whose rounding would be eight times its own."""
+CLOSE = 1e-4
+"""‖z_p - z_q‖² relative to ‖z_p‖² + ‖z_q‖² under which the difference of z loses digits."""
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
@@ -123,15 +123,15 @@ def hyperbolic_distance(K, scale, u, s_p, z_q, s_q):
 
 @njit(nogil=True, cache=True, error_model="numpy")
 def add_distances(
-    Q, z_q, s_q, X, s, factor, center, K, weight, rows, columns, begin, end, out
+    Q, z_q, s_q, X, z, s, factor, K, weight, rows, columns, begin, end, out
 ):  # fmt: skip
     """Add weight · distance of the pairs begin…end, each a row of Q and one of X.
 
     Parameters
     ----------
     Q, X : ndarray of shape (m, d), (n, d)
-    z_q : ndarray of shape (m, r)
-        L(q - μ).
+    z_q, z : ndarray of shape (m, r), (n, r)
+        L(x - μ). Their difference is L(p - q), which is computed as such for close pairs.
     s_q, s : ndarray of shape (m,), (n,)
         S(x, x). A query with s_q ≤ 0 is infinitely far.
     rows, columns : ndarray of shape (p,)
@@ -145,18 +145,21 @@ def add_distances(
         if j < 0 or not s_q[i] > 0:
             out[t] = np.inf
             continue
-        apply(factor, X[j], Q[i], step, u)
+        gap, size = 0.0, 0.0
+        for a in range(r):
+            u[a] = z[j, a] - z_q[i, a]
+            gap += u[a] * u[a]
+            size += z[j, a] * z[j, a] + z_q[i, a] * z_q[i, a]
+        if not gap > CLOSE * size:
+            apply(factor, X[j], Q[i], step, u)
         scale = normalise(u)
         if K == 0:
             distance = scale * np.sqrt(dot(u, u))
         elif K < 0:
             distance = hyperbolic_distance(K, scale, u, s[j], z_q[i], s_q[i])
         else:
-            if s_q[i] < FAR_OUT * s[j]:
-                for a in range(r):
-                    z_p[a] = z_q[i, a] + scale * u[a]
-            else:
-                apply(factor, X[j], center, step, z_p)
+            for a in range(r):
+                z_p[a] = z[j, a]
             distance = elliptic_distance(K, scale, u, z_p, s[j], z_q[i], s_q[i])
         out[t] += weight * distance
 

@@ -41,6 +41,9 @@ Index = NDArray[np.intp]
 STRIP = 16384
 """Rows placed or lifted at a time, so that what is needed on the way stays small."""
 
+WIDE = 64 * 64
+"""Entries of a factor from which queries are placed by a matrix product, which is faster."""
+
 PAIRS_PER_TASK = 4096
 """Pairs a thread measures at a time; it decides nothing but the speed."""
 
@@ -79,8 +82,19 @@ class Place(NamedTuple):
     @classmethod
     def of(cls, x: Array, frame: Frame) -> "Place":
         """Place points that may lie outside the domain."""
-        z = coordinates(*map(compiled_view, (x, frame.factor, frame.center)))
+        if frame.factor.size > WIDE:  # a matrix product, whose last bits depend on the batch
+            z = frame._coordinates(x)
+        else:
+            z = coordinates(*map(compiled_view, (x, frame.factor, frame.center)))
         return cls(x, z, frame._form_values(x, z, "X"))
+
+
+def place_rows(X: Array, frame: Frame) -> tuple[Array, Array]:
+    """Return z and S(x, x) of fitted rows, the same to the last bit for rows that are equal."""
+    z = coordinates(*map(compiled_view, (X, frame.factor, frame.center)))
+    strips = [slice(start, start + STRIP) for start in range(0, len(X), STRIP)]
+    s = [np.asarray(frame._form_values(X[at], z[at], "X")) for at in strips]
+    return z, np.concatenate(s)
 
 
 def form_values(X: Array, parts: list[Part]) -> list[Array]:
@@ -138,7 +152,8 @@ class References:
     def __init__(self, X: Array, metric: Metric, first_row: int = 0) -> None:
         self.X = np.ascontiguousarray(X)
         self.metric, self.parts = metric, parts_of(metric)
-        self.s = form_values(self.X, self.parts)
+        placed = [place_rows(self.X, part.frame) for part in self.parts]
+        self.z, self.s = [z for z, _ in placed], [s for _, s in placed]
         refuse_outside(
             np.all([s > 0 for s in self.s], axis=0),
             "X",
@@ -154,6 +169,7 @@ class References:
         added = References(X, self.metric)
         added.X = np.concatenate([self.X, added.X])
         added.s = [np.concatenate(pair) for pair in zip(self.s, added.s, strict=True)]
+        added.z = [np.concatenate(pair) for pair in zip(self.z, added.z, strict=True)]
         return added
 
     def blur(self, queries: Queries) -> Array:
@@ -178,11 +194,11 @@ class References:
         X, form = compiled_view(self.X), [compiled_view(s) for s in self.s]
 
         def run(begin: int, end: int) -> None:
-            for part, place, s in zip(self.parts, queries.placed, form, strict=True):
+            for part, place, z, s in zip(self.parts, queries.placed, self.z, form, strict=True):
                 frame, weight = part
-                x, z, s_q, factor, center = map(compiled_view, (*place, frame.factor, frame.center))
+                x, z_q, s_q, z_x, factor = map(compiled_view, (*place, z, frame.factor))
                 add_distances(
-                    x, z, s_q, X, s, factor, center, frame.curvature, weight,
+                    x, z_q, s_q, X, z_x, s, factor, frame.curvature, weight,
                     rows, columns, begin, end, values,
                 )  # fmt: skip
 

@@ -46,7 +46,8 @@ class BallDisplay:
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
     Make one by :meth:`from_metric`. Elliptic balls are drawn red, hyperbolic green, Mahalanobis
-    blue and mixed purple; the dots are the centres of the distance, not of the ellipses.
+    blue, mixed purple and those of a product orange; the dots are the centres of the distance, not
+    of the ellipses.
 
     Parameters
     ----------
@@ -57,7 +58,7 @@ class BallDisplay:
     closed : sequence of bool
         Which of the outlines are closed.
     geometry : str, default="flat"
-        Gives the colour: "elliptic", "hyperbolic", "flat" or "mixed".
+        Gives the colour: "elliptic", "hyperbolic", "flat", "mixed" or "product".
     domains : sequence of Ellipsoid, default=()
         Fundamental conics to draw.
 
@@ -100,7 +101,7 @@ class BallDisplay:
 
         Parameters
         ----------
-        metric : CurvedMetric or MixedMetric
+        metric : CurvedMetric, MixedMetric or ProductMetric
             Of the plane.
         centers : array-like of shape (n, 2)
         radius : float or array-like of shape (n,), default=1.0

@@ -12,7 +12,7 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term, terms_of
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, first_term, terms_of
 from cayleyklein.plotting._outlines import (
     ball_lattice,
     bounds_of,
@@ -28,7 +28,7 @@ __all__ = ["metric_picture", "notebook_card", "number"]
 
 Facts = list[tuple[str, str]]
 
-METRIC_SIZE, DIAGRAM_SIZE = 180, 240
+METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240
 """Length of the longer side in pixels."""
 
 LATTICE = 5
@@ -55,7 +55,7 @@ def notebook_card(thing: Any) -> str:
     >>> notebook_card(MMC())
     ''
     """
-    if isinstance(thing, CurvedMetric | MixedMetric):
+    if isinstance(thing, Metric):
         return card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
         return card("CayleyKleinVoronoi", diagram_facts(thing), *diagram_picture(thing))
@@ -103,51 +103,67 @@ def number(value: float, digits: int = 4) -> str:
 def metric_facts(metric: Metric) -> Facts:
     """Return geometry, curvature and dimension of a metric."""
     facts, terms = [("geometry", metric.geometry)], terms_of(metric)
-    if isinstance(metric, MixedMetric):
-        for part, weight in terms:
-            facts.append((f"{weight:.3g} ×", f"{part.geometry}, K = {number(part.curvature)}"))
-    else:
+    if isinstance(metric, CurvedMetric):
         facts.append(("curvature K", number(metric.curvature)))
+    for i, (part, weight) in enumerate([] if isinstance(metric, CurvedMetric) else terms):
+        kind = f"{part.geometry}, K = {number(part.curvature)}"
+        if isinstance(metric, ProductMetric):
+            facts.append((f"part {i + 1}", f"{kind}, unit {number(float(metric.units[i]), 3)}"))
+        else:
+            facts.append((f"{weight:.3g} ×", kind))
     rank = min(len(part.factor) for part, _ in terms)
     low = "" if rank >= metric.dimension else f", factor of {rank} rows"
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
 
 
 def learning_facts(estimator: Any) -> Facts:
-    """Return the learned share α and the accuracy on held-out rows, if there are any."""
-    facts: Facts = []
+    """Return what was chosen on held-out rows, and the accuracy there, if there are any."""
     learner = getattr(estimator, "learner_", None) or estimator
-    alpha, selection = (getattr(learner, name, None) for name in ("alpha_", "selection_"))
-    if alpha is not None:
-        facts.append(("share α of the elliptic part", f"{alpha:.3g}"))
-    if selection is not None:
-        chosen = next(t for t in selection.trials if t.name == selection.chosen)
-        held_out = f"{chosen.accuracy:.3f} on {chosen.n_rows} held-out rows, {selection.chosen}"
-        facts.append(("accuracy", held_out))
-    return facts
+    selection = getattr(learner, "selection_", None)
+    if selection is None or not selection.trials:
+        return []
+    chosen = next(t for t in selection.trials if t.name == selection.chosen)
+    return [
+        ("chosen", f"{selection.chosen}: {selection.reason}"),
+        ("accuracy", f"{chosen.accuracy:.3f} on held-out rows"),
+    ]
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
     """Return a picture of the domain and of equal balls, and its caption.
 
-    Both are empty for a line, and for a plane in which some points are at distance 0.
+    A product has a small picture of each part beside its own. All is empty for a line, and for a
+    plane in which some points are at distance 0.
     """
     try:
         plane, where = _plane_of(metric, names)
-        centers, radius = ball_lattice(plane, None, LATTICE)
-        spheres = [sphere_path(plane, center, radius, OUTLINE_POINTS) for center in centers]
+        picture, caption, window = _balls_on(plane, METRIC_SIZE, where)
+        if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
+            parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
+            picture += f'<div style="display:grid;gap:4px">{parts}</div>'
+            caption += ", beside it balls of each part,"
     except (CayleyKleinError, np.linalg.LinAlgError):
         return "", ""
+    return picture, f"{caption} in {where}"
+
+
+def _balls_on(
+    plane: Metric, size: int, where: str, window: Floats | None = None
+) -> tuple[str, str, Floats]:
+    """Return a picture of equal balls of a metric of the plane, its caption and its corners."""
+    centers, radius = ball_lattice(plane, window, LATTICE)
     edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in domains_of(plane)]
-    drawing = Drawing(_bounds_around(centers, edges), METRIC_SIZE)
-    color = GEOMETRY_COLORS[metric.geometry]
-    for path, closed in spheres:
+    bounds = _bounds_around(centers, edges)
+    drawing = Drawing(bounds, size)
+    color = GEOMETRY_COLORS[plane.geometry]
+    for center in centers:
+        path, closed = sphere_path(plane, center, radius, OUTLINE_POINTS)
         if len(path):
             drawing.path(path, closed=closed, stroke=color, fill=color, fill_opacity=0.15)
     for edge in edges:
         drawing.path(edge, closed=True, width=2)
-    caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''} in {where}"
-    return drawing.svg(f"{metric.geometry} metric: {caption}"), caption
+    caption = f"balls of radius {radius:.2g}{' and the domain' if edges else ''}"
+    return drawing.svg(f"{plane.geometry} metric: {caption} in {where}"), caption, bounds
 
 
 def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:

@@ -157,7 +157,7 @@ class ChartDisplay:
             curvature by default.
         order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
-        if as_metric(metric, mixed=False).curvature > 0 and window is None:
+        if as_metric(metric, single=True).curvature > 0 and window is None:
             reach = WHOLE * np.linalg.norm(metric.frame.inverse_factor, axis=1)
             reach /= math.sqrt(metric.curvature)
             window = np.stack([metric.center - reach, metric.center + reach])

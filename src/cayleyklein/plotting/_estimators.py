@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import diagrams
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, refuse_huge
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric
+from cayleyklein.metrics import Metric
 
 __all__ = ["as_labels", "as_rows", "find_metric"]
 
@@ -39,6 +39,6 @@ def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
     for place, (_, step) in enumerate(getattr(estimator, "steps", ((None, estimator),))):
         for name in ("metric_", "metric"):
             metric = getattr(step, name, None)
-            if isinstance(metric, CurvedMetric | MixedMetric):
+            if isinstance(metric, Metric):
                 return metric, estimator[:place].transform(X) if place else X
     return None, X

@@ -87,7 +87,7 @@ class GeodesicDisplay:
         marks : int, default=2
             Marks on each geodesic, at equal distances; 2 marks its ends.
         """
-        as_metric(metric, mixed=False)
+        as_metric(metric, single=True)
         ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
         t = np.linspace(0, 1, as_count(marks, "marks"))
         pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
@@ -119,7 +119,7 @@ class GeodesicDisplay:
         >>> bool(abs(display.paths[0][:, 0]).max() < 1e-12)
         True
         """
-        as_metric(metric, mixed=False)
+        as_metric(metric, single=True)
         if not isinstance(line, Hyperplane):
             raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
         if np.ndim(line.offset):
@@ -224,7 +224,7 @@ class CrossRatioDisplay:
     def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
         """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
-        if as_metric(metric, mixed=False).geometry != "hyperbolic":
+        if as_metric(metric, single=True).geometry != "hyperbolic":
             raise NotRepresentableError(
                 f"The conic of a {metric.geometry} metric has no real points to draw; take a "
                 f"metric with K < 0."

@@ -46,7 +46,7 @@ class MetricDisplay:
 
     Parameters
     ----------
-    metric : CurvedMetric or MixedMetric
+    metric : CurvedMetric, MixedMetric or ProductMetric
         Of the plane.
     balls : BallDisplay
     X : ndarray of shape (n, 2), optional
@@ -122,7 +122,7 @@ class MetricDisplay:
 
         Parameters
         ----------
-        metric : CurvedMetric or MixedMetric
+        metric : CurvedMetric, MixedMetric or ProductMetric
         X : array-like of shape (n, d), optional
         y : array-like of shape (n,), optional
         features : pair of int or str, "pca" or None

@@ -69,8 +69,8 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
 def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
     """Find the sphere on rays from its centre.
 
-    Straight lines are geodesics of every curvature, so along a ray a distance grows, and
-    so does a sum of distances.
+    Straight lines are geodesics of every curvature, so along a ray a distance grows, and so does a
+    sum of distances, or of the squares of chords.
     """
     frame = first_term(metric).frame
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)

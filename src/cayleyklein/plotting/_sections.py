@@ -15,7 +15,7 @@ from scipy import linalg
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, first_term
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric, first_term
 
 __all__ = ["Section", "choose_section", "principal_section"]
 
@@ -38,9 +38,12 @@ class Section(NamedTuple):
 
     def restrict(self, metric: Metric) -> Metric:
         """Return the metric on the plane."""
+        if isinstance(metric, CurvedMetric):
+            return self._restrict(metric)
+        parts = [self._restrict(part) for part in metric.metrics]
         if isinstance(metric, MixedMetric):
-            return MixedMetric([self._restrict(part) for part in metric.metrics], metric.weights)
-        return self._restrict(metric)
+            return MixedMetric(parts, metric.weights)
+        return ProductMetric(parts, metric.units)
 
     def _restrict(self, metric: CurvedMetric) -> CurvedMetric:
         z = metric.factor @ (self.origin - metric.center)
@@ -73,12 +76,12 @@ def choose_section(
 
     Parameters
     ----------
-    metric : CurvedMetric or MixedMetric
+    metric : CurvedMetric, MixedMetric or ProductMetric
     X : ndarray of shape (n, d) or None
         The plane goes through their mean, or without them through the centre.
     features : pair of int or str, "pca" or None
-        Two columns, or the principal plane of the rows in the coordinates z of the metric (for a
-        mixed one, of its first part). None is the plane itself for d = 2 and "pca" otherwise.
+        Two columns, or the principal plane of the rows in the coordinates z of the metric (of its
+        first part, where it has several). None is the plane itself for d = 2 and "pca" otherwise.
     names : sequence of str, optional
         Of the columns.
     """

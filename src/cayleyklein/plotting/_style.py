@@ -12,7 +12,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, MixedMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,8 +49,9 @@ GEOMETRY_COLORS = {
     "hyperbolic": GREEN,
     "flat": BLUE,
     "mixed": PURPLE,
+    "product": ORANGE,
 }
-"""The paper's red, green and blue, in shades safe for colour blindness."""
+"""The paper's red, green and blue, in shades safe for colour blindness, and two more."""
 
 CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
 
@@ -69,9 +70,9 @@ PADDING = 0.04
 """Margin of a picture on each side, as a part of its size."""
 
 
-def as_metric(metric: Any, *, mixed: bool = True) -> Any:
+def as_metric(metric: Any, *, single: bool = False) -> Any:
     """Check a metric."""
-    allowed = (CurvedMetric, MixedMetric) if mixed else (CurvedMetric,)
+    allowed = (CurvedMetric,) if single else (CurvedMetric, MixedMetric, ProductMetric)
     if not isinstance(metric, allowed):
         names = " or a ".join(kind.__name__ for kind in allowed)
         raise InvalidInputError(f"metric must be a {names}; got {type(metric).__name__}.")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.experiments import Cell, Outcome
-from cayleyklein.experiments._store import CellStore, digest, write_whole
+from cayleyklein.experiments._runs import CellStore, digest, write_whole
 
 CELL = Cell("wine", "flat", 3)
 OUTCOMES = [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cayleyklein.experiments import Outcome
-from cayleyklein.experiments._judging import Scores, gains_over
+from cayleyklein.experiments._outcomes import Scores, gains_over
 
 
 def outcomes(scores):
