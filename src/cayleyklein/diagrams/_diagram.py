@@ -199,8 +199,8 @@ class Diagram:
 def _as_curved(metric: Any) -> CurvedMetric:
     if isinstance(metric, MixedMetric | ProductMetric):
         raise InvalidInputError(
-            f"metric is a {type(metric).__name__}, which has curved bisectors and no power diagram; "
-            f"use one of its metrics."
+            f"metric is a {type(metric).__name__}, which has curved bisectors, and so no power "
+            f"diagram; use one of its metrics."
         )
     return CurvedMetric.from_frame(as_frame(metric, "metric"))
 

@@ -18,7 +18,7 @@ from joblib import Parallel, cpu_count
 from cayleyklein._estimators import as_jobs
 from cayleyklein._version import __version__
 from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.models import writing
+from cayleyklein.tables import writing
 
 __all__ = [
     "Cell",
