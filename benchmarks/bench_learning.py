@@ -1,11 +1,11 @@
-"""Time learning against pylmnn, metric-learn and scikit-learn's NCA, and its growth with n.
+"""Time learning and predicting against pylmnn, mlpack, NCA and scikit-learn's neighbours.
 
-The peers run in environments of their own, made here (``.venv-peers``), since they need old
-versions. Everything uses one thread, but for ``--large``. The flat loss of each result is evaluated
-by one function: classic LMNN with three Euclidean target neighbours, unit margin, all impostors.
+    python benchmarks/bench_learning.py [loss] [flat] [auto] [predict]
+
+pylmnn and mlpack run in environments of their own, made here (``.venv-peers``). Everything uses
+one thread; CPU seconds, interleaved, medians of three.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -14,50 +14,68 @@ import tempfile
 import time
 import warnings
 from pathlib import Path
-from unittest.mock import patch
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
 from sklearn.datasets import make_classification  # noqa: E402
-from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis  # noqa: E402
+from sklearn.neighbors import (  # noqa: E402
+    KNeighborsClassifier,
+    NearestNeighbors,
+    NeighborhoodComponentsAnalysis,
+)
 from sklearn.preprocessing import StandardScaler  # noqa: E402
-from threadpoolctl import threadpool_limits  # noqa: E402
 
-from _timing import peak_memory  # noqa: E402
-from cayleyklein import CurvedLMNN  # noqa: E402
-from cayleyklein.geometry import Frame  # noqa: E402
-from cayleyklein.learning import _posed  # noqa: E402
-from cayleyklein.learning._loss import Links, Problem, loss_and_gradient  # noqa: E402
-from cayleyklein.learning._search import find_impostors, find_targets, radii  # noqa: E402
+from cayleyklein import (  # noqa: E402
+    CurvedKNeighborsClassifier,
+    CurvedLMNN,
+    CurvedMetric,
+    ProductMetric,
+)
+from cayleyklein.learning._large_margin import LargeMargin, nearest_of_class  # noqa: E402
+from cayleyklein.learning._placed import Parameters  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
-N, D, CLASSES = 5_000, 50, 5
-TRAIN, TEST = slice(0, N // 2), slice(N // 2, N)
+ROUNDS = 3
 PEERS = {
     "pylmnn": ["numpy<1.27", "scipy==1.10.1", "scikit-learn<1.4", "six", "pylmnn==1.6.4"],
     "metric-learn": ["scikit-learn<1.8", "metric-learn==0.7.0"],
+    "mlpack": ["mlpack"],
 }
+LMNN = "learner = LMNN(n_neighbors=3, max_iter=50, random_state=0).fit(X, y)\n"
 SCRIPTS = {
-    "pylmnn": """
-import sys, types
+    "pylmnn": (
+        """
+import types
 module, methods = types.ModuleType("GPyOpt"), types.ModuleType("GPyOpt.methods")
 methods.BayesianOptimization = object
 sys.modules.update({"GPyOpt": module, "GPyOpt.methods": methods})
 from pylmnn import LargeMarginNearestNeighbor as LMNN
 """,
-    "metric-learn": "from metric_learn import LMNN\n",
+        LMNN + "factor = learner.components_\n",
+    ),
+    "metric-learn": ("from metric_learn import LMNN\n", LMNN + "factor = learner.components_\n"),
+    "mlpack": (
+        "import mlpack\n",
+        """
+found = mlpack.lmnn(input_=X, labels=y.astype(np.uint64), k=3, optimizer="lbfgs",
+                    max_iterations=50, seed=1)
+factor = found["output"]
+""",
+    ),
 }
 RUN = """
 import json, sys, time, warnings
 import numpy as np
 warnings.simplefilter("ignore")
+{imports}
 data = np.load(sys.argv[1])
+X, y = data["X"], data["y"]
 start = time.process_time()
-learner = LMNN(n_neighbors=3, max_iter=50, random_state=0).fit(data["X"], data["y"])
+{fit}
 seconds = time.process_time() - start
-np.save(sys.argv[2], learner.components_)
+np.save(sys.argv[2], factor)
 print(json.dumps(seconds))
 """
 
@@ -75,25 +93,13 @@ def peer_python(name: str) -> Path:
 
 def peer(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
     """Fit a peer in its own environment; return its CPU seconds and its factor."""
-    python = peer_python(name)
+    imports, fit = SCRIPTS[name]
     with tempfile.TemporaryDirectory() as folder:
         data, result = Path(folder) / "data.npz", Path(folder) / "factor.npy"
         np.savez(data, X=X, y=y)
-        command = [python, "-c", SCRIPTS[name] + RUN, data, result]
+        command = [peer_python(name), "-c", RUN.format(imports=imports, fit=fit), data, result]
         done = subprocess.run(command, check=True, capture_output=True, text=True)
         return json.loads(done.stdout.splitlines()[-1]), np.load(result)
-
-
-def flat_loss(X: np.ndarray, y: np.ndarray, factor: np.ndarray) -> float:
-    """Return the classic LMNN loss over all impostors."""
-    targets = find_targets(X, y, 3, Frame(np.eye(X.shape[1])))
-    frame = Frame(factor)
-    reach = 1.001 * radii(targets, X, frame, 1.0, squared=True)
-    pairs, _ = find_impostors(X, y, reach, frame)
-    problem = Problem(X, targets, np.ones(len(X)), 1.0, 0.5, squared=True)
-    return loss_and_gradient(
-        problem, Links.of(targets, pairs), factor, np.zeros(X.shape[1]), 0.0
-    ).loss
 
 
 def cpu(function) -> tuple[float, object]:
@@ -103,146 +109,107 @@ def cpu(function) -> tuple[float, object]:
     return time.process_time() - start, result
 
 
-def time_to_reach(X: np.ndarray, y: np.ndarray, goal: float) -> tuple[float, float]:
-    """Return CPU seconds until the flat loss over all impostors is at most `goal`."""
-    for max_iter in range(1, 60):
-        learner = CurvedLMNN(
-            geometry="flat", n_init=1, n_targets=3, n_passes=1,
-            max_impostors=None, max_iter=max_iter,
-        )  # fmt: skip
-        seconds, fitted = cpu(lambda learner=learner: learner.fit(X, y))
-        reached = flat_loss(X, y, fitted.components_)
-        if reached <= goal:
-            return seconds, reached
-    return float("inf"), reached
+def fastest(function, repeats: int = 5) -> float:
+    """Return the least CPU seconds of a few calls."""
+    return min(cpu(function)[0] for _ in range(repeats))
 
 
-def against_lmnn() -> None:
-    """Time to the loss that pylmnn ends with."""
-    X, y = make_classification(N, n_features=D, n_informative=10, n_classes=CLASSES, random_state=0)
-    X = StandardScaler().fit_transform(X)  # as all of them are used; ours does it by itself
-    rounds = []
-    for _ in range(3):
-        pylmnn, factor = peer("pylmnn", X, y)
-        metric_learn, other = peer("metric-learn", X, y)
-        goal = flat_loss(X, y, factor)
-        ours, reached = time_to_reach(X, y, goal)
-        rounds.append((ours / pylmnn, ours / metric_learn, ours, pylmnn, metric_learn))
-    ratios = np.median(np.array(rounds), axis=0)
-    print(f"flat, n = {N}, d = {D}, {CLASSES} classes: CPU seconds to pylmnn's final loss")
-    print(f"  ours {ratios[2]:.2f} s (loss {reached:.0f}), pylmnn {ratios[3]:.2f} s ({goal:.0f}), ")
-    print(f"  metric-learn {ratios[4]:.2f} s ({flat_loss(X, y, other):.0f})")
-    print(f"  ratios: {ratios[0]:.3f} of pylmnn, {ratios[1]:.3f} of metric-learn")
+def generated(n: int, d: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of five classes, ten columns of which say something."""
+    X, y = make_classification(n, d, n_informative=10, n_classes=5, random_state=seed)
+    return StandardScaler().fit_transform(X), y  # as the peers want them
 
 
-def against_nca() -> None:
-    """Accuracy and time of geometry="auto" beside NCA."""
-    for seed in (0, 1):
-        X, y = make_classification(
-            N, n_features=D, n_informative=10, n_classes=CLASSES, random_state=seed
-        )
-        ours, learner = cpu(lambda X=X, y=y: CurvedLMNN(random_state=0).fit(X[TRAIN], y[TRAIN]))
-        far = learner.metric_.pairwise(X[TEST], X[TRAIN], outside="inf")
-        nearest = y[TRAIN][np.argsort(far, axis=1)[:, :3]]
-        accuracy = np.mean([np.bincount(row).argmax() for row in nearest] == y[TEST])
-        nca, other = cpu(
-            lambda X=X, y=y: NeighborhoodComponentsAnalysis(random_state=0).fit(X[TRAIN], y[TRAIN])
-        )
-        knn = KNeighborsClassifier(3).fit(other.transform(X[TRAIN]), y[TRAIN])
-        theirs = knn.score(other.transform(X[TEST]), y[TEST])
-        print(
-            f"auto against NCA, 2,500 rows, seed {seed}: accuracy {accuracy:.3f} to {theirs:.3f}, "
-            f"{ours:.1f} to {nca:.1f} CPU-s, ratio {ours / nca:.2f}"
-        )
+def loss() -> None:
+    """Time one evaluation of the loss and gradient over its matrix product."""
+    print("one evaluation over its GEMM, 1,250 anchors among 5,000 rows:")
+    for d in (16, 50, 200):
+        Z, labels = np.random.default_rng(0).normal(size=(5000, d)), np.sort(np.arange(5000) % 5)
+        anchors, ratios = np.arange(0, 5000, 4), []
+        for K in (0.0, 1.0, -1.0):
+            scale = 0.5 / np.linalg.norm(Z, axis=1).max() if K < 0 else 1.0
+            metric = Parameters(scale * np.eye(d), np.zeros(d), K)
+            targets = nearest_of_class(Z, labels, anchors, 3, metric)
+            margin = {0.0: 1.0, 1.0: 0.3, -1.0: 0.05}[K]
+            objective = LargeMargin(
+                Z, labels, np.ones(5000), anchors, targets, margin, 0.5, 10, K == 0
+            )
+            objective(metric)
+            ratios.append(
+                fastest(lambda f=objective, m=metric: f(m))
+                / fastest(lambda Z=Z, a=anchors: Z[a] @ Z.T)
+            )
+        print(f"  d = {d}: flat {ratios[0]:.2f}, elliptic {ratios[1]:.2f}, "
+              f"hyperbolic {ratios[2]:.2f}")  # fmt: skip
 
 
-def per_iteration() -> None:
-    """Cost of an iteration by geometry, and of auto over one elliptic fit."""
-    X, y = make_classification(2_000, n_features=30, n_informative=8, n_classes=3, random_state=0)
-    cost = {}
-    for geometry in ("flat", "elliptic", "hyperbolic"):
-        samples = []
-        for _ in range(3):
-            learner = CurvedLMNN(geometry=geometry, n_init=1, n_passes=1, max_iter=20, tol=0)
-            seconds, fitted = cpu(lambda learner=learner: learner.fit(X, y))
-            samples.append(seconds / fitted.n_iter_)
-        cost[geometry] = float(np.median(samples))
-    for geometry in ("elliptic", "hyperbolic"):
-        print(f"an iteration, {geometry} over flat: {cost[geometry] / cost['flat']:.2f}")
-    X, y = X[:1_000], y[:1_000]
-    one, _ = cpu(lambda: CurvedLMNN(geometry="elliptic", n_init=1, n_passes=2).fit(X, y))
-    auto, _ = cpu(lambda: CurvedLMNN(random_state=0).fit(X, y))
-    print(f"auto on 1,000 × 30: {auto:.1f} CPU-s, {auto / one:.1f} × one elliptic fit")
+def flat() -> None:
+    """Time flat LMNN beside pylmnn's and mlpack's; accuracy of 3-NN on 2,000 other rows."""
+    X, y = generated(7000, 50)
+    X_train, y_train, X_test, y_test = X[:5000], y[:5000], X[5000:], y[5000:]
+    seconds: dict[str, list[float]] = {}
+    shares = {}
+    for _ in range(ROUNDS):
+        for name in ("cayleyklein", "pylmnn", "mlpack"):
+            if name == "cayleyklein":
+                learner = CurvedLMNN(geometry="flat", random_state=0)
+                spent, fitted = cpu(lambda learner=learner: learner.fit(X_train, y_train))
+                factor = fitted.components_
+            else:
+                spent, factor = peer(name, X_train, y_train)
+            seconds.setdefault(name, []).append(spent)
+            model = KNeighborsClassifier(3).fit(X_train @ factor.T, y_train)
+            shares[name] = model.score(X_test @ factor.T, y_test)
+    print("flat LMNN, 5,000 × 50, CPU seconds and 3-NN accuracy:")
+    for name, all_seconds in seconds.items():
+        print(f"  {name}: {np.median(all_seconds):.2f} s, {shares[name]:.4f}")
 
 
-def growth() -> None:
-    """Exponent of time in n, elliptic, ten iterations."""
-    sizes, seconds = (5_000, 10_000, 20_000, 40_000), []
-    for n in sizes:
-        X, y = make_classification(
-            n, n_features=D, n_informative=10, n_classes=CLASSES, random_state=0
-        )
-        learner = CurvedLMNN(geometry="elliptic", n_init=1, n_passes=1, max_iter=10)
-        seconds.append(cpu(lambda learner=learner, X=X, y=y: learner.fit(X, y))[0])
-    exponent = np.polyfit(np.log(sizes), np.log(seconds), 1)[0]
-    table = ", ".join(f"{n}: {s:.1f} s" for n, s in zip(sizes, seconds, strict=True))
-    print(f"ten elliptic iterations, d = {D}: {table}; time grows as n^{exponent:.2f}")
+def auto() -> None:
+    """Time the default learner beside NCA."""
+    for n, d in ((500, 20), (5000, 50)):
+        X, y = generated(n + 2000, d)
+        train, test = slice(0, n), slice(n, None)
+        ours, nca = [], []
+        for _ in range(ROUNDS if n < 1000 else 1):
+            model = CurvedKNeighborsClassifier(random_state=0)
+            ours.append(cpu(lambda model=model: model.fit(X[train], y[train]))[0])
+            peer = NeighborhoodComponentsAnalysis(random_state=0)
+            nca.append(cpu(lambda peer=peer: peer.fit(X[train], y[train]))[0])
+        other = KNeighborsClassifier(3).fit(peer.transform(X[train]), y[train])
+        print(f"auto, {n} × {d}: {np.median(ours):.2f} CPU-s, NCA {np.median(nca):.2f}: "
+              f"{np.median(ours) / np.median(nca):.3f} of it; accuracy "
+              f"{model.score(X[test], y[test]):.4f}, "
+              f"NCA {other.score(peer.transform(X[test]), y[test]):.4f}")  # fmt: skip
 
 
-def large(n: int = 100_000, iterations: int = 50) -> None:
-    """Time and memory of a long fit on many rows, and its searches over the GEMM floor."""
-    X, y = make_classification(n, n_features=D, n_informative=10, n_classes=CLASSES, random_state=0)
-    searches = []
-
-    def timed_search(*args: object) -> object:
-        start = time.perf_counter()
-        found = find_impostors(*args)
-        searches.append(time.perf_counter() - start)
-        return found
-
-    learner = CurvedLMNN(
-        geometry="elliptic", n_init=1, n_passes=1, max_iter=iterations, tol=0, n_jobs=2
-    )
-    with threadpool_limits(2), patch.object(_posed, "find_impostors", timed_search):
-        a, b = X[:4096], np.ascontiguousarray(X[:4096].T)
-        times = []
-        for _ in range(5):
-            start = time.perf_counter()
-            a @ b
-            times.append(time.perf_counter() - start)
-        floor = np.median(times) / (2 * 4096**2 * D) * 2 * n**2 * (D + 1)
-        before = peak_memory()
-        start = time.perf_counter()
-        learner.fit(X, y)
-        seconds = time.perf_counter() - start
-        memory = (peak_memory() - before) / 1000
-    between = (seconds - sum(searches)) / learner.n_iter_
-    print(
-        f"n = {n}, d = {D}, {learner.n_iter_} elliptic iterations, 2 cores: {seconds:.0f} s, "
-        f"{memory:.2f} GB over the data"
-    )
-    print(
-        f"  {len(searches)} full searches of {np.median(searches):.0f} s, "
-        f"{np.median(searches) / floor:.1f} × the GEMM floor of {floor:.0f} s; "
-        f"{between:.2f} s an iteration between them"
-    )
+def predict() -> None:
+    """Time predictions over scikit-learn's Euclidean brute search of the same rows."""
+    print("1,000 predictions by 15 neighbours over scikit-learn's brute search of the same rows:")
+    for n, d in ((20_000, 50), (10_000, 384)):
+        rng = np.random.default_rng(0)
+        X, Q, y = rng.normal(size=(n, d)), rng.normal(size=(1000, d)), np.arange(n) % 5
+        F = np.eye(d) + 0.01 * rng.normal(size=(d, d))
+        small = F * 0.5 / np.linalg.norm(np.vstack([X, Q]) @ F.T, axis=1).max()
+        metrics = {
+            "product (default)": ProductMetric([CurvedMetric(factor=F, curvature=K)
+                                                for K in (0.09, 1.0, 0.0)]),
+            "elliptic": CurvedMetric(factor=F, curvature=1.0),
+            "hyperbolic": CurvedMetric(factor=small, curvature=-1.0),
+        }  # fmt: skip
+        plain = NearestNeighbors(n_neighbors=16, algorithm="brute").fit(X)
+        models = {name: CurvedKNeighborsClassifier(15, metric=m, algorithm="brute").fit(X, y)
+                  for name, m in metrics.items()}  # fmt: skip
+        base = fastest(lambda s=plain, Q=Q: s.kneighbors(Q))
+        ratios = {name: fastest(lambda m=model, Q=Q: m.predict(Q)) / base
+                  for name, model in models.items()}  # fmt: skip
+        print(f"  n = {n}, d = {d}:", ", ".join(f"{k} {v:.2f}" for k, v in ratios.items()))
 
 
-def main() -> None:
-    """Run all, the fit on 100,000 rows (ten minutes) only when asked for with --large."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
-    parser.add_argument("--large", action="store_true")
-    options = parser.parse_args()
-    warm = make_classification(200, n_features=5, random_state=0)
-    CurvedLMNN(geometry="elliptic", n_init=1, max_iter=2).fit(*warm)  # compile
-    CurvedLMNN(geometry="flat", n_init=1, max_iter=2, max_impostors=None).fit(*warm)
-    per_iteration()
-    against_lmnn()
-    against_nca()
-    growth()
-    if options.large:
-        large()
-
+PARTS = {"loss": loss, "flat": flat, "auto": auto, "predict": predict}
 
 if __name__ == "__main__":
-    main()
+    X, y = generated(120, 20)
+    CurvedKNeighborsClassifier(random_state=0).fit(X, y).predict(X)  # compiles
+    for name in sys.argv[1:] or PARTS:
+        PARTS[name]()
