@@ -149,9 +149,9 @@ def test_a_far_class_changes_no_answer(seed, K):
     more = CurvedKNeighborsClassifier(3, metric=metric, weights="distance").fit(
         np.vstack([far, near]), ["0 far"] * 10 + y.tolist()
     )
-    shares = more.predict_proba(queries)
-    np.testing.assert_array_equal(shares[:, 0], 0)
-    np.testing.assert_array_equal(shares[:, 1:], model.predict_proba(queries))
+    np.testing.assert_array_equal(more.predict(queries), model.predict(queries))
+    # No votes: what it has is its share of the 0.1 votes of the prior, beside 1 vote or more.
+    assert more.predict_proba(queries)[:, 0].max() <= 0.1 * 10 / 40 / 1.1
 
 
 @given(seeds, st.floats(-15, -2))
@@ -261,7 +261,7 @@ def test_learned_metrics_are_continuous_in_the_start_through_zero(seed):
         )
         for K in (-1e-9, -1e-12, 1e-12, 1e-9)
     ]
-    curvatures = [learner.curvature_ for learner in found]
+    curvatures = [learner.metric_.curvature for learner in found]
     np.testing.assert_allclose(curvatures, curvatures[0], rtol=1e-5, atol=1e-7)
     for learner in found[1:]:
         np.testing.assert_allclose(

@@ -86,9 +86,7 @@ def test_neighbours(little_memory, monkeypatch):
 def test_more_targets_than_rows_are_those_there_are():
     X = np.random.default_rng(0).normal(size=(12, 2))
     y = np.arange(12) % 2
-    many, all_ = (
-        CurvedLMNN(geometry="flat", n_targets=n, n_init=1, max_iter=3) for n in (10**12, 5)
-    )
+    many, all_ = (CurvedLMNN(geometry="flat", n_targets=n, max_iter=3) for n in (10**12, 5))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the few rows, and of the few iterations
         np.testing.assert_array_equal(many.fit(X, y).components_, all_.fit(X, y).components_)

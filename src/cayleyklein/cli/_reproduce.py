@@ -44,8 +44,9 @@ The paper does not say what the k of its first table is: the neighbours that vot
 neighbours that a metric is learned with. Both are computed.
 
 Quick by default: ten folds for wine and sonar, five random subsets of 250 training rows for the
-others, some five minutes on two cores. --full is the paper's repetition: one row out at a time,
-and ten subsets; some forty minutes. --table takes one table alone.
+others, about a quarter of an hour on two cores, most of it the paper's algorithm. --full is the
+paper's repetition: one row out at a time, and ten subsets; one to two hours. --table takes one
+table alone.
 
 Examples:
 
