@@ -95,9 +95,7 @@ def run(found: dict, n_rows: int, n_splits: int) -> None:
                     accuracy = float(np.mean(model.predict(X_test) == y_test))
                     loss = log_loss(model, X_test, y_test)
                 seconds = time.process_time() - start
-                scores.setdefault(name, {}).setdefault(method, []).append(
-                    (accuracy, loss, seconds)
-                )
+                scores.setdefault(name, {}).setdefault(method, []).append((accuracy, loss, seconds))
         shown = {m: np.mean([s[0] for s in v]) for m, v in scores[name].items()}
         print(f"{name:16s}", "  ".join(f"{share:.3f}" for share in shown.values()), flush=True)
     table = np.array([[np.mean(v[m], axis=0) for m in METHODS] for v in scores.values()])
@@ -113,7 +111,8 @@ def run(found: dict, n_rows: int, n_splits: int) -> None:
     print("| method | accuracy | rank | log loss | CPU-s |\n|---|---|---|---|---|")
     for at, method in enumerate(METHODS):
         accuracy, loss, seconds = table[:, at].mean(axis=0)
-        print(f"| {method} | {accuracy:.4f} | {ranks[:, at].mean():.2f} | {loss:.3f} | {seconds:.2f} |")
+        rank = ranks[:, at].mean()
+        print(f"| {method} | {accuracy:.4f} | {rank:.2f} | {loss:.3f} | {seconds:.2f} |")
     behind = table[:, 1, 0] - table[:, 0, 0]
     worse = [
         f"{name} by {gap:.3f}"

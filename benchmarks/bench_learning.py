@@ -169,18 +169,18 @@ def auto() -> None:
     """Time the default learner beside NCA."""
     for n, d in ((500, 20), (5000, 50)):
         X, y = generated(n + 2000, d)
-        train, test = slice(0, n), slice(n, None)
+        train, test = (X[:n], y[:n]), (X[n:], y[n:])
         ours, nca = [], []
         for _ in range(ROUNDS if n < 1000 else 1):
             model = CurvedKNeighborsClassifier(random_state=0)
-            ours.append(cpu(lambda model=model: model.fit(X[train], y[train]))[0])
-            peer = NeighborhoodComponentsAnalysis(random_state=0)
-            nca.append(cpu(lambda peer=peer: peer.fit(X[train], y[train]))[0])
-        other = KNeighborsClassifier(3).fit(peer.transform(X[train]), y[train])
+            ours.append(cpu(lambda m=model, t=train: m.fit(*t))[0])
+            linear = NeighborhoodComponentsAnalysis(random_state=0)
+            nca.append(cpu(lambda m=linear, t=train: m.fit(*t))[0])
+        other = KNeighborsClassifier(3).fit(linear.transform(train[0]), train[1])
         print(f"auto, {n} × {d}: {np.median(ours):.2f} CPU-s, NCA {np.median(nca):.2f}: "
               f"{np.median(ours) / np.median(nca):.3f} of it; accuracy "
-              f"{model.score(X[test], y[test]):.4f}, "
-              f"NCA {other.score(peer.transform(X[test]), y[test]):.4f}")  # fmt: skip
+              f"{model.score(*test):.4f}, "
+              f"NCA {other.score(linear.transform(test[0]), test[1]):.4f}")  # fmt: skip
 
 
 def predict() -> None:

@@ -117,7 +117,7 @@ def test_what_is_refused(client):
         quick("flat").fit(as_dask(), Y[1:])
     with pytest.raises(InvalidInputError, match="sample_weight has 3"):
         quick("flat").fit(as_dask(), Y, sample_weight=np.ones(3))
-    with pytest.raises(InvalidInputError, match="(?i)negative"):
+    with pytest.raises(InvalidInputError, match=r"(?i)negative"):
         quick("flat").fit(as_dask(), Y, sample_weight=-W)
     with pytest.raises(InvalidInputError, match="n_components=9"):
         quick("flat", n_components=9).fit(as_dask(), Y)
