@@ -27,6 +27,7 @@ from cayleyklein._validation import as_finite_array, list_indices, refuse_contai
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 __all__ = [
+    "as_classes",
     "as_jobs",
     "as_labels",
     "as_random_state",
@@ -39,6 +40,7 @@ __all__ = [
     "classes_of",
     "common_classes",
     "encode_classes",
+    "labels_of",
     "naming",
     "refuse_missing",
     "restore_on_error",
@@ -248,6 +250,29 @@ def encode_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64
     """Return the classes of a checked column, and the position of each entry among them."""
     classes, labels = np.unique(as_labels(target), return_inverse=True)
     return classes, labels.astype(np.int64)
+
+
+def as_classes(classes: ArrayLike) -> NDArray[Any]:
+    """Check the classes to come."""
+    refuse_containers(classes, "classes")
+    given = np.asarray(classes)
+    if given.ndim != 1 or given.size == 0:
+        raise InvalidInputError(
+            f"classes must be a sequence of labels, at least one; got {classes!r}."
+        )
+    return as_labels(given, "classes")
+
+
+def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
+    """Return the position of each target among the classes, which it must be one of."""
+    known = np.isin(target, classes)
+    if not known.all():
+        raise InvalidInputError(
+            f"y has classes that were not seen or announced before, "
+            f"{np.unique(target[~known]).tolist()}, at rows "
+            f"{list_indices(np.flatnonzero(~known))}; fit again to learn them."
+        )
+    return np.searchsorted(classes, target)
 
 
 def as_target(y: Any) -> NDArray[Any]:

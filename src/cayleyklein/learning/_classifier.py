@@ -10,21 +10,23 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import in_memory, is_dask, row_blocks, target_blocks, task
 from cayleyklein._estimators import (
+    as_classes,
     as_labels,
     as_weights,
     check_columns,
     check_data,
     check_truth,
+    labels_of,
     naming,
     refuse_missing,
     restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import list_indices, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
@@ -376,7 +378,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
     ) -> float:
         """Return the accuracy; with X None, of leaving one fitted row out at a time."""
         predicted = in_memory(self.predict(X), "predictions")
-        return accuracy(predicted, y, sample_weight)
+        truth, weights = check_truth(y, predicted, sample_weight)
+        with naming("y"):
+            return float(accuracy_score(truth, predicted, sample_weight=weights))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -388,26 +392,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 CurvedKNeighborsClassifier.__signature__ = inspect.signature(
     partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
 )
-
-
-def accuracy(predicted: AnyArray, y: ArrayLike, sample_weight: ArrayLike | None) -> float:
-    """Return the share of predictions that are true."""
-    from sklearn.metrics import accuracy_score
-
-    truth, weights = check_truth(y, predicted, sample_weight)
-    with naming("y"):
-        return float(accuracy_score(truth, predicted, sample_weight=weights))
-
-
-def as_classes(classes: ArrayLike) -> AnyArray:
-    """Check the classes to come."""
-    refuse_containers(classes, "classes")
-    given = np.asarray(classes)
-    if given.ndim != 1 or given.size == 0:
-        raise InvalidInputError(
-            f"classes must be a sequence of labels, at least one; got {classes!r}."
-        )
-    return as_labels(given, "classes")
 
 
 # -- what an index knows of a row: its label, and its weight where one was given -----
@@ -444,15 +428,3 @@ def winners_of(
     """Return the most probable class, the first of equals."""
     (shares,) = shares_of(found, k, weights, prior)
     return (np.asarray(classes[shares.argmax(axis=1)]),)
-
-
-def labels_of(target: AnyArray, classes: AnyArray) -> Ints:
-    """Return the position of each target among the classes, which it must be one of."""
-    known = np.isin(target, classes)
-    if not known.all():
-        raise InvalidInputError(
-            f"y has classes that were not seen or announced before, "
-            f"{np.unique(target[~known]).tolist()}, at rows "
-            f"{list_indices(np.flatnonzero(~known))}; fit again to learn them."
-        )
-    return np.searchsorted(classes, target)
