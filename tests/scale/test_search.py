@@ -282,5 +282,5 @@ def test_a_product_gives_the_same(algorithm):
     expected = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X).kneighbors(Q)
     spread = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(da.from_array(X, (40, 3)))
     distances, rows = dask.compute(*spread.kneighbors(da.from_array(Q, (12, 3))))
-    np.testing.assert_array_equal(rows, expected[1])
+    np.testing.assert_array_equal(X[rows], X[expected[1]])
     np.testing.assert_allclose(distances, expected[0], rtol=1e-9, atol=1e-12)
