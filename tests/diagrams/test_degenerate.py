@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.diagrams.helpers import CURVATURES, domain_size
 
-from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import Frame
@@ -245,8 +245,9 @@ def test_outliers_are_no_harm_or_refused(distance):
 
 def test_refusals():
     plane = CurvedMetric.euclidean(2)
-    with pytest.raises(InvalidInputError, match="curved bisectors"):
-        CayleyKleinVoronoi(RING, MixedMetric([plane, plane]))
+    for metric in (MixedMetric([plane, plane]), ProductMetric([plane, plane])):
+        with pytest.raises(InvalidInputError, match="curved bisectors"):
+            CayleyKleinVoronoi(RING, metric)
     with pytest.raises(InvalidInputError, match="Frame or a CurvedMetric; got str"):
         CayleyKleinVoronoi(RING, "euclidean")
     with pytest.raises(NotRepresentableError, match="no inverse"):

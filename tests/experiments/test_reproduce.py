@@ -18,11 +18,13 @@ from cayleyklein.experiments import (
     _runs,
     reproduce,
 )
-from cayleyklein.experiments._methods import METHODS, PAPERS, REPRODUCED
+from cayleyklein.experiments._methods import METHODS, PAPERS
 from cayleyklein.experiments._paper import PAPER_CELLS
+from cayleyklein.experiments._reproduce import cells_of
 from cayleyklein.experiments._reproduction_report import (
     below_the_paper,
     check_markers,
+    columns_of,
     fragment,
     insert_fragments,
     marked,
@@ -126,10 +128,11 @@ def made_up(table="exp", gain=0.05):
     """Return a run in which everything is 5 points above flat, which is as in the paper."""
     rng = np.random.default_rng(0)
     outcomes = {}
+    methods = dict.fromkeys(cell.method for cell in cells_of([table]))
     rows = ((c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table == table)
     for dataset, *neighbors in dict.fromkeys(rows):
         base = rng.normal(0.8, 0.01, 10)
-        for method in REPRODUCED:
+        for method in methods:
             better = base + ("flat" not in method) * (gain + rng.normal(0, 0.001, 10))
             outcomes[Cell(dataset, method, *neighbors)] = tuple(
                 Outcome(float(a), 250, 100, 0.1, 0.1, method, (1.0,), 0.5) for a in better
@@ -252,6 +255,18 @@ def test_a_part_of_the_tables():
     assert found.only(["exp", "mixed"]).results == found.results
     both = replace(found, tables=("exp", "mixed"))
     assert {cell.k for cell in both.only(["mixed"]).results} == {3}
+
+
+def test_what_is_computed_is_shown():
+    for table in ("exp", "targets", "mixed"):
+        shown = {column.method for column in columns_of(made_up(table), table)}
+        assert shown == {cell.method for cell in cells_of([table])}
+    with_peer = cells_of(["exp"], ["flat", "nca"])
+    assert {cell.method for cell in with_peer} == {"flat", "nca"}
+
+
+def test_tables_that_were_not_computed_are_named():
+    found = made_up("exp")
     with pytest.raises(InvalidInputError, match="results of the tables exp alone"):
         found.only(["mixed"])
 

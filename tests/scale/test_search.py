@@ -16,6 +16,7 @@ from cayleyklein import (
     CurvedKNeighborsRegressor,
     CurvedMetric,
     CurvedNeighbors,
+    ProductMetric,
 )
 from cayleyklein._distributed import futures_in
 from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
@@ -272,3 +273,14 @@ def test_equal_distances_at_infinity_still_have_an_order():
     )
     assert np.isinf(distances).all()
     np.testing.assert_array_equal(rows, CurvedNeighbors(metric=disc).fit(X).kneighbors(Q)[1])
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "brute", "tree"])
+def test_a_product_gives_the_same(algorithm):
+    sphere, X, Q = problem("curved", 1.0)
+    metric = ProductMetric([sphere, CurvedMetric.euclidean(3)], [0.3, 1.0])
+    expected = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X).kneighbors(Q)
+    spread = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(da.from_array(X, (40, 3)))
+    distances, rows = dask.compute(*spread.kneighbors(da.from_array(Q, (12, 3))))
+    np.testing.assert_array_equal(X[rows], X[expected[1]])
+    np.testing.assert_allclose(distances, expected[0], rtol=1e-9, atol=1e-12)

@@ -18,7 +18,7 @@ from cayleyklein.exceptions import InvalidInputError
 __all__ = ["GEOMETRIES", "LearnState", "learn_code"]
 
 GEOMETRIES = {
-    "auto": "auto: a product of spheres, if it helps",
+    "auto": "auto: product of spheres",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
     "learned": "learned curvature",

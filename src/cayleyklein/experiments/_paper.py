@@ -10,6 +10,7 @@ from cayleyklein.experiments._outcomes import Outcome, accuracies
 from cayleyklein.experiments._statistics import standard_error
 
 __all__ = [
+    "METHODS_IN_PRINT",
     "PAPER_ALPHA",
     "PAPER_CELLS",
     "SYMBOLS",
@@ -125,6 +126,8 @@ def read_cells(table: str) -> list[PaperCell]:
 
 
 PAPER_CELLS = tuple(cell for table in TABLES for cell in read_cells(table))
+
+METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
 def paper_cells(dataset: str, method: str, k: int, n_targets: int | None = None) -> list[PaperCell]:

@@ -10,10 +10,16 @@ from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import AUTO, BASELINE, METHODS, PAPERS
+from cayleyklein.experiments._methods import METHODS, PAPERS
 from cayleyklein.experiments._outcomes import learned_alpha
 from cayleyklein.experiments._page import Entry, Table, page, paragraph, provenance_section, section
-from cayleyklein.experiments._paper import PAPER_ALPHA, PAPER_CELLS, SYMBOLS, Mark
+from cayleyklein.experiments._paper import (
+    METHODS_IN_PRINT,
+    PAPER_ALPHA,
+    PAPER_CELLS,
+    SYMBOLS,
+    Mark,
+)
 from cayleyklein.experiments._runs import Cell
 
 if TYPE_CHECKING:
@@ -44,11 +50,6 @@ LEGEND = (
     "at the same k, by a t-test at 5 % corrected for overlapping training sets (Nadeau and Bengio "
     "2003) and for the number of methods (Holm)."
 )
-
-EXTRA = (BASELINE, AUTO, "learned")
-"""Methods with columns of their own, of which the paper has no numbers."""
-
-ALPHA_HEAD = "α of mixed: paper, ours"
 
 ALGORITHMS = {"the paper's algorithm": True, "ours": False}
 """Who computed a number, and whether the names of its methods begin with `PAPERS`."""
@@ -90,11 +91,10 @@ def columns_of(found: Reproduction, table: str) -> list[Column]:
             if name in computed
         ]
         columns += [Column(f"{title}: paper", method, in_print=True), *ran] if ran else []
-    there = {column.method for column in columns}
     return columns + [
         Column(METHODS[method].title, method)
         for method in computed
-        if method not in there and method in EXTRA
+        if method.removeprefix(PAPERS) not in METHODS_IN_PRINT
     ]
 
 
@@ -114,12 +114,7 @@ def paper_table(found: Reproduction, table: str) -> Table:
     rows = dict.fromkeys((cell.dataset, cell.k, cell.n_targets) for cell in printed)
     return Table(
         TITLES[table],
-        (
-            "k",
-            "data set",
-            *(c.head for c in columns),
-            *(("α of mixed: paper, ours",) if shares else ()),
-        ),
+        ("k", "data set", *(c.head for c in columns), *["α of mixed: paper, ours"] * shares),
         [
             [
                 Entry(str(targets or k)),
