@@ -1,30 +1,11 @@
-"""Loaders, generators and readers raise a clear error for bad input."""
-
-import atexit
-import shutil
-import tempfile
-from pathlib import Path
+"""Loaders and generators raise a clear error for bad input."""
 
 import numpy as np
 import pytest
-from tests.bad_input import Call, calls, check, choice, count, fixed, one_of, path, real, seed
-from tests.small import TABLE
+from tests.bad_input import Call, calls, check, choice, count, fixed, one_of, real, seed
 
 from cayleyklein import datasets
 
-FOLDER = Path(tempfile.mkdtemp(prefix="cayleyklein-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
-CSV = FOLDER / "table.csv"
-TABLE.to_csv(CSV, index=False)
-
-reading = {
-    "path": path(CSV, to_read=True),
-    "columns": one_of(["length"], a_text="length", a_number=3, no_such=["size"]),
-    "text": one_of(["colour"], a_text="colour", a_number=3),
-    "delimiter": one_of(",", a_number=3, two_characters=",;", none=""),
-    "encoding": one_of("utf-8", a_number=3, no_such="utf-99"),
-    "progress": one_of(None, a_number=3),
-}
 pair = {"one": (1,), "three": (1, 1, 1), "a_number": 1, "a_text": "ab"}
 drawing = {"n_samples": count(12), "random_state": seed(), "return_metric": fixed(False)}
 
@@ -47,19 +28,13 @@ CALLS = {
             (1.0, -1.0), **pair, NaN=(np.nan, -1.0), wrong_signs=(-1.0, 1.0), zero=(0.0, -1.0)
         ),
     }),
-    "read_table": Call(datasets.read_table, reading | {
-        "dtype": one_of(np.float64, a_text="no such", integers=np.int64, objects=object),
-    }),
-    "iter_table": Call(datasets.iter_table, reading),
 }  # fmt: skip
 
 SAMPLE = """
-iter_table path: a folder
 load_vowel speakers: another word
 make_elliptic_blobs reach: out of range: 2
 make_hyperbolic_tree depth: out of range: 50
 make_mixed curvatures: wrong signs
-read_table dtype: objects
 """
 
 

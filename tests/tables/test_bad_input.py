@@ -24,12 +24,25 @@ from cayleyklein.tables import (
     TableClassifier,
     TableEncoder,
     check_writable,
+    iter_table,
     load_model,
+    read_table,
     save_model,
     split_target,
     writing,
 )
 
+FOLDER = Path(tempfile.mkdtemp(prefix="cayleyklein-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+CSV = FOLDER / "table.csv"
+TABLE.to_csv(CSV, index=False)
+
+reading = {
+    "path": path(CSV, to_read=True),
+    "delimiter": one_of(",", a_number=3, two_characters=",;", none=""),
+    "encoding": one_of("utf-8", a_number=3, no_such="utf-99"),
+    "progress": one_of(None, a_number=3),
+}
 new_table = table(TABLE, "a column less")
 asked = {"table": table(TABLE)}
 
@@ -65,6 +78,8 @@ CALLS = {
     "TableClassifier.score": method(
         "table", "score", asked | {"y": labels(Y), "sample_weight": weights(WEIGHTS)}
     ),
+    "read_table": Call(read_table, reading),
+    "iter_table": Call(iter_table, reading),
     "check_writable": Call(check_writable, {"path": path("new.txt")}),
     "writing": Call(write, {"path": path("new.txt")}),
     "load_model": Call(load_model, {"path": path("model.ckm", to_read=True)}),
@@ -92,6 +107,8 @@ TableEncoder.transform table: a column twice
 TableEncoder.unseen table: a column less
 TableEncoder.unseen table: no columns
 check_writable path: in no folder
+iter_table path: a folder
+read_table delimiter: two characters
 load_model path: no such file
 save_model path: in no folder
 split_target target: no such

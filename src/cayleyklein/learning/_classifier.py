@@ -235,7 +235,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         if learner is self.learner:
             return learner
         if self.learner is None:
-            return learner.fit_checked(rows, labels, classes, weights)
+            return learner._fit_checked(rows, labels, classes, weights)
         learner.fit(X, target, **({} if given is None else {"sample_weight": given}))
         if not hasattr(learner, "metric_"):
             raise InvalidInputError(

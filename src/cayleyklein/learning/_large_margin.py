@@ -183,9 +183,10 @@ def nearest_of_class(
 ) -> Ints:
     """Return the nearest rows (a, k) of each anchor's class under a metric, -1 for none.
 
-    Equally near rows come in their order.
+    Equally near rows come in their order. k is `n_targets`, or fewer where no class has so many.
     """
     placed = Placed(X, metric)
+    n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)
     for label in np.unique(labels[anchors]):
         rows = np.flatnonzero(labels == label)

@@ -221,7 +221,7 @@ class CurvedLMNN(MetricLearner):
         drawn = sample_rows(rows, labels, weights, size, fewest, rng)
         return self._fit_drawn(*drawn, classes=classes, rng=rng)
 
-    def fit_checked(
+    def _fit_checked(
         self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
     ) -> CurvedLMNN:
         """Learn from rows that are checked: what a classifier calls after its own checks."""
