@@ -46,7 +46,7 @@ LEGEND = (
     "Bengio) and for the number of methods (Holm)."
 )
 
-FILE_WIDTH = 200
+FILE_WIDTH = 300
 """Characters of a line when the output is no terminal, so that tables stay whole."""
 
 ONLY_IN_REPORT = ("over flat LMNN [95 %]",)
