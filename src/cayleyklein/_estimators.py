@@ -295,9 +295,10 @@ def as_weights(
         refuse_containers(sample_weight, "sample_weight")
         refuse_no_numbers(sample_weight, "sample_weight")
     with naming("sample_weight"):
-        weights = np.asarray(
-            _check_sample_weight(sample_weight, rows, dtype=np.float64, ensure_non_negative=True)
-        )
+        weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64))
+    if (weights < 0).any():
+        rows = (first_row or 0) + np.flatnonzero(weights < 0)
+        raise InvalidInputError(f"sample_weight is negative at rows {list_indices(rows)}.")
     if first_row is None and len(weights) and not weights.any():
         raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
     return weights

@@ -31,7 +31,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
-MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.05, "learned": 0.3}
+MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 X, Y = load_iris(return_X_y=True)
 
 

@@ -1,5 +1,10 @@
 """Models of tables and their files raise a clear error for bad input."""
 
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+
 import pytest
 from tests.bad_input import (
     Call,

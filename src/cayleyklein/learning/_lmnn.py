@@ -42,7 +42,7 @@ logger = logging.getLogger(__name__)
 
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 
-MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.05, "learned": 0.3}
+MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 """Default margins: of d² in flat space, of d at |K| = 1 in curved space."""
 
 PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None}
@@ -76,7 +76,7 @@ class CurvedLMNN(MetricLearner):
         Nearest impostors of a row that are pushed; None pushes all, which is the paper's loss.
     margin : float or "auto", default="auto"
         In units of the squared distance (flat) or of the distance at K = ±1 (curved). "auto" is 1
-        (flat), 0.3 (elliptic, learned) or 0.05 (hyperbolic).
+        (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
     push : float, default=0.5
         Share of the push term in the loss, from 0 (only pull) to 1.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"

@@ -23,6 +23,9 @@ ALGORITHMS = {"auto": "auto", "brute": "brute", "tree": "kd_tree"}
 SPARE = 4
 """Candidates beyond k that are measured again from differences, since a matrix product rounds."""
 
+FAR = 100.0
+"""Squared distance of the middle of the coordinates from 0, over their variance, that is far."""
+
 GATHERED = 2**22
 """Coordinates gathered at a time for that: 32 MB."""
 
@@ -58,10 +61,13 @@ class EmbeddedIndex:
             )
         self.X, self.metric, self.algorithm = X, metric, algorithm
         self.first_row, self.payload = first_row, payload
-        Z = metric.embed(X)
-        self._middle = Z.mean(axis=0)  # products of short vectors round less
-        self._Z = np.ascontiguousarray(Z - self._middle)
-        self._search = NearestNeighbors(algorithm=ALGORITHMS[algorithm]).fit(self._Z)
+        self._Z = np.ascontiguousarray(metric.embed(X))
+        middle = self._Z.mean(axis=0)
+        spread = float(self._Z.var(axis=0).sum())
+        # Products of long vectors round: coordinates far from 0 are searched from their middle.
+        self._middle = middle if float(middle @ middle) > FAR * spread else 0.0 * middle
+        searched = self._Z - self._middle if self._middle.any() else self._Z
+        self._search = NearestNeighbors(algorithm=ALGORITHMS[algorithm]).fit(searched)
         self.name = {"brute": "brute"}.get(self._search._fit_method, "tree")
 
     def __len__(self) -> int:
@@ -109,7 +115,7 @@ class EmbeddedIndex:
             for start in range(0, len(Q), CHUNK):
                 at = slice(start, min(start + CHUNK, len(Q)))
                 q = self._coordinates(Q[at])
-                found = self._search.kneighbors(q, width, return_distance=False)
+                found = self._search.kneighbors(q - self._middle, width, return_distance=False)
                 each = np.repeat(np.arange(len(q)), width)
                 columns = found.ravel()
                 distances = self._measure(q, each, columns)
@@ -130,7 +136,7 @@ class EmbeddedIndex:
         with thread_pool(n_jobs):
             for start in range(0, len(Q), CHUNK // 8):
                 q = self._coordinates(Q[start : start + CHUNK // 8])
-                found = self._search.radius_neighbors(q, wide, return_distance=False)
+                found = self._search.radius_neighbors(q - self._middle, wide, return_distance=False)
                 each = np.repeat(np.arange(len(q)), [len(some) for some in found])
                 columns = np.concatenate([np.sort(some) for some in found]).astype(np.intp)
                 distances = self._measure(q, each, columns)
@@ -140,7 +146,7 @@ class EmbeddedIndex:
                 yield len(q), each[kept], columns[kept], distances[kept]
 
     def _coordinates(self, Q: Floats) -> Floats:
-        return np.ascontiguousarray(self.metric.embed(Q) - self._middle)
+        return np.ascontiguousarray(self.metric.embed(Q))
 
     def _measure(self, q: Floats, each: Ints, columns: Ints) -> Floats:
         """Return the distances of pairs, from differences of coordinates."""
