@@ -26,7 +26,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
-exclude_patterns = ["_build", "_generated", "_benchmarks"]
+exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]  # functions in sphinx_gallery_conf
 
 myst_enable_extensions = ["deflist", "attrs_block"]

@@ -19,7 +19,7 @@ from tests.bad_input import (
     rows,
     thing,
 )
-from tests.datasets.test_bad_input import CSV, FOLDER
+from tests.tables.test_bad_input import CSV, FOLDER
 
 from cayleyklein import experiments as e
 from cayleyklein.app import explore

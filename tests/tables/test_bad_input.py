@@ -43,7 +43,7 @@ CSV = FOLDER / "table.csv"
 TABLE.to_csv(CSV, index=False)
 
 reading = {
-    "path": path(CSV, to_read=True),
+    "source": path(CSV, to_read=True),
     "delimiter": one_of(",", a_number=3, two_characters=",;", none=""),
     "encoding": one_of("utf-8", a_number=3, no_such="utf-99"),
     "progress": one_of(None, a_number=3),
@@ -112,7 +112,7 @@ TableEncoder.transform table: a column twice
 TableEncoder.unseen table: a column less
 TableEncoder.unseen table: no columns
 check_writable path: in no folder
-iter_table path: a folder
+iter_table source: a folder
 read_table delimiter: two characters
 load_model path: no such file
 save_model path: in no folder

@@ -85,7 +85,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
     Notes
     -----
     Probabilities are (votes + 0.1 · class share) / (all votes + 0.1), so that no vote of a few
-    neighbours makes any 0 or 1. The class with the largest one is predicted, the first of equals.
+    neighbours makes any 0 or 1. The class with the largest one is predicted. Where votes are equal,
+    the class of the nearest neighbour gets a tenth of a vote more.
 
     Examples
     --------
@@ -351,7 +352,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return cast(Floats, self._voted(X, shares_of, kind))
 
     def predict(self, X: ArrayLike | None) -> AnyArray:
-        """Return the most probable class, the first of equals.
+        """Return the most probable class.
 
         Parameters
         ----------
@@ -425,6 +426,6 @@ def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[F
 def winners_of(
     found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
 ) -> tuple[AnyArray]:
-    """Return the most probable class, the first of equals."""
+    """Return the most probable class."""
     (shares,) = shares_of(found, k, weights, prior)
     return (np.asarray(classes[shares.argmax(axis=1)]),)

@@ -232,7 +232,7 @@ def sample_dask(
     if sample_weight is not None:
         weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
     doing = "drawing a sample of the rows"
-    classes, counts = _counted(targets, weights, blocks, doing)
+    classes, counts, _ = _counted(targets, weights, blocks, doing)
     total = counts.sum(axis=0)
     if size is None or takes_all(size, total):
         drawn = [np.arange(count) for count in total]
@@ -254,30 +254,32 @@ def sample_dask(
 def classes_of_blocks(
     targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks
 ) -> tuple[AnyArray, Floats]:
-    """Return the classes of Dask rows, and the rows of positive weight of each."""
-    classes, counts = _counted(targets, weights, blocks, "reading y")
-    return classes, counts.sum(axis=0).astype(float)
+    """Return the classes of Dask rows, and the total weight of each."""
+    classes, _, mass = _counted(targets, weights, blocks, "reading y")
+    return classes, mass
 
 
 def _counted(
     targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks, doing: str
-) -> tuple[AnyArray, Ints]:
-    """Return the classes, and the rows of positive weight (n_blocks, n_classes) of each."""
+) -> tuple[AnyArray, Ints, Floats]:
+    """Return the classes, the rows of positive weight (n_blocks, n_classes), and their weight."""
     columns = zip(targets, weights, blocks.starts, strict=True)
     tallies = compute(*[task(_tally, *block) for block in columns], doing=doing)
-    classes = common_classes([seen for seen, _ in tallies], blocks.n_rows)
-    counts = np.zeros((len(tallies), len(classes)), dtype=np.int64)
-    for block, (seen, some) in zip(counts, tallies, strict=True):
+    classes = common_classes([seen for seen, *_ in tallies], blocks.n_rows)
+    counts, mass = np.zeros((len(tallies), len(classes)), dtype=np.int64), np.zeros(len(classes))
+    for block, (seen, some, weight) in zip(counts, tallies, strict=True):
         block[np.searchsorted(classes, seen)] = some
-    return classes, counts
+        mass[np.searchsorted(classes, seen)] += weight
+    return classes, counts, mass
 
 
-def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints]:
-    """Return the classes of a block, and the rows of positive weight of each."""
+def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints, Floats]:
+    """Return the classes of a block, the rows of positive weight of each, and their weight."""
     classes = classes_of(y, first_row)
-    kept = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row) > 0
-    labels = np.searchsorted(classes, y)
-    return classes, np.bincount(labels, weights=kept, minlength=len(classes)).astype(np.int64)
+    checked = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row)
+    labels, n = np.searchsorted(classes, y), len(classes)
+    counts = np.bincount(labels[checked > 0], minlength=n)
+    return classes, counts, np.bincount(labels, weights=checked, minlength=n).astype(float)
 
 
 def _picked(

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 
 
 class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
-    """The mean target of the nearest neighbours by a curved or a mixed metric.
+    """Predict the mean target of the nearest neighbours by a curved, product or mixed metric.
 
     Parameters
     ----------

@@ -155,7 +155,7 @@ class TableEncoder(  # type: ignore[call-arg]
 
         Returns
         -------
-        ndarray of shape (n, n_features_out_)
+        ndarray of shape (n, ``n_features_out_``)
 
         Raises
         ------
