@@ -48,8 +48,14 @@ def command(
         Geometry, typer.Option("-g", "--geometry", help="Of the metric to learn.")
     ] = Geometry.auto,
     neighbors: Annotated[
-        int, typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote.")
-    ] = 3,
+        int | None,
+        typer.Option(
+            "-k",
+            "--neighbors",
+            min=1,
+            help="Neighbours that vote; chosen on held-out rows by default.",
+        ),
+    ] = None,
     drop: Annotated[
         list[str] | None,
         typer.Option(metavar="COLUMN", help="Leave a column out; may be given again."),
@@ -66,7 +72,7 @@ def command(
     learn_rows: Annotated[
         int,
         typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours."),
-    ] = 5000,
+    ] = 10_000,
     seed: Annotated[
         int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn at random.")
     ] = 0,
@@ -92,7 +98,7 @@ def command(
     console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
     with console.progress("learning") as show:
         model = TableClassifier(
-            neighbors,
+            neighbors or "auto",
             geometry=geometry.value,
             learn_rows=learn_rows,
             kinds=as_kinds(kinds or []),

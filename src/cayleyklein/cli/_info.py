@@ -33,7 +33,7 @@ def command(console: Console, model: Model) -> None:
         "target": getattr(fitted, "target_", None),
         "rows": len(fitted.row_numbers_),
         "classes": by_class,
-        "neighbors": fitted.n_neighbors,
+        "neighbors": fitted.neighbors_.n_neighbors_,
         "columns": [column.to_dict() for column in fitted.encoder_.columns_],
         "learned": vars(fitted.learned_),
     }
@@ -47,7 +47,7 @@ def as_text(model: TableClassifier, counts: dict[str, int], verbose: bool) -> st
     n_used = sum(column.kind != "unused" for column in model.encoder_.columns_)
     facts = [
         ["predicts", f"{getattr(model, 'target_', 'classes')}: {classes}"],
-        ["by", f"{model.n_neighbors} nearest of {len(model.row_numbers_):,} rows"],
+        ["by", f"{model.neighbors_.n_neighbors_} nearest of {len(model.row_numbers_):,} rows"],
         ["metric", f"{learned.describe()} (asked for: {model.geometry})"],
         ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
         ["columns", f"{n_used}, as {model.encoder_.n_features_out_} numbers"],
