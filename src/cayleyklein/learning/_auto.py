@@ -20,7 +20,7 @@ from cayleyklein.learning._placed import Parameters
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import class_shares, neighbor_weights
+from cayleyklein.neighbors import NEAR, as_scales, class_shares, local_votes
 
 __all__ = ["DEFAULT_NEIGHBORS", "Learned", "Selection", "Trial", "learn_mixed", "learn_product"]
 
@@ -63,7 +63,7 @@ class Trial:
     ----------
     name : str
     n_neighbors : int
-        The number of voting neighbours (weights="linear") with the least log loss.
+        The number of voting neighbours (weights="local") with the least log loss.
     log_loss, accuracy : float
         Means over the held-out rows, with that number.
 
@@ -281,19 +281,21 @@ def _search(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
     return found[0], found[1]
 
 
-def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints]:
-    """Return the neighbours that the largest vote needs."""
-    return _search(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
+def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return the neighbours that the largest vote needs, and the scales of all rows."""
+    own, _ = _search(Z, Z, min(len(Z), NEAR + 1))
+    scales = as_scales(own[:, -1], float(np.median(own[:, -1])))
+    return *_search(Z, Q, min(len(Z), 2 * max(NEIGHBORS) + 1)), scales
 
 
-def _smallest(table: Floats) -> tuple[Floats, Ints]:
-    """Return the same from a table of distances."""
-    order = np.argsort(table, axis=1, kind="stable")[:, : max(NEIGHBORS) + 1]
-    return np.take_along_axis(table, order, axis=1), order
+def _smallest(table: Floats) -> tuple[Floats, Ints, Floats]:
+    """Return the same from a table of distances, the scales alike."""
+    order = np.argsort(table, axis=1, kind="stable")[:, : 2 * max(NEIGHBORS) + 1]
+    return np.take_along_axis(table, order, axis=1), order, np.ones(table.shape[1])
 
 
 def held_out_scores(
-    train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints
+    train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints, scales: Floats
 ) -> Floats:
     """Return p(true class) and correctness (2, n_votes, m) for each number of neighbours."""
     n_classes = int(held_out.labels.max()) + 1
@@ -302,8 +304,10 @@ def held_out_scores(
     found = []
     for k in NEIGHBORS:
         k = min(k, distances.shape[1] - 1)
-        votes = neighbor_weights(distances[:, :k], "linear", distances[:, k])
-        shares = class_shares(votes, train.labels[columns[:, :k]], prior)
+        some = slice(0, 2 * k + 1)
+        chosen, votes = local_votes(distances[:, some], scales[columns[:, some]], k)
+        labels = train.labels[np.take_along_axis(columns, chosen, axis=1)]
+        shares = class_shares(votes, labels, prior)
         found.append((shares[each, held_out.labels], shares.argmax(axis=1) == held_out.labels))
     return np.moveaxis(np.array(found, dtype=float), 1, 0)
 

@@ -13,7 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import in_memory, is_dask, row_blocks, target_blocks, task
+from cayleyklein._distributed import (
+    held,
+    in_memory,
+    is_dask,
+    row_blocks,
+    target_blocks,
+    task,
+)
 from cayleyklein._estimators import (
     as_classes,
     as_labels,
@@ -31,17 +38,21 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.learning._rows import classes_of_blocks
+from cayleyklein.learning._rows import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import CurvedNeighbors, class_shares
+from cayleyklein.neighbors import NEAR, CurvedNeighbors, as_scales, class_shares, local_votes
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import votes_of
 from cayleyklein.neighbors._parameters import as_metric
 from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._votes import Weights, check_weights
+from cayleyklein.neighbors._votes import KINDS, Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
+
+
+SCALE_ROWS = 4000
+"""Rows among which the scales of "local" votes are taken: all, or so many evenly spaced ones."""
 
 
 class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
@@ -63,9 +74,11 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         ``metric_``.
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
-    weights : {"linear", "uniform", "distance"} or callable, default="linear"
-        What a vote counts: 1 - d_i/d_{k+1}, as much as the others, 1/d_i, or what a function makes
-        of the distances.
+    weights : {"local", "linear", "uniform", "distance"} or callable, default="local"
+        What a vote counts. "linear": 1 - d_i/d_{k+1}. "local": the same of d_i/√s_i, where s_i is
+        the row's distance to its fifth nearest row, so that rows in dense regions do not outvote
+        others; the k voters are chosen by it among the 2k + 1 nearest rows. "uniform": as much as
+        the others. "distance": 1/d_i. Or what a function makes of the distances.
     algorithm, outside : see :class:`CurvedNeighbors`
     random_state, callback, verbose : see :class:`CurvedLMNN`
     n_jobs : see :class:`CurvedNeighbors`
@@ -115,7 +128,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         geometry: str = "auto",
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
-        weights: Weights = "linear",
+        weights: Weights = "local",
         algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         random_state: int | np.random.RandomState | None = None,
@@ -180,7 +193,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         weights = np.ones(len(rows)) if given is None else given
         learner = self._learned(X, rows, target, labels, known, weights, given)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
-        self._index(rows, metric, payload_of(labels, given))
+        everyone = np.arange(len(rows))
+        self._local: LocalScales | None = None
+        if self.weights == "local":
+            some = LocalScales.numbers_of(len(rows))
+            self._local = LocalScales(rows[some], some, metric, self.n_jobs)
+        scales = None if self._local is None else self._local.of(rows, everyone)
+        self._index(rows, metric, payload_of(labels, given, scales))
         prior = np.bincount(labels, weights=weights, minlength=len(known)) / weights.sum()
         return self._keep(known, prior, learner)
 
@@ -201,8 +220,14 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 extra = {} if sample_weight is None else {"sample_weight": sample_weight}
                 learner.fit(X, y, **extra)
         metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
+        self._local = None
+        if self.weights == "local":
+            some = LocalScales.numbers_of(rows.n_rows)
+            self._local = LocalScales(rows_at(rows, some), some, metric, self.n_jobs)
+        local = held(self._local)
         known_rows = [
-            task(payload_of_block, *block, known) for block in zip(targets, weights, strict=True)
+            task(payload_of_block, *block, known, local)
+            for block in zip(rows.blocks, targets, weights, rows.starts, strict=True)
         ]
         self._spread(rows, metric, known_rows)
         return self._keep(known, mass / mass.sum(), learner)
@@ -256,7 +281,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         if isinstance(k, str) and k != "auto":
             raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a number or 'auto'.")
         super()._check_parameters()
-        check_weights(self.weights)
+        check_weights(self.weights, ("local", *KINDS))
         both = "learner" if self.learner is not None else "metric"
         if self.metric is not None and self.learner is not None:
             raise InvalidInputError(
@@ -310,20 +335,20 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
                 f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
                 f"leave them out, or fit again."
             )
-        _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         labels = labels_of(as_labels(target), self.classes_)
-        before = self._in_memory().payload
-        assert before is not None
-        weights = np.ones(len(labels)) if before.ndim == 2 else None
         n = self.n_samples_fit_
-        self._append(X, payload_of(labels, weights))
+        scales = None
+        if self._local is not None:
+            scales = self._local.of(np.asarray(rows, dtype=np.float64), n + np.arange(len(labels)))
+        self._append(X, payload_of(labels, None, scales))
         added = np.bincount(labels, minlength=len(self.classes_))
         self.class_prior_ = (n * self.class_prior_ + added) / (n + len(labels))
         return self
 
     def _labels(self) -> Ints:
         """Return the positions among ``classes_`` of the fitted rows."""
-        return split_payload(cast(AnyArray, self._in_memory().payload))[0]
+        return labels_and_weights(cast(Floats, self._in_memory().payload))[0]
 
     # -- predicting -----------------------------------------------------------------
 
@@ -369,7 +394,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def _voted(self, X: Any, finish: Callable[..., tuple[Any]], kind: Any) -> Any:
         """Return what `finish` makes of the votes of neighbours."""
-        check_weights(self.weights)
+        check_weights(self.weights, ("local", *KINDS))
         k, more = self._voters(X, self._default_neighbors(), self.weights)
         counted = partial(finish, k=k, weights=self.weights, prior=self.class_prior_)
         return self._answers(X, k + more, counted, kind)[0]
@@ -395,32 +420,77 @@ CurvedKNeighborsClassifier.__signature__ = inspect.signature(
 )
 
 
-# -- what an index knows of a row: its label, and its weight where one was given -----
+# -- what an index knows of a row: its label, its weight and its scale --------------
 
 
-def payload_of(labels: Ints, weights: Floats | None) -> AnyArray:
-    """Return labels (n,), or labels and weights (n, 2)."""
-    return labels if weights is None else np.column_stack([labels, weights])
+def payload_of(labels: Ints, weights: Floats | None, scales: Floats | None) -> Floats:
+    """Return labels, weights and scales (n, 3), which are 1 where there are none."""
+    ones = np.ones(len(labels))
+    return np.column_stack(
+        [labels, ones if weights is None else weights, ones if scales is None else scales]
+    )
 
 
-def payload_of_block(target: AnyArray, weights: Any, classes: AnyArray) -> AnyArray:
+def payload_of_block(
+    rows: Floats, target: AnyArray, weights: Any, first_row: int, classes: AnyArray,
+    local: LocalScales | None,
+) -> Floats:  # fmt: skip
     """Return the payload of a block of a Dask collection."""
     labels = labels_of(target, classes)
-    return payload_of(labels, None if weights is None else as_weights(weights, labels, 0))
+    checked = None if weights is None else as_weights(weights, labels, first_row)
+    numbers = first_row + np.arange(len(rows))
+    return payload_of(labels, checked, None if local is None else local.of(rows, numbers))
 
 
-def split_payload(payload: AnyArray, axis: int = 1) -> tuple[Ints, Floats | None]:
-    """Return labels and weights, None where none were given."""
-    if payload.ndim == axis:
-        return payload, None
-    return payload[..., 0].astype(np.intp), payload[..., 1]
+def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
+    """Return labels and weights, None where all are 1."""
+    weights = payload[:, 1]
+    return payload[:, 0].astype(np.intp), None if (weights == 1).all() else weights
+
+
+class LocalScales:
+    """Distances of rows to their fifth nearest, among all fitted rows or evenly spaced ones.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (m, d)
+        The fitted rows of these numbers.
+    numbers : ndarray of shape (m,)
+        Ascending.
+    metric, n_jobs : see CurvedNeighbors
+    """
+
+    def __init__(self, rows: Floats, numbers: Ints, metric: Any, n_jobs: int | None) -> None:
+        self.numbers = numbers
+        self.search = CurvedNeighbors(min(NEAR + 1, len(rows)), metric=metric, n_jobs=n_jobs)
+        self.search.fit(rows)
+        self.typical = float(np.median(self._measured(rows, numbers)))
+
+    @staticmethod
+    def numbers_of(n_rows: int) -> Ints:
+        """Return the numbers of the rows among which distances are taken."""
+        return np.unique(np.linspace(0, n_rows - 1, SCALE_ROWS).astype(np.intp))
+
+    def of(self, rows: Floats, numbers: Ints) -> Floats:
+        """Return the scales of rows of given numbers."""
+        return as_scales(self._measured(rows, numbers), self.typical)
+
+    def _measured(self, rows: Floats, numbers: Ints) -> Floats:
+        distances, _ = self.search.kneighbors(rows)
+        last = distances.shape[1] - 1
+        itself = np.isin(numbers, self.numbers)  # is the nearest of its own neighbours
+        return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])
 
 
 def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
-    """Return the probability of each class by the votes of the k nearest neighbours."""
+    """Return the probability of each class by the votes of k of the neighbours found."""
     assert found.payload is not None
-    labels, row_weights = split_payload(found.payload[:, :k], axis=2)
-    return (class_shares(votes_of(found, k, weights), labels, prior, row_weights),)
+    if weights == "local":
+        chosen, votes = local_votes(found.distances, found.payload[:, :, 2], k)
+        payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
+    else:
+        votes, payload = votes_of(found, k, weights), found.payload[:, :k]
+    return (class_shares(votes * payload[:, :, 1], payload[:, :, 0].astype(np.intp), prior),)
 
 
 def winners_of(

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -71,6 +72,12 @@ class LargeMargin:
     n_impostors: int | None
     squared: bool
 
+    @cached_property
+    def _room(self) -> Floats:
+        """Memory for a block of products: asking the system for it anew costs as much as them."""
+        size = min(len(self.anchors), max(1, BLOCK_ENTRIES // len(self.X)))
+        return np.empty((size, len(self.X)))
+
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = Placed(self.X, metric)
@@ -125,7 +132,8 @@ class LargeMargin:
         """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
         lift = placed.lift
         sqnorm = np.einsum("ij,ij,j->i", lift, lift, placed.signature)
-        product = (lift[anchors] * placed.signature) @ lift.T
+        room = self._room[: len(anchors)]
+        product = np.matmul(lift[anchors] * placed.signature, lift.T, out=room)
         first, last = self._own_class(anchors)
         if self.n_impostors is not None:
             return nearest_outside(
@@ -223,7 +231,7 @@ def nearest_outside(
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc", "contract"})
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
     """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
-    chunk, n, m = 32, product.shape[1], found.shape[1]
+    chunk, n, m = 16, product.shape[1], found.shape[1]
     value = np.empty(m)
     for i in range(product.shape[0]):
         count, bound = 0, reach[i] - own[i]

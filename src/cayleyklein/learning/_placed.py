@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numba import njit
 from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
@@ -77,12 +78,9 @@ class Placed:
         c² = (‖δ‖² - K rise²)/(σ_p σ_q) with δ = z_p - z_q and rise = ⟨δ, z_p + z_q⟩/(σ_p + σ_q):
         a difference of lifts would lose digits near a hyperbolic boundary.
         """
-        p, q = self._z[rows][:, None, :], self._z[columns]
-        sigma_p, sigma_q = self._sigma[rows][:, None], self._sigma[columns]
-        step = p - q
-        rise = np.einsum("bwr,bwr->bw", step, p + q) / (sigma_p + sigma_q)
-        square = np.einsum("bwr,bwr->bw", step, step) - self.metric.curvature * rise * rise
-        return np.asarray(np.maximum(square / (sigma_p * sigma_q), 0.0))
+        out = np.empty(columns.shape)
+        _sqchords(self._z, self._sigma, self.metric.curvature, rows, columns, out)
+        return out
 
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
@@ -121,3 +119,19 @@ class Placed:
         by_z, by_K = self.row_gradient()
         factor = self.metric.factor
         return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+
+
+@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
+    """Write c² of rows (b,) to their own columns (b, w)."""
+    for i in range(len(rows)):
+        p = rows[i]
+        for t in range(columns.shape[1]):
+            q = columns[i, t]
+            square, along = 0.0, 0.0
+            for a in range(z.shape[1]):
+                step = z[p, a] - z[q, a]
+                square += step * step
+                along += step * (z[p, a] + z[q, a])
+            rise = along / (sigma[p] + sigma[q])
+            out[i, t] = max((square - K * rise * rise) / (sigma[p] * sigma[q]), 0.0)

@@ -23,7 +23,14 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._placed import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["TrainingRows", "classes_of_blocks", "sample_dask", "sample_rows", "stratified_sample"]
+__all__ = [
+    "TrainingRows",
+    "classes_of_blocks",
+    "rows_at",
+    "sample_dask",
+    "sample_rows",
+    "stratified_sample",
+]
 
 
 LARGEST = 1e151
@@ -271,6 +278,19 @@ def _counted(
         block[np.searchsorted(classes, seen)] = some
         mass[np.searchsorted(classes, seen)] += weight
     return classes, counts, mass
+
+
+def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
+    """Return the rows of given numbers, ascending, of Dask blocks."""
+    tasks = [
+        task(_rows_of, rows, numbers[(numbers >= start) & (numbers < start + n)] - start)
+        for rows, start, n in zip(blocks.blocks, blocks.starts, blocks.lengths, strict=True)
+    ]
+    return np.concatenate(compute(*tasks, doing="reading rows"))
+
+
+def _rows_of(rows: Any, numbers: Ints) -> Floats:
+    return np.asarray(rows, dtype=np.float64)[numbers]
 
 
 def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints, Floats]:

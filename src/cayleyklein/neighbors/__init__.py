@@ -2,6 +2,11 @@
 
 from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._regression import CurvedKNeighborsRegressor
-from cayleyklein.neighbors._votes import class_shares, neighbor_weights
+from cayleyklein.neighbors._votes import NEAR as NEAR
+from cayleyklein.neighbors._votes import as_scales as as_scales
+from cayleyklein.neighbors._votes import class_shares as class_shares
+from cayleyklein.neighbors._votes import local_votes as local_votes
 
-__all__ = ["CurvedKNeighborsRegressor", "CurvedNeighbors", "class_shares", "neighbor_weights"]
+# Names imported "as" themselves are for the other folders of this package, not for users.
+
+__all__ = ["CurvedKNeighborsRegressor", "CurvedNeighbors"]

@@ -292,10 +292,11 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         return answers.lazy(*kinds) if lazy else answers.in_memory()
 
     def _voters(self, X: Any, k: Any, weights: Weights) -> tuple[int, int]:
-        """Return how many neighbours vote, and whether the next one is needed and there."""
+        """Return how many neighbours vote, and how many more are looked at where there are."""
         k = as_count(k, "n_neighbors")
         check_is_fitted(self, "metric_")
-        return k, int(weights == "linear" and k < self.n_samples_fit_ - (X is None))
+        more = {"linear": 1, "local": k + 1}.get(weights, 0) if isinstance(weights, str) else 0
+        return k, max(0, min(more, self.n_samples_fit_ - (X is None) - k))
 
     def _query_blocks(self, X: Any, shards: Shards) -> QueryBlocks:
         if X is None:

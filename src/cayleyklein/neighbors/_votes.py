@@ -10,21 +10,37 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["Weights", "check_weights", "class_shares", "neighbor_weights", "weighted_mean"]
+__all__ = [
+    "NEAR",
+    "Weights",
+    "as_scales",
+    "check_weights",
+    "class_shares",
+    "local_votes",
+    "neighbor_weights",
+    "weighted_mean",
+]
 
 Weights = str | Callable[[Floats], Any]
+
+KINDS = ("linear", "uniform", "distance")
+
+NEAR = 5
+"""A row's scale is its distance to the so-many-th nearest row."""
+
+LEAST_SCALE = 0.1
+"""Least scale, of the median one: repeated rows would have a scale of 0."""
 
 PRIOR_VOTES = 0.1
 """Votes that the shares of the classes have beside the neighbours, so that none is ever 0 or 1."""
 
 
-def check_weights(weights: Weights) -> None:
+def check_weights(weights: Weights, names: tuple[str, ...] = KINDS) -> None:
     """Check the parameter `weights` of an estimator."""
-    named = isinstance(weights, str) and weights in ("linear", "uniform", "distance")
-    if not named and not callable(weights):
+    if not (isinstance(weights, str) and weights in names) and not callable(weights):
         raise InvalidInputError(
-            f"Got weights={weights!r}, but expected 'linear', 'uniform', 'distance' or a function "
-            f"of the distances."
+            f"Got weights={weights!r}, but expected {', '.join(map(repr, names))} or a function of "
+            f"the distances."
         )
 
 
@@ -84,9 +100,45 @@ def _checked(given: Any, distances: Floats) -> Floats:
     return found
 
 
-def class_shares(
-    votes: Floats, labels: Ints, prior: Floats, row_weights: Floats | None = None
-) -> Floats:
+def as_scales(distances: Floats, typical: float) -> Floats:
+    """Return the scales of rows from distances to their `NEAR`-th nearest; none is 0.
+
+    Examples
+    --------
+    >>> as_scales(np.array([0.0, 1.0, 2.0]), typical=1.5)
+    array([0.15, 1.  , 2.  ])
+    """
+    if not typical > 0:  # most rows are repeated
+        return np.ones_like(distances)
+    return np.maximum(distances, LEAST_SCALE * typical)
+
+
+def local_votes(distances: Floats, scales: Floats, k: int) -> tuple[Ints, Floats]:
+    """Choose the k neighbours that vote by locally scaled distances, and weigh them linearly.
+
+    Of candidates (m, c) those with the least d/√s, where s is the row's distance to its fifth
+    nearest row (Zelnik-Manor and Perona 2004). Rows in dense regions are near to many queries, and
+    would outvote the others (Schnitzer et al. 2012).
+
+    Returns
+    -------
+    columns, votes : ndarray of shape (m, k)
+        Positions among the candidates, nearest first, and 1 - d_i/d_{k+1} of scaled distances.
+
+    Examples
+    --------
+    >>> columns, votes = local_votes(np.array([[1.0, 2.0, 6.0]]), np.array([[1.0, 16.0, 1.0]]), 2)
+    >>> columns, votes.round(2)
+    (array([[1, 0]]), array([[0.92, 0.83]]))
+    """
+    scaled = distances / np.sqrt(scales)
+    order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
+    near = np.take_along_axis(scaled, order, axis=1)
+    beyond = near[:, k] if near.shape[1] > k else None
+    return order[:, :k], neighbor_weights(near[:, :k], "linear", beyond)
+
+
+def class_shares(votes: Floats, labels: Ints, prior: Floats) -> Floats:
     """Return class probabilities (m, n_classes): shares of the votes, shrunk to the class shares.
 
     (Σ votes for c + s p_c) / (Σ votes + s), with p the `prior` and s = 0.1. Where classes have
@@ -97,16 +149,12 @@ def class_shares(
     votes, labels : ndarray of shape (m, k)
         Weights and classes 0, 1, … of the neighbours.
     prior : ndarray of shape (n_classes,)
-    row_weights : ndarray of shape (m, k), optional
-        Sample weights of the neighbours.
 
     Examples
     --------
     >>> class_shares(np.ones((1, 3)), np.array([[1, 0, 1]]), np.array([0.5, 0.5])).round(2)
     array([[0.34, 0.66]])
     """
-    if row_weights is not None:
-        votes = votes * row_weights
     total = np.zeros((len(labels), len(prior)))
     each = np.arange(len(labels))
     for t in range(labels.shape[1]):

@@ -74,8 +74,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         Neighbours that vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
     geometry : str, default="auto"
         Geometry of the metric to learn, see :class:`cayleyklein.CurvedLMNN`.
-    weights : {"linear", "uniform", "distance"}, default="linear"
-        Weight of a neighbour's vote.
+    weights : {"local", "linear", "uniform", "distance"}, default="local"
+        Weight of a neighbour's vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
     max_categories, kinds, drop : see :class:`TableEncoder`
     learn_rows : int, default=10000
         Rows to learn the metric from, drawn at random where there are more. All rows are
@@ -126,7 +126,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         n_neighbors: int | str = "auto",
         *,
         geometry: str = "auto",
-        weights: str = "linear",
+        weights: str = "local",
         max_categories: int = 20,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
@@ -208,7 +208,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             raise InvalidInputError(
                 f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
             )
-        as_choice(self.weights, "weights", ("linear", "uniform", "distance"))
+        as_choice(self.weights, "weights", ("local", "linear", "uniform", "distance"))
         as_count(self.learn_rows, "learn_rows")
         return classes, labels
 

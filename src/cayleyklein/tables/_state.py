@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
-from cayleyklein.learning._classifier import split_payload
+from cayleyklein.learning._classifier import labels_and_weights
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
@@ -141,7 +141,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
 
 def fitted_rows(model: CurvedKNeighborsClassifier) -> tuple[Any, Any, Any]:
     """Return the rows that a classifier was fitted on, their classes' positions and weights."""
-    labels, weights = split_payload(np.asarray(model._in_memory().payload))
+    labels, weights = labels_and_weights(np.asarray(model._in_memory().payload))
     return model._in_memory().X, labels, weights
 
 
