@@ -23,7 +23,7 @@ SCRIPT = "<img src=x onerror='hacked = 1'>"
 GOOD = f"{SCRIPT},width,kind\n" + "".join(
     f"{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},{(SCRIPT, 'b')[i % 2]}\n" for i in range(60)
 )
-BAD = "length,width,kind\n1,2,a\n3,oops,b\n"
+BAD = "length,width,kind\n1,2,a\n3,4\n"
 
 
 @pytest.fixture(scope="module")
@@ -483,7 +483,7 @@ def test_upload_a_bad_table(learn, tmp_path):
     file.write_text(BAD)
     learn.set_input_files("#csv", file)
     learn.wait_for_selector("#status:not(:empty)")
-    assert "Row 3, column 'width': 'oops'" in learn.inner_text("#status")
+    assert "line 3" in learn.inner_text("#status").lower()
     assert learn.inner_text("#table").startswith("178 rows")
 
 

@@ -43,7 +43,7 @@ def test_is_read(command, tmp_path, content):
         (b"a,a,y\n1,2,u\n", "y", "t.csv has more than one column named 'a'; rename them."),
         (b"a,y\n1,u,3\n", "y", "t.csv has 3 cells in its first row, but 2 names"),
         (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
-        (b"a,y\n1,u\n2,v\n", "y", "3 neighbours were asked for, but a row has only 1 others."),
+        (b"a,y\n1,u\n2,v\n", "y", "Each of the 2 classes has one row only: there is nothing to learn."),  # noqa: E501
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
         (QUANTITY, "y", "Column 'y' holds 30 distinct numbers in 30 rows: a quantity"),
         (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every cell"),

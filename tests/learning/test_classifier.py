@@ -85,7 +85,7 @@ def test_votes_as_scikit_learn_does(name, k, weights):
 
 def test_linear_votes():
     """1 - d_i/d_{k+1}, shrunk to the class shares."""
-    model = CurvedKNeighborsClassifier(2, metric=CurvedMetric.euclidean(1))
+    model = CurvedKNeighborsClassifier(2, metric=CurvedMetric.euclidean(1), weights="linear")
     model.fit([[1.0], [2.0], [4.0], [9.0]], ["a", "b", "a", "a"])
     expected = np.array([0.75 + 0.1 * 0.75, 0.5 + 0.1 * 0.25]) / 1.35
     np.testing.assert_allclose(model.predict_proba([[0.0]])[0], expected)
@@ -202,10 +202,10 @@ def test_rows_are_added_under_the_same_metric(algorithm):
     rng = np.random.default_rng(0)
     order = rng.permutation(len(X))
     metric = METRICS["elliptic"]
-    parts = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm)
+    parts = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm, weights="linear")
     parts.partial_fit(X[order[:60]], NAMES[order[:60]])
     parts.partial_fit(X[order[60:]], NAMES[order[60:]])
-    whole = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm)
+    whole = CurvedKNeighborsClassifier(metric=metric, algorithm=algorithm, weights="linear")
     whole.fit(X[order], NAMES[order])
     np.testing.assert_array_equal(parts.predict_proba(X), whole.predict_proba(X))
     with pytest.raises(InvalidInputError, match=r"\['rosa'\], at rows 1"):

@@ -91,7 +91,9 @@ def test_the_pipeline_from_rows_to_answers(geometry):
     queries, _ = small_problem(seed=7, n=8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = CurvedKNeighborsClassifier(3, geometry=geometry, random_state=0).fit(X, y)
+        model = CurvedKNeighborsClassifier(
+            3, geometry=geometry, weights="linear", random_state=0
+        ).fit(X, y)
     inside = model.metric_.contains(queries)
     parts = slow.parts_of(model.metric_)
     rows, lengths = slow.neighbors(queries[inside], X, 4, parts)

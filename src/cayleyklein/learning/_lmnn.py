@@ -224,23 +224,7 @@ class CurvedLMNN(MetricLearner):
     def _fit_checked(
         self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
     ) -> CurvedLMNN:
-        """Learn from rows that are already checked, as a classifier does after its own checks.
-
-        Parameters
-        ----------
-        X : ndarray of shape (n, d)
-        labels : ndarray of shape (n,)
-            Positions 0, 1, … among `classes`.
-        classes : ndarray
-        weights : ndarray of shape (n,)
-
-        Examples
-        --------
-        >>> X, labels = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([0, 0, 1, 1])
-        >>> learner = CurvedLMNN(geometry="flat", n_targets=1)
-        >>> learner.fit_checked(X, labels, np.array(["a", "b"]), np.ones(4)).classes_
-        array(['a', 'b'], dtype='<U1')
-        """
+        """Learn from rows that are checked already, as a classifier does after its own checks."""
         self._check_parameters()
         rng = self._generator()
         rows = sample_rows(X, labels, weights, self._sample_size(), self.n_targets + 1, rng)
