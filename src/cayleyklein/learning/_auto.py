@@ -38,6 +38,9 @@ N_FOLDS, FOLDS_UP_TO = 3, 2500
 The metric learned from the other rows is then the one that is kept.
 """
 
+FOLD_PASSES = 2
+"""Passes of the fits that only serve the choice."""
+
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
 
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
@@ -145,9 +148,12 @@ def learn_product(
     """
     recipes = [replace(base, geometry=g, margin=m) for g, m in PRODUCT]
 
-    def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
+    def fit(
+        some: TrainingRows, report: Report | None = None, n_passes: int = base.n_passes
+    ) -> tuple[Fit, ...]:
         fits: list[Fit] = []
         for recipe in recipes:
+            recipe = replace(recipe, n_passes=n_passes)
             fits.append(descend(some, recipe, rng, report=report))
             if fits[-1].stopped:
                 break
@@ -166,7 +172,10 @@ def learn_product(
     fits = ()
     folds = split_rows(rows, rng)
     for train, held_out in folds:
-        fits = fit(train, report if len(folds) == 1 else None)
+        if len(folds) == 1:
+            fits = fit(train, report)
+        else:
+            fits = fit(train, n_passes=min(base.n_passes, FOLD_PASSES))
         maps = {"product": product_map(train, fits)}
         maps |= {name: _linear_map(factor) for name, factor in plain.items()}
         for name, embed in maps.items():
