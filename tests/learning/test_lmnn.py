@@ -28,6 +28,7 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.learning._auto import choose
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
@@ -170,16 +171,27 @@ def test_auto_is_a_product_of_spheres():
     assert "too few rows" in few.selection_.reason
 
 
-def test_auto_keeps_plain_neighbours_where_nothing_is_learned():
-    """Classes drawn at random, of which there is nothing to learn."""
+@pytest.mark.parametrize(("gain", "chosen"), [(0.3, "product"), (0.001, "plain"), (-0.1, "plain")])
+def test_on_a_tie_the_simpler_model_wins(gain, chosen):
+    """Candidates whose log losses differ by a gain that varies from row to row."""
     rng = np.random.default_rng(0)
-    rows, y = rng.normal(size=(300, 2)), rng.integers(0, 3, 300)
+    loss = rng.uniform(0.2, 1.0, size=(8, 400))
+    right = np.ones((8, 400))
+    better = loss - gain + 0.3 * rng.normal(size=400)
+    scores = {name: [np.array([np.exp(-some), right])]
+              for name, some in (("product", better), ("plain", loss))}  # fmt: skip
+    assert choose(scores, [np.ones(400)]).chosen == chosen
+
+
+def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
+    rows, y = blobs(150)
+    monkeypatch.setattr("cayleyklein.learning._auto.TIE", np.inf)
     learner = CurvedLMNN(random_state=0).fit(rows, y)
     assert learner.selection_.chosen.endswith("k-NN")
     assert learner.geometry_ == "flat"
     assert learner.loss_history_ == []
     assert learner.n_iter_ == 0
-    assert learner.transform(rows).shape == (300, 2)
+    assert learner.transform(rows).shape == (150, 4)
 
 
 def test_a_large_fit_holds_out_once_and_uses_anchors():
