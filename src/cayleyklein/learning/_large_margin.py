@@ -31,6 +31,10 @@ BLOCK_ENTRIES = 2_000_000
 """Entries of a block of squared chords: 16 MB."""
 
 
+ROUNDING = 1e-9
+"""Room for the rounding of a matrix product, a million times what it can be."""
+
+
 class Evaluation(NamedTuple):
     """Loss, its gradient (None outside the domain), and the number of violated triplets."""
 
@@ -78,6 +82,11 @@ class LargeMargin:
         size = min(len(self.anchors), max(1, BLOCK_ENTRIES // len(self.X)))
         return np.empty((size, len(self.X)))
 
+    @cached_property
+    def _last(self) -> dict[int, Ints]:
+        """Impostors that the last evaluation found, by the first anchor of their block."""
+        return {}
+
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = Placed(self.X, metric)
@@ -95,7 +104,7 @@ class LargeMargin:
         for block, reach in self._blocks(placed):
             anchors = self.anchors[block]
             if impostors is None:
-                found = self._impostors(placed, anchors, reach)
+                found = self._impostors(placed, block, reach)
             else:
                 found = impostors[block]
             more, active = self._add_block(placed, anchors, self.targets[block], found)
@@ -104,10 +113,7 @@ class LargeMargin:
 
     def impostors(self, placed: Placed) -> Ints:
         """Return the impostors (a, w) of all anchors, -1 for none."""
-        blocks = [
-            self._impostors(placed, self.anchors[block], reach)
-            for block, reach in self._blocks(placed)
-        ]
+        blocks = [self._impostors(placed, block, reach) for block, reach in self._blocks(placed)]
         found = np.full((len(self.anchors), max(block.shape[1] for block in blocks)), -1)
         start = 0
         for block in blocks:
@@ -128,17 +134,20 @@ class LargeMargin:
             distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
             yield block, np.where(farthest >= 0, sqchord_from(distance, K), -np.inf)
 
-    def _impostors(self, placed: Placed, anchors: Ints, reach: Floats) -> Ints:
+    def _impostors(self, placed: Placed, block: slice, reach: Floats) -> Ints:
         """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
-        lift = placed.lift
+        lift, anchors = placed.lift, self.anchors[block]
         sqnorm = np.einsum("ij,ij,j->i", lift, lift, placed.signature)
         room = self._room[: len(anchors)]
         product = np.matmul(lift[anchors] * placed.signature, lift.T, out=room)
         first, last = self._own_class(anchors)
         if self.n_impostors is not None:
-            return nearest_outside(
+            reach = self._within(placed, block, reach)
+            found = nearest_outside(
                 product, sqnorm, sqnorm[anchors], first, last, reach, self.n_impostors
             )
+            self._last[block.start] = found
+            return found
         near = sqnorm[anchors, None] + sqnorm - 2 * product < reach[:, None]
         near &= self.labels != self.labels[anchors, None]
         rows, columns = np.nonzero(near)
@@ -146,6 +155,20 @@ class LargeMargin:
         found = np.full((len(anchors), max(1, int(count.max()))), -1)
         found[rows, np.arange(len(rows)) - (np.cumsum(count) - count)[rows]] = columns
         return found
+
+    def _within(self, placed: Placed, block: slice, reach: Floats) -> Floats:
+        """Return a smaller reach that holds the m nearest impostors all the same.
+
+        m rows of other classes are known, those of the last evaluation, and the m nearest are no
+        farther than the farthest of them. Where to look is all that changes; what is found is not.
+        """
+        last = self._last.get(block.start)
+        if last is None:
+            return reach
+        anchors = self.anchors[block]
+        far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
+        rounding = ROUNDING * (far + float(np.square(placed.lift).max()))
+        return np.where((last >= 0).all(axis=1), np.minimum(reach, far + rounding), reach)
 
     def _own_class(self, anchors: Ints) -> tuple[Ints, Ints]:
         """Return where the rows of each anchor's class begin and end."""
