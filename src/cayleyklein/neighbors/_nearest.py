@@ -22,7 +22,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
-from cayleyklein.neighbors._index import Ranked, as_ragged
+from cayleyklein.neighbors._index import CHUNK, Ranked, as_ragged
 from cayleyklein.neighbors._parameters import as_metric, as_radius
 from cayleyklein.neighbors._rows import Metric
 from cayleyklein.neighbors._shards import (
@@ -286,7 +286,14 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         lazy = is_dask(X) or (own and isinstance(index, Shards))
         if not isinstance(index, Shards):
             if not lazy:
-                return finish(index.nearest(self._query_rows(X), k, self.n_jobs, own))
+                Q = self._query_rows(X)
+                if own or len(Q) <= CHUNK:
+                    return finish(index.nearest(Q, k, self.n_jobs, own))
+                parts = [
+                    finish(index.nearest(Q[at : at + CHUNK], k, self.n_jobs))
+                    for at in range(0, len(Q), CHUNK)
+                ]
+                return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
             index = Shards.of_index(index, self.n_jobs)
         answers = index.nearest(self._query_blocks(X, index), k, finish, own=own)
         return answers.lazy(*kinds) if lazy else answers.in_memory()
