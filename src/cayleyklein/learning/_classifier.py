@@ -40,7 +40,7 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._rows import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import NEAR, CurvedNeighbors, as_scales, class_shares, local_votes
+from cayleyklein.neighbors import CurvedNeighbors, LocalScales, class_shares, local_votes
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import votes_of
@@ -49,10 +49,6 @@ from cayleyklein.neighbors._shards import LEAST_ROWS
 from cayleyklein.neighbors._votes import KINDS, Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
-
-
-SCALE_ROWS = 4000
-"""Rows among which the scales of "local" votes are taken: all, or so many evenly spaced ones."""
 
 
 class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
@@ -446,40 +442,6 @@ def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
     """Return labels and weights, None where all are 1."""
     weights = payload[:, 1]
     return payload[:, 0].astype(np.intp), None if (weights == 1).all() else weights
-
-
-class LocalScales:
-    """Distances of rows to their fifth nearest, among all fitted rows or evenly spaced ones.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (m, d)
-        The fitted rows of these numbers.
-    numbers : ndarray of shape (m,)
-        Ascending.
-    metric, n_jobs : see CurvedNeighbors
-    """
-
-    def __init__(self, rows: Floats, numbers: Ints, metric: Any, n_jobs: int | None) -> None:
-        self.numbers = numbers
-        self.search = CurvedNeighbors(min(NEAR + 1, len(rows)), metric=metric, n_jobs=n_jobs)
-        self.search.fit(rows)
-        self.typical = float(np.median(self._measured(rows, numbers)))
-
-    @staticmethod
-    def numbers_of(n_rows: int) -> Ints:
-        """Return the numbers of the rows among which distances are taken."""
-        return np.unique(np.linspace(0, n_rows - 1, SCALE_ROWS).astype(np.intp))
-
-    def of(self, rows: Floats, numbers: Ints) -> Floats:
-        """Return the scales of rows of given numbers."""
-        return as_scales(self._measured(rows, numbers), self.typical)
-
-    def _measured(self, rows: Floats, numbers: Ints) -> Floats:
-        distances, _ = self.search.kneighbors(rows)
-        last = distances.shape[1] - 1
-        itself = np.isin(numbers, self.numbers)  # is the nearest of its own neighbours
-        return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])
 
 
 def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:

@@ -14,7 +14,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Frozen, Outside, read_only
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
-from cayleyklein.metrics._product import ProductMetric
+from cayleyklein.metrics._product import ProductMetric, as_parts
 
 __all__ = ["Metric", "MixedMetric", "first_term", "terms_of"]
 
@@ -52,21 +52,7 @@ class MixedMetric(NotebookCard, Frozen):
     weights: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
-        if not isinstance(metrics, Iterable):
-            raise InvalidInputError(
-                f"metrics must be a sequence of CurvedMetric; got {type(metrics).__name__}."
-            )
-        metrics = tuple(metrics)
-        if not metrics:
-            raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
-        for index, metric in enumerate(metrics):
-            if not isinstance(metric, CurvedMetric):
-                raise InvalidInputError(
-                    f"metrics[{index}] is a {type(metric).__name__}; expected a CurvedMetric."
-                )
-        dimensions = [metric.dimension for metric in metrics]
-        if len(set(dimensions)) > 1:
-            raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
+        metrics = as_parts(metrics)
         if weights is None:
             values = np.full(len(metrics), 1 / len(metrics))
         else:

@@ -15,7 +15,7 @@ from cayleyklein.geometry import Frozen, Outside, read_only, sqchord_from
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import as_float
 
-__all__ = ["ProductMetric"]
+__all__ = ["ProductMetric", "as_parts"]
 
 
 class ProductMetric(NotebookCard, Frozen):
@@ -48,19 +48,13 @@ class ProductMetric(NotebookCard, Frozen):
     units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
-        metrics = tuple(metrics)
-        if not metrics or not all(isinstance(metric, CurvedMetric) for metric in metrics):
-            kinds = ", ".join(type(metric).__name__ for metric in metrics) or "none"
-            raise InvalidInputError(f"metrics must be CurvedMetric, at least one; got {kinds}.")
+        metrics = as_parts(metrics)
         hyperbolic = [i for i, metric in enumerate(metrics) if metric.curvature < 0]
         if hyperbolic:
             raise InvalidInputError(
                 f"metrics {hyperbolic} are hyperbolic, which have no chord in Euclidean space; "
                 f"add them to the others by MixedMetric."
             )
-        dimensions = [metric.dimension for metric in metrics]
-        if len(set(dimensions)) > 1:
-            raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
         if units is None:
             values = np.ones(len(metrics))
         else:
@@ -164,3 +158,23 @@ class ProductMetric(NotebookCard, Frozen):
     def __repr__(self) -> str:
         terms = (f"{metric.geometry}(K={K:g}) / {unit:.3g}" for metric, K, unit in self._terms())
         return f"ProductMetric({' × '.join(terms)}, d={self.dimension})"
+
+
+def as_parts(metrics: Iterable[CurvedMetric]) -> tuple[CurvedMetric, ...]:
+    """Check the parts of a metric: curved ones, at least one, of one dimension."""
+    if not isinstance(metrics, Iterable):
+        raise InvalidInputError(
+            f"metrics must be a sequence of CurvedMetric; got {type(metrics).__name__}."
+        )
+    metrics = tuple(metrics)
+    if not metrics:
+        raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
+    for index, metric in enumerate(metrics):
+        if not isinstance(metric, CurvedMetric):
+            raise InvalidInputError(
+                f"metrics[{index}] is a {type(metric).__name__}; expected a CurvedMetric."
+            )
+    dimensions = [metric.dimension for metric in metrics]
+    if len(set(dimensions)) > 1:
+        raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
+    return metrics

@@ -2,6 +2,7 @@
 
 from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._regression import CurvedKNeighborsRegressor
+from cayleyklein.neighbors._scales import LocalScales as LocalScales
 from cayleyklein.neighbors._votes import NEAR as NEAR
 from cayleyklein.neighbors._votes import as_scales as as_scales
 from cayleyklein.neighbors._votes import class_shares as class_shares
