@@ -40,7 +40,14 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._rows import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import CurvedNeighbors, LocalScales, class_shares, local_votes
+from cayleyklein.neighbors import (
+    CurvedNeighbors,
+    LocalScales,
+    class_shares,
+    labels_and_weights,
+    local_votes,
+    payload_of,
+)
 from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import Ranked
 from cayleyklein.neighbors._nearest import votes_of
@@ -416,17 +423,6 @@ CurvedKNeighborsClassifier.__signature__ = inspect.signature(
 )
 
 
-# -- what an index knows of a row: its label, its weight and its scale --------------
-
-
-def payload_of(labels: Ints, weights: Floats | None, scales: Floats | None) -> Floats:
-    """Return labels, weights and scales (n, 3), which are 1 where there are none."""
-    ones = np.ones(len(labels))
-    return np.column_stack(
-        [labels, ones if weights is None else weights, ones if scales is None else scales]
-    )
-
-
 def payload_of_block(
     rows: Floats, target: AnyArray, weights: Any, first_row: int, classes: AnyArray,
     local: LocalScales | None,
@@ -436,12 +432,6 @@ def payload_of_block(
     checked = None if weights is None else as_weights(weights, labels, first_row)
     numbers = first_row + np.arange(len(rows))
     return payload_of(labels, checked, None if local is None else local.of(rows, numbers))
-
-
-def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
-    """Return labels and weights, None where all are 1."""
-    weights = payload[:, 1]
-    return payload[:, 0].astype(np.intp), None if (weights == 1).all() else weights
 
 
 def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:

@@ -50,7 +50,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or
     by an inner product (hyperbolic); a mixed metric, which has no lift, is searched by a tree of
     vantage points. Every algorithm but the approximate one returns the neighbours that the exact
-    float64 distances have, equally near ones in the order of their rows.
+    float64 distances have; rows at equal distances, as returned, come in their order.
 
     Parameters
     ----------

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
-from cayleyklein.learning._classifier import labels_and_weights
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import labels_and_weights
 from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 
