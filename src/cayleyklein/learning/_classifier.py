@@ -106,7 +106,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     Examples
     --------
-    >>> from cayleyklein import CurvedKNeighborsClassifier
     >>> from cayleyklein.datasets import load_wine
     >>> X, y = load_wine(return_X_y=True)
     >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[::2], y[::2])
@@ -117,7 +116,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     With a metric that is known:
 
-    >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
     >>> model = CurvedKNeighborsClassifier(1, metric=disc).fit([[0.0], [0.9]], ["a", "b"])
     >>> model.predict([[0.5], [0.8]])
@@ -285,12 +283,11 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
             raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a number or 'auto'.")
         super()._check_parameters()
         check_weights(self.weights, ("local", *KINDS))
-        both = "learner" if self.learner is not None else "metric"
         if self.metric is not None and self.learner is not None:
             raise InvalidInputError(
-                "Got both a learner and a metric; drop one of them, or both to learn one by "
-                "geometry."
+                "Got both a learner and a metric; drop one of them, or both to learn by geometry."
             )
+        both = "learner" if self.learner is not None else "metric"
         if self.metric is not None or self.learner is not None:
             for name, default in (("geometry", "auto"), ("callback", None), ("verbose", False)):
                 value = getattr(self, name)
