@@ -31,7 +31,7 @@ HYPERBOLIC_RADIUS = 0.2
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
 """Rows with a term in the loss of a pass, drawn anew for each. All rows stay targets and impostors.
 
-About 25 a column do as well as all (docs/learning.md).
+On real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
 """
 
 
