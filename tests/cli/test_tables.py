@@ -118,7 +118,7 @@ def test_evaluate(command, wine_files):
     assert np.sum(values["confusion"]) == values["rows"] == 89
     text = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv").out
     assert f"accuracy           {values['accuracy']:.4f} ±" in text
-    assert "true \\ said" in text
+    assert "true \\ predicted" in text
 
 
 def test_evaluate_with_strange_classes(command, wine_files):

@@ -277,7 +277,7 @@ def test_another_archive_is_no_model(tmp_path):
         node("TypeNode", "subprocess.Popen"),
         node("ObjectNode", "os._wrap_close"),
         node("ObjectNode", "sklearn.ensemble._forest.RandomForestClassifier"),
-        node("ObjectNode", "cayleyklein.experiments._runs.Store"),
+        node("ObjectNode", "cayleyklein.experiments._runs.CellStore"),
         node("ObjectNode", "sklearn.preprocessing._function_transformer.FunctionTransformer"),
         node("PartialNode", "functools.partial", {}),
         node("OperatorFuncNode", "operator.methodcaller", {}),
