@@ -267,9 +267,9 @@ def test_tables_go_between_their_markers(found):
     ("text", "message"),
     [
         ("no markers", "page has no place for a table"),
-        ("<!-- reproduce exp -->\n", "once each, in that order"),
-        ("<!-- /reproduce exp -->\n<!-- reproduce exp -->\n", "once each, in that order"),
-        (MARKERS + MARKERS, "once each, in that order"),
+        ("<!-- reproduce exp -->\n", "once, in that order"),
+        ("<!-- /reproduce exp -->\n<!-- reproduce exp -->\n", "once, in that order"),
+        (MARKERS + MARKERS, "once, in that order"),
         (MARKERS + "<!-- reproduce mixed -->", "reproduce mixed"),
     ],
 )

@@ -112,8 +112,7 @@ def answer(
         return
     n_rows = write_rows(frames, output)
     if output is not None:
-        values_ = {"output": str(output), "rows": n_rows}
-        console.written(values_, f"{output}: {n_rows:,} rows")
+        console.written({"output": str(output), "rows": n_rows}, f"{output}: {n_rows:,} rows")
 
 
 def pieces_of(
@@ -262,10 +261,9 @@ def scores(truth: Any, found: Any) -> dict[str, Any]:
     names = sorted({*truth.tolist(), *found.tolist()})
     columns = precision_recall_fscore_support(truth, found, labels=names, zero_division=0.0)
     precision, recall, f1, support = (column.tolist() for column in columns)
-    classes = [
-        {"name": name, "rows": n, "precision": p, "recall": r, "f1": f}
-        for name, n, p, r, f in zip(names, support, precision, recall, f1, strict=True)
-    ]
+    keys = ("name", "rows", "precision", "recall", "f1")
+    rows = zip(names, support, precision, recall, f1, strict=True)
+    classes = [dict(zip(keys, row, strict=True)) for row in rows]
     recalls = [entry["recall"] for entry in classes if entry["rows"]]
     return {
         "rows": len(truth),

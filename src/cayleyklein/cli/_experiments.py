@@ -29,7 +29,6 @@ Dask = Annotated[
         metavar="ADDRESS",
         help="Use the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786, instead of "
         "processes. Its workers need cayleyklein too.",
-        show_default=False,
     ),
 ]
 
@@ -171,7 +170,6 @@ def reproduce(
             "--from",
             metavar="results.json",
             help="Compute nothing; write the reports again from these results.",
-            show_default=False,
         ),
     ] = None,
     into: Annotated[
@@ -180,7 +178,6 @@ def reproduce(
             metavar="FILE.md",
             help="A Markdown file to put the tables in, between <!-- reproduce exp --> and "
             "<!-- /reproduce exp --> (and the same with mixed). May be repeated.",
-            show_default=False,
         ),
     ] = None,
 ) -> None:
@@ -207,8 +204,8 @@ def reproduce(
     from cayleyklein import experiments
     from cayleyklein.tables import check_writable
 
-    pages, tables = into or [], [t.value for t in Wanted if table in (t, Wanted.all)]
-    tables = [name for name in tables if name != "all"]
+    pages = into or []
+    tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
     if stored is not None and full:
         raise typer.BadParameter("--from computes nothing, so that --full has no meaning.")
     for page in pages:  # errors before the run, which takes long

@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cayleyklein.cli._console import Console, columns_of_text, with_console
-from cayleyklein.cli._options import (
-    Delimiter,
-    Encoding,
-    Model,
-    Table,
-    not_zero,
-    refuse_overwriting,
-)
+from cayleyklein.cli._options import Delimiter, Encoding, Model, Table, not_zero, refuse_overwriting
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -50,12 +43,7 @@ def fit(
     ] = Geometry.auto,
     neighbors: Annotated[
         int | None,
-        typer.Option(
-            "-k",
-            "--neighbors",
-            min=1,
-            help="Neighbours that vote; chosen on held-out rows by default.",
-        ),
+        typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
     ] = None,
     drop: Annotated[
         list[str] | None,
@@ -66,13 +54,12 @@ def fit(
         typer.Option(
             "--as",
             metavar="COLUMN=KIND",
-            help="Read a column as number, category, date or text; a date also with its format, as "
-            "in day=date:%d/%m/%Y. May be repeated.",
+            help="Read a column as number, category, date or text, or as a date of some format: "
+            "day=date:%d/%m/%Y. May be repeated.",
         ),
     ] = None,
     learn_rows: Annotated[
-        int,
-        typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours."),
+        int, typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours.")
     ] = 10_000,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
     jobs: Annotated[
@@ -90,27 +77,21 @@ def fit(
     """
     import pandas as pd
 
-    from cayleyklein.tables import (
-        TableClassifier,
-        check_writable,
-        iter_table,
-        save_model,
-        split_target,
-    )
+    from cayleyklein import tables
 
     refuse_overwriting(output, table)
-    check_writable(output)
+    tables.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
-        pieces = iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
+        pieces = tables.iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
         rows = pd.concat(list(pieces))
-    rows, classes, n_unlabelled = split_target(rows, target)
+    rows, classes, n_unlabelled = tables.split_target(rows, target)
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one labelled row; learning needs many.")
     console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
     with console.progress("learning") as show:
-        model = TableClassifier(
+        model = tables.TableClassifier(
             neighbors or "auto",
             geometry=geometry.value,
             learn_rows=learn_rows,
@@ -125,7 +106,7 @@ def fit(
             model.fit(rows, classes)
     del rows, classes  # the model has its own, and saving needs memory
     model.target_ = target
-    save_model(model, output)
+    tables.save_model(model, output)
     report(console, model, output)
 
 

@@ -13,17 +13,10 @@ __all__ = [
     "Delimiter", "Encoding", "Model", "Rows", "Table", "not_zero", "refuse_overwriting",
 ]  # fmt: skip
 
-Table = Annotated[
-    Path,
-    typer.Argument(
-        metavar="TABLE",
-        help="CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip).",
-        show_default=False,
-    ),
-]
-Model = Annotated[
-    Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.", show_default=False)
-]
+TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
+
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
 Rows = Annotated[
     Path | None,
     typer.Option(
@@ -31,8 +24,7 @@ Rows = Annotated[
     ),
 ]
 Encoding = Annotated[
-    str | None,
-    typer.Option(help="Encoding of the table, such as cp1252.", show_default="utf-8"),
+    str | None, typer.Option(help="Encoding, such as cp1252.", show_default="utf-8")
 ]
 Delimiter = Annotated[
     str | None, typer.Option(help="Character between cells.", show_default="by the first line")

@@ -60,20 +60,14 @@ def picture(figure: Any, caption: str) -> str:
 
 def provenance_section(provenance: dict[str, Any]) -> str:
     """Return the section on code, versions and machine."""
-    machine = provenance["machine"]
-    facts = {
-        "cayleyklein": provenance["cayleyklein"],
-        "commit": provenance["commit"] or "unknown (an installed package)",
-        "date": provenance["date"],
-        "Python": provenance["python"],
-        "packages": ", ".join(f"{name} {v}" for name, v in provenance["versions"].items()),
-        "system": machine["system"],
-        "processor": f"{machine['processor']}, {machine['cores']} cores",
-    }
-    entries = "".join(
-        f"<dt>{escape(name)}</dt><dd>{escape(str(value))}</dd>" for name, value in facts.items()
-    )
-    return section("Machine and versions", f"<dl>{entries}</dl>")
+    machine, versions = provenance["machine"], provenance["versions"].items()
+    lines = [
+        f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
+        f"Python {provenance['python']}, " + ", ".join(f"{name} {v}" for name, v in versions),
+        f"{machine['system']}, {machine['processor']}, {machine['cores']} cores",
+        provenance["date"],
+    ]
+    return section("Machine and versions", bullets(lines))
 
 
 @dataclass(frozen=True)

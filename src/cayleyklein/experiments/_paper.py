@@ -257,16 +257,14 @@ def marked_place(table: str) -> re.Pattern[str]:
 
 def check_markers(text: str, tables: Sequence[str], name: str) -> None:
     """Raise for a Markdown text without a place for any of the tables, or with half of one."""
-    places = {table: marked_place(table).search(text) for table in tables}
-    for table, place in places.items():
-        lines = [f"<!-- {slash}reproduce {table} -->" for slash in ("", "/")]
-        counts = [text.splitlines().count(line) for line in lines]
-        if counts != ([1, 1] if place else [0, 0]):
-            raise InvalidInputError(
-                f"{name} should have the lines {' and '.join(lines)} once each, in that order."
-            )
-    if not any(places.values()):
-        raise InvalidInputError(
-            f"{name} has no place for a table: add the lines <!-- reproduce {tables[0]} --> and "
-            f"<!-- /reproduce {tables[0]} -->."
-        )
+    places = 0
+    for table in tables:
+        markers = [f"<!-- {slash}reproduce {table} -->" for slash in ("", "/")]
+        counts = [text.splitlines().count(marker) for marker in markers]
+        places += counts != [0, 0]
+        if counts != [0, 0] and (counts != [1, 1] or not marked_place(table).search(text)):
+            lines = " and ".join(markers)
+            raise InvalidInputError(f"{name} should have the lines {lines} once, in that order.")
+    if not places:
+        lines = f"<!-- reproduce {tables[0]} --> and <!-- /reproduce {tables[0]} -->"
+        raise InvalidInputError(f"{name} has no place for a table: add the lines {lines}.")

@@ -119,33 +119,21 @@ def run_cells(
 ) -> dict[Cell, list[Outcome]]:
     """Evaluate each cell on every split of its data set, except the cells that a store has."""
     tell = as_callback(progress, "progress") or (lambda *_: None)
-    parallel = in_parallel(n_jobs, return_as="generator_unordered", batch_size=1)
+    parallel = in_parallel(n_jobs, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)
     done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
     if found:
         tell(done, total, "finished before")
-
-    tasks = (
-        delayed(_run)(cell, number, problems[cell.dataset], split)
-        for cell in cells
-        if cell not in found
-        for number, split in enumerate(splits[cell.dataset])
-    )
-    unfinished: dict[Cell, dict[int, Outcome]] = {}
-    for cell, number, outcome in parallel(tasks):
-        parts = unfinished.setdefault(cell, {})
-        parts[number] = outcome
+    tasks = [(c, split) for c in cells if c not in found for split in splits[c.dataset]]
+    calls = (delayed(evaluate)(cell, problems[cell.dataset], split) for cell, split in tasks)
+    for (cell, _), outcome in zip(tasks, parallel(calls), strict=True):
+        parts = found.setdefault(cell, [])
+        parts.append(outcome)
         done += 1
-        if len(parts) == len(splits[cell.dataset]):
-            found[cell] = [parts[i] for i in sorted(parts)]
-            if store is not None:  # written here, because workers may be on other machines
-                store.write(cell, found[cell])
+        if store is not None and len(parts) == len(splits[cell.dataset]):
+            store.write(cell, parts)  # here, because workers may be on other machines
         tell(done, total, str(cell))
     return {cell: found[cell] for cell in cells}
-
-
-def _run(cell: Cell, number: int, problem: Problem, split: Split) -> tuple[Cell, int, Outcome]:
-    return cell, number, evaluate(cell, problem, split)
 
 
 # -- files --------------------------------------------------------------------------
