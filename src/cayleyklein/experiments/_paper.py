@@ -234,14 +234,11 @@ def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> l
             kinds = ", ".join(f"{Counter(some)[kind]} {kind}" for kind in MARKS)
             counts.append(f"{who}: {kinds} of {len(some)}")
     below = [
-        f"{cell}: {by_cell[cell]['accuracy']:.3f}, paper {mark['accuracy']:.3f}"
+        f"{cell}: {by_cell[cell]['accuracy']:.3f}, below the paper's {mark['accuracy']:.3f}"
         for cell, mark in marked.items()
         if mark["mark"] == "below"
     ]
-    return [
-        f"Beside the numbers of the paper's table, {'; '.join(counts)}.",
-        f"Below the paper: {'; '.join(below) or 'nothing'}.",
-    ]
+    return [f"Beside the numbers of the paper's table, {'; '.join(counts)}.", *below]
 
 
 # -- Markdown files with a place for the tables -------------------------------------

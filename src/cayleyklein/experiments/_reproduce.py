@@ -157,9 +157,9 @@ class Reproduction:
         return text
 
     def _markdown(self, table: Table) -> str:
-        return "\n\n".join(
-            [table.to_markdown(), LEGEND, " ".join(table.notes), f"{self.describe()}\n"]
-        )
+        counts, *below = table.notes
+        notes = [counts, f"{'; '.join(below)}."] if below else [counts]
+        return "\n\n".join([table.to_markdown(), LEGEND, *notes, f"{self.describe()}\n"])
 
 
 def _judge(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
