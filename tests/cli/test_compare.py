@@ -1,5 +1,6 @@
 """The command compare on small data."""
 
+import inspect
 import json
 
 import numpy as np
@@ -8,7 +9,7 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.cli import main
 from cayleyklein.cli._experiments import table_text
-from cayleyklein.experiments import Table
+from cayleyklein.experiments import Table, compare
 
 
 def run(*arguments):
@@ -98,6 +99,12 @@ def test_what_cannot_be_written_is_said_before_the_work(table, tmp_path, capsys)
         assert run(table, "--target", "nothing", "-o", output) == 1
         assert message in capsys.readouterr().err
     assert table.read_text() == before
+
+
+def test_help_names_the_default_data(capsys):
+    default = inspect.signature(compare).parameters["data"].default
+    assert main(["compare", "--help"]) == 0
+    assert f"({' '.join(default)})" in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_star_for_evidence_and_no_markup():

@@ -26,7 +26,7 @@ from cayleyklein.experiments._runs import (
     run_cells,
     write,
 )
-from cayleyklein.experiments._statistics import Result, accuracy_text, judge
+from cayleyklein.experiments._statistics import Result, accuracy_text, summarize
 from cayleyklein.plotting import DecisionBoundaryDisplay, MetricDisplay, number
 from cayleyklein.tables import check_writable
 
@@ -79,11 +79,9 @@ class Comparison:
 
     The report is one page with everything in it:
 
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     page = found.write_report(Path(folder, "wine.html")).read_text("utf-8")
-    >>> page == found.to_html()
-    True
+    >>> found.to_html()[:15]
+    '<!DOCTYPE html>'
+    >>> found.write_report("wine.html")  # doctest: +SKIP
     """
 
     problems: tuple[Problem, ...]
@@ -250,7 +248,7 @@ def compare(
         n_jobs=n_jobs,
         progress=progress,
     )
-    found = (tuple(problems.values()), judge(outcomes), k, int(n_splits), test_size, notes)
+    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size, notes)
     return Comparison(*found, provenance())
 
 

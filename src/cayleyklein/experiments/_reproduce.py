@@ -31,7 +31,7 @@ from cayleyklein.experiments._runs import (
     run_cells,
     write,
 )
-from cayleyklein.experiments._statistics import Result, cell_of, judge
+from cayleyklein.experiments._statistics import Result, cell_of, summarize
 
 __all__ = ["Reproduction", "reproduce"]
 
@@ -116,7 +116,7 @@ class Reproduction:
             names = tuple(name for name in stored["tables"] if name in wanted)
             cells = set(cells_of(names, list(METHODS)))
             outcomes = {cell_of(r): r["outcomes"] for r in stored["cells"] if cell_of(r) in cells}
-            found = cls(protocol, names, _judge(outcomes, protocol), stored["provenance"])
+            found = cls(protocol, names, _beside_paper(outcomes, protocol), stored["provenance"])
         except (ValueError, KeyError, TypeError) as error:
             raise InvalidInputError(f"{path} holds no results of reproduce: {error}.") from error
         if not names:
@@ -162,9 +162,9 @@ class Reproduction:
         return "\n\n".join([table.to_markdown(), LEGEND, *notes, f"{self.describe()}\n"])
 
 
-def _judge(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
+def _beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
     """Summarise and compare the cells, and add the paper's numbers."""
-    results = judge(outcomes)
+    results = summarize(outcomes)
     for result in results:
         is_partition = protocol.is_partition(result["dataset"])
         result["paper"] = paper_marks(result, is_partition=is_partition)
@@ -233,4 +233,4 @@ def reproduce(
         progress=progress,
         store=CellStore(where / f"cells-{protocol.name}", run),
     )
-    return Reproduction(protocol, names, _judge(outcomes, protocol), provenance())
+    return Reproduction(protocol, names, _beside_paper(outcomes, protocol), provenance())

@@ -27,10 +27,10 @@ __all__ = [
     "accuracy_text",
     "cell_of",
     "holm",
-    "judge",
     "paired_difference",
     "rank_methods",
     "standard_error",
+    "summarize",
 ]
 
 CONFIDENCE = 0.95
@@ -222,7 +222,7 @@ def rank_methods(scores: Sequence[Sequence[float]] | Floats) -> Ranking:
 # -- results ------------------------------------------------------------------------
 
 Result = dict[str, Any]
-"""A cell, its outcomes, and the statistics that :func:`judge` computes of them."""
+"""A cell, its outcomes, and the statistics that :func:`summarize` computes of them."""
 
 
 def flat_cell(cell: Cell) -> Cell:
@@ -236,7 +236,7 @@ BASELINES: dict[str, Callable[[Cell], Cell]] = {
 }
 
 
-def judge(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
+def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
     """Summarise each cell, and compare it with Euclidean k-NN and with flat LMNN."""
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
     for name, baseline in BASELINES.items():
