@@ -131,8 +131,13 @@ def pieces_of(
     with console.progress(f"reading {table.name}") as show:
         for piece in iter_table(table, encoding=encoding, delimiter=delimiter, progress=show):
             if ignored is None:
-                targets = (target, getattr(model, "target_", None))
-                unknown = unknown_columns(model, table, list(piece.columns))
+                names, targets = list(piece.columns), (target, getattr(model, "target_", None))
+                try:
+                    unknown = model.encoder_.check_columns(names)
+                except InvalidInputError as error:
+                    has = ", ".join(map(repr, names[:20]))
+                    message = f"{table} does not fit the model. {error} It has: {has}."
+                    raise InvalidInputError(message) from error
                 ignored = [repr(name) for name in unknown if name not in targets]
             unseen.update(model.encoder_.unseen(piece))
             yield piece
@@ -140,16 +145,6 @@ def pieces_of(
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
     for name, count in unseen.items():
         console.note(f"{count} rows have a value in {name!r} that the model has not seen")
-
-
-def unknown_columns(model: TableClassifier, table: Path, names: list[str]) -> list[str]:
-    """Return the columns that a model does not know; raise if one of its own is missing."""
-    try:
-        return list(model.encoder_.check_columns(names))
-    except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{table} does not fit the model. {error} It has: {', '.join(map(repr, names[:20]))}."
-        ) from error
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:

@@ -176,7 +176,7 @@ def draw_figures(
     quick: bool = False,
     progress: Callable[..., None],
 ) -> list[Path]:
-    """Run the examples of these names, or all; return the files, which replace the old at last."""
+    """Run the scripts of some figures, or of all, and return the files that they draw."""
     from cayleyklein._validation import did_you_mean, require
 
     require("matplotlib", "plot")
@@ -187,30 +187,20 @@ def draw_figures(
                 f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
             )
     output.mkdir(parents=True, exist_ok=True)
-    chosen = list(dict.fromkeys(names or known))
+    chosen, environment = list(dict.fromkeys(names or known)), os.environ | {"MPLBACKEND": "agg"}
     written: list[Path] = []
     for number, name in enumerate(chosen):
         progress(number, len(chosen))
         with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
-            run_script(known[name], Path(folder), quick)
+            script = [sys.executable, str(known[name]), "-o", folder, *["--quick"] * quick]
+            done = subprocess.run(script, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+                raise CayleyKleinError(f"{known[name].name} could not be drawn: {last}")
             drawn = sorted(Path(folder).iterdir())
             written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
     progress(len(chosen), len(chosen))
     return written
-
-
-def run_script(script: Path, folder: Path, quick: bool) -> None:
-    """Run an example in its own process, because it is a script that draws with pyplot."""
-    done = subprocess.run(
-        [sys.executable, str(script), "-o", str(folder), *(["--quick"] if quick else [])],
-        env={**os.environ, "MPLBACKEND": "agg"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode:
-        last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-        raise CayleyKleinError(f"{script.name} could not be drawn: {last}")
 
 
 def explore(

@@ -62,31 +62,21 @@ def _scaled(title: str, *learners: BaseEstimator) -> Method:
     )
 
 
-def _curved(title: str, geometry: str) -> Method:
-    """Return our defaults in one geometry."""
+def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
+    """Return our defaults in one geometry, or the paper's solver with as many targets as votes."""
+    solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
 
     def make(k: int | None, n_targets: int | None) -> Any:
+        if is_paper:
+            k = k or PAPER_NEIGHBORS
+            n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         if n_targets is None:
             return CurvedKNeighborsClassifier(**votes, geometry=geometry, random_state=SEED)
-        learner = CurvedLMNN(geometry=geometry, n_targets=n_targets, random_state=SEED)
+        learner = CurvedLMNN(geometry=geometry, n_targets=n_targets, random_state=SEED, **solver)
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
-    return Method(title, make)
-
-
-def _papers(geometry: str) -> Method:
-    """Return the paper's algorithm: its solver, and as many target neighbours as vote."""
-
-    def make(k: int | None, n_targets: int | None) -> Any:
-        votes = k or PAPER_NEIGHBORS
-        learner = CurvedLMNN(
-            geometry=geometry, solver="gradient", n_targets=n_targets or votes, random_state=SEED
-        )
-        return CurvedKNeighborsClassifier(votes, learner=learner, weights="uniform")
-
-    title = "flat LMNN" if geometry == "flat" else geometry
-    return Method(f"{title}, paper's algorithm", make)
+    return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
 def _lmnn_of(module: str, learner: str) -> Method:
@@ -135,9 +125,9 @@ METHODS = {
     "hyperbolic": _curved("hyperbolic", "hyperbolic"),
     "learned": _curved("learned K", "learned"),
     "mixed": _curved("mixed", "mixed"),
-    "paper-flat": _papers("flat"),
-    "paper-elliptic": _papers("elliptic"),
-    "paper-hyperbolic": _papers("hyperbolic"),
+    "paper-flat": _curved("flat LMNN", "flat", is_paper=True),
+    "paper-elliptic": _curved("elliptic", "elliptic", is_paper=True),
+    "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
     "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
