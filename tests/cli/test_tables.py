@@ -143,6 +143,7 @@ def test_neighbors(command, wine_files):
     assert [n["neighbor"] for n in itself] == [n["row"] for n in itself] == list(range(1, 90))
     assert all(n["distance"] < 1e-6 for n in itself)
     assert command(*arguments).out.startswith("row,rank,neighbor,class,distance\n1,1,1,a,")
+    assert command(*arguments, "-o", "out.csv").out == "out.csv: 89 rows\n"
 
 
 def test_info(command, wine_files):

@@ -148,7 +148,7 @@ def pieces_of(
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
-    """Write data frames one after the other, to a file or to standard output; count the rows."""
+    """Write answers one after the other, to a file or to standard output; count the table rows."""
     from cayleyklein._validation import require
     from cayleyklein.tables import writing
 
@@ -171,9 +171,9 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
                 writer.write_table(rows)
             else:
-                delimiter = DELIMITERS[ending]
-                frame.to_csv(file, sep=delimiter, index=False, header=n_rows == 0)
-            n_rows += len(frame)
+                options = {"sep": DELIMITERS[ending], "lineterminator": "\n", "index": False}
+                frame.to_csv(file, header=n_rows == 0, **options)
+            n_rows += frame["row"].nunique()
     return n_rows
 
 
