@@ -428,7 +428,7 @@ def test_verbose_writes_lines_and_silence_is_the_default():
         with redirect_stderr(io.StringIO()) as written:
             quick("flat", verbose=verbose).fit(X, Y)
         lines = written.getvalue().splitlines()
-        assert len(lines) == (20 if verbose else 0)
+        assert len(lines) == (21 if verbose else 0)  # each iteration, and the outcome
         assert all("loss" in line and "\r" not in line for line in lines)
 
 
