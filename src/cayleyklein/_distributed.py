@@ -8,6 +8,7 @@ scheduler: the threads of this process.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import accumulate
@@ -24,6 +25,7 @@ from cayleyklein.exceptions import ClusterError, InvalidInputError
 __all__ = [
     "RowBlocks",
     "active_client",
+    "aligned_blocks",
     "checked_rows",
     "clear_cluster_errors",
     "compute",
@@ -31,6 +33,7 @@ __all__ = [
     "futures_in",
     "held",
     "in_memory",
+    "in_place",
     "is_dask",
     "known_lengths",
     "large_graphs",
@@ -165,6 +168,14 @@ def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
         return tuple(dask.persist(*tasks))
 
 
+def in_place(*values: Any) -> tuple[Any, ...]:
+    """Compute Dask collections where they are, so that later uses do not read them again."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Computing mixed collections")
+        found = iter(persist(*filter(is_dask, values), doing="reading the rows"))
+    return tuple(next(found) if is_dask(value) else value for value in values)
+
+
 class RowBlocks(NamedTuple):
     """Rows as tasks: each of `blocks` yields a checked float64 array (length, n_columns).
 
@@ -191,7 +202,7 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     """Cut a Dask array or dataframe into row blocks.
 
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
-    Where their lengths are not known, they are computed, which reads the data once.
+    Where their lengths are not known, they are computed and stay where they are.
 
     Parameters
     ----------
@@ -202,6 +213,8 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     least_rows : int
     """
     n_columns = stand_in(X, name).shape[1]
+    if known_lengths(X) is None:
+        X, y = in_place(X, y)
     raw = raw_blocks(X)
     lengths = known_lengths(X) or measured_lengths(raw, name)
     if not sum(lengths):
@@ -235,6 +248,66 @@ def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X"
     return [task(joined, some, name) for some in aligned_pieces(raw, lengths, wanted)]
 
 
+def aligned_blocks(X: Any, **columns: Any) -> tuple[list[tuple[Any, ...]], int | None]:
+    """Return the blocks of X with their first rows and the entries of columns, to be read once.
+
+    Nothing is computed here. First rows are tasks where lengths are not known: each then adds up
+    the lengths of the blocks before it, when these are there. The entries of a column that is cut
+    otherwise are cut from the whole column.
+
+    Parameters
+    ----------
+    X : Dask array of shape (n, d) or dataframe
+    columns : Dask array, series or dataframe, or array-like, of n rows, or None
+        By the names in error messages.
+
+    Returns
+    -------
+    blocks : list of tuple
+        Of a task that yields rows, the number of the first, and the entries of each column.
+    n_rows : int or None
+        None where it is not known.
+    """
+    raw, lengths = raw_blocks(X), known_lengths(X)
+    starts: list[Any] = [0]
+    if lengths is not None:
+        raw = [block for block, length in zip(raw, lengths, strict=True) if length]
+        lengths = [length for length in lengths if length]
+        starts = [0, *accumulate(lengths)][:-1]
+    else:
+        for block in raw[:-1]:
+            starts.append(task(row_after, starts[-1], block))
+    entries = [
+        [None] * len(raw)
+        if column is None
+        else _entries_beside(column, name, raw, starts)
+        if lengths is None
+        else target_blocks(column, lengths, name)
+        for name, column in columns.items()
+    ]
+    blocks = list(zip(raw, starts, *entries, strict=True))
+    return blocks, None if lengths is None else sum(lengths)
+
+
+def _entries_beside(column: Any, name: str, raw: list[Any], starts: list[Any]) -> list[Any]:
+    """Return tasks that yield the entries of a column beside blocks of unknown lengths."""
+    if is_dask(column):
+        refuse_other_collections(column, name)
+        pieces = raw_blocks(column)
+        if len(pieces) == len(raw) and known_lengths(column) is None:
+            return [task(joined, [piece], name) for piece in pieces]
+        whole = task(joined, pieces, name)
+    else:
+        whole = held(np.atleast_1d(as_block(column, name)))
+    ends = [*starts[1:], None]  # None is the end of the column, so that too many are noticed
+    return [task(rows_between, whole, *ends_of) for ends_of in zip(starts, ends, strict=True)]
+
+
+def row_after(first_row: int, block: Any) -> int:
+    """Return the number of the row after a block."""
+    return first_row + len(block)
+
+
 def stand_in(X: Any, name: str) -> Any:
     """Return an array or a dataframe without rows that has the columns of a Dask collection."""
     refuse_other_collections(X, name)
@@ -263,11 +336,14 @@ def is_array(X: Any) -> bool:
 
 
 def raw_blocks(X: Any) -> list[Any]:
-    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
-    if is_array(X) and X.ndim > 1:
-        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-    blocks = X.to_delayed()
-    return list(np.ravel(blocks)) if isinstance(blocks, np.ndarray) else list(blocks)
+    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe.
+
+    Graphs of arrays stay as they are: optimised, two arrays would each read their common source.
+    """
+    if not is_array(X):
+        return list(X.to_delayed())
+    whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    return list(np.ravel(whole.to_delayed(optimize_graph=False)))
 
 
 def known_lengths(X: Any) -> list[int] | None:
@@ -336,7 +412,7 @@ def as_block(piece: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def rows_between(block: Any, first: int, last: int) -> Any:
+def rows_between(block: Any, first: int, last: int | None) -> Any:
     """Return some rows of a block; of one that is a task, a task.
 
     An array in this process is cut here, or every task would take all of it along.

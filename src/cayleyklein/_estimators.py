@@ -228,13 +228,13 @@ def classes_of(target: NDArray[Any], first_row: int) -> NDArray[Any]:
     return np.unique(target)
 
 
-def common_classes(seen: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
-    """Return the classes of a column of `n_rows` from those of its blocks."""
+def common_classes(seen: list[NDArray[Any]], n_rows: int = 0) -> NDArray[Any]:
+    """Return the classes of a column from those of its blocks, which have `n_rows` if all."""
     every = np.concatenate(seen)
     refuse_no_classes(every)
     classes = np.unique(every)
-    # scikit-learn warns where there are more than half as many classes as rows
-    as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
+    if n_rows:  # scikit-learn warns where there are more than half as many classes as rows
+        as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
     return classes
 
 

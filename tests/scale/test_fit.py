@@ -1,6 +1,7 @@
 """Learning from Dask collections: the sample, and so the metric, is that of rows in memory."""
 
 import sys
+from collections import Counter
 
 import dask
 import dask.array as da
@@ -85,6 +86,47 @@ def test_dataframes_whose_partitions_have_unknown_lengths(client):
     assert_same(found, expected)
     assert found.classes_.tolist() == ["x", "y", "z"]
     assert found.feature_names_in_.tolist() == list("abcd")
+
+
+READS = Counter()
+
+
+def read(block):
+    """Return 50 rows as a dataframe, and count that they were read."""
+    READS[block] += 1
+    some = slice(50 * block, 50 * block + 50)
+    return pd.DataFrame(X[some], columns=list("abcd")).assign(kind=Y[some], weight=W[some])
+
+
+KINDS_OF_TARGET = {
+    "dataframe": lambda table: (table[list("abcd")], table["kind"], table["weight"]),
+    "array": lambda table: (
+        table[list("abcd")].to_dask_array(), table["kind"].to_dask_array(), W,
+    ),
+    "in memory": lambda table: (table[list("abcd")], Y, None),
+    "other chunks": lambda table: (table[list("abcd")], as_dask(Y, (9, len(Y) - 9)), None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS_OF_TARGET)
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: quick("flat", subsample=60),
+        lambda: CurvedKNeighborsClassifier(learner=quick("flat", subsample=60)),
+    ],
+    ids=["learner", "classifier"],
+)
+def test_rows_of_unknown_lengths_are_read_once(make, kind):
+    n_blocks = -(-len(X) // 50)
+    tasks = [dask.delayed(read)(block) for block in range(n_blocks)]
+    rows, target, weights = KINDS_OF_TARGET[kind](dd.from_delayed(tasks, meta=read(0)[:0]))
+    READS.clear()
+    with dask.config.set(scheduler="threads", num_workers=3):
+        found = make().fit(rows, target, sample_weight=weights)
+    assert dict(READS) == dict.fromkeys(range(n_blocks), 1)
+    expected = quick("flat", subsample=60).fit(X, Y, sample_weight=None if weights is None else W)
+    assert_same(getattr(found, "learner_", found), expected)
 
 
 def test_without_a_cluster_the_threads_of_this_process_do():

@@ -197,7 +197,7 @@ def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
     if len(rows) <= most:
         return np.arange(len(rows))
     first = np.cumsum(rows.class_sizes) - rows.class_sizes
-    drawn = stratified_sample(rows.class_sizes, most, 1, rng)
+    drawn = stratified_sample(rows.class_sizes, most, rng)
     return np.concatenate([a + some for a, some in zip(first, drawn, strict=True)])
 
 

@@ -31,7 +31,7 @@ from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._descent import Fit, Progress, Recipe, Report, descend
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._placed import Parameters, Placed
-from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
+from cayleyklein.learning._rows import Draw, TrainingRows, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.metrics import CurvedMetric
 
@@ -200,7 +200,7 @@ class CurvedLMNN(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Of Dask rows a sample is drawn, the same as of rows in memory, and learned from here.
+            Dask rows are read once to draw a sample, the same as of rows in memory.
         y : array-like, Dask array or Dask series of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
@@ -211,14 +211,14 @@ class CurvedLMNN(MetricLearner):
         """
         self._check_parameters()
         rng = self._generator()
-        size, fewest = self._sample_size(), self.n_targets + 1
+        draw = self._draw(rng)
         if is_dask(X):
-            classes, drawn = sample_dask(self, X, y, sample_weight, size, fewest, rng)
+            classes, drawn = sample_dask(self, X, y, sample_weight, draw)
             return self._fit_drawn(*drawn, classes=classes, rng=rng)
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         weights = as_weights(sample_weight, rows)
         classes, labels = encode_classes(target)
-        drawn = sample_rows(rows, labels, weights, size, fewest, rng)
+        drawn = sample_rows(rows, labels, weights, draw)
         return self._fit_drawn(*drawn, classes=classes, rng=rng)
 
     def _fit_checked(
@@ -227,7 +227,7 @@ class CurvedLMNN(MetricLearner):
         """Learn from rows that are checked already, as a classifier does after its own checks."""
         self._check_parameters()
         rng = self._generator()
-        rows = sample_rows(X, labels, weights, self._sample_size(), self.n_targets + 1, rng)
+        rows = sample_rows(X, labels, weights, self._draw(rng))
         self.n_features_in_ = X.shape[1]
         return self._fit_drawn(*rows, classes=classes, rng=rng)
 
@@ -295,8 +295,9 @@ class CurvedLMNN(MetricLearner):
         random = as_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
-    def _sample_size(self) -> int | float | None:
-        return LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+    def _draw(self, rng: np.random.Generator) -> Draw:
+        size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+        return Draw.of(size, self.n_targets + 1, rng)
 
     def _recipe(self, geometry: str) -> Recipe:
         recipe = Recipe(

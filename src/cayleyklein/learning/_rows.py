@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from cayleyklein._distributed import RowBlocks, compute, row_blocks, target_blocks, task
+from cayleyklein._distributed import (
+    RowBlocks,
+    aligned_blocks,
+    checked_rows,
+    compute,
+    stand_in,
+    task,
+)
 from cayleyklein._estimators import (
     as_weights,
     check_columns,
@@ -24,6 +31,7 @@ from cayleyklein.learning._placed import Parameters
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = [
+    "Draw",
     "TrainingRows",
     "classes_of_blocks",
     "rows_at",
@@ -35,6 +43,9 @@ __all__ = [
 
 LARGEST = 1e151
 """Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
+
+FAN_IN = 8
+"""Samples of blocks merged at a time."""
 
 
 @dataclass(frozen=True)
@@ -153,131 +164,206 @@ class TrainingRows:
         return Parameters(factor, center, metric.curvature)
 
 
-def stratified_sample(
-    counts: Ints, size: int | float, fewest: int, rng: np.random.Generator
-) -> list[Ints]:
-    """Draw rows from each class by its share, but at least `fewest` where it has them.
+def class_shares(counts: Ints, size: int | float | None, fewest: int) -> Ints:
+    """Return how many rows of each class a sample has: its share, but `fewest` if there are.
 
     Parameters
     ----------
     counts : ndarray of shape (n_classes,)
         Rows of each class.
-    size : int or float
-        Rows in all, or their share.
+    size : int, float or None
+        Rows in all, or their share, or None for all.
     fewest : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of ndarray
-        For each class the sorted ordinals of its rows that are drawn.
 
     Examples
     --------
-    >>> drawn = stratified_sample(np.array([5000, 900, 2]), 500, 4, np.random.default_rng(0))
-    >>> [len(some) for some in drawn]
-    [424, 76, 2]
+    >>> class_shares(np.array([5000, 900, 2]), 500, 4)
+    array([424,  76,   2])
     """
-    share = min(1.0, size if isinstance(size, float) else size / max(1, int(counts.sum())))
-    wanted = np.minimum(counts, np.maximum(np.rint(share * counts), fewest)).astype(int)
+    if size is None:
+        return counts
+    share = size if isinstance(size, float) else size / max(1, int(counts.sum()))
+    wanted = np.maximum(np.rint(min(1.0, share) * counts), fewest)
+    return np.asarray(np.minimum(counts, wanted), dtype=np.int64)
+
+
+def stratified_sample(counts: Ints, size: int, rng: np.random.Generator) -> list[Ints]:
+    """Draw rows from each class by its share, at least one; return their sorted ordinals."""
     return [
         np.sort(rng.choice(count, some, replace=False, shuffle=False))
-        for count, some in zip(counts, wanted, strict=True)
+        for count, some in zip(counts, class_shares(counts, size, 1), strict=True)
     ]
 
 
-def takes_all(size: int | float, counts: Ints) -> bool:
-    """Say whether a sample, of so many rows or of their share, would be all rows."""
-    return bool(size == 1 if isinstance(size, float) else size >= counts.sum())
+class Draw(NamedTuple):
+    """How to draw a stratified sample: the rows with the smallest random keys of each class.
 
-
-def sample_rows(
-    X: Floats, labels: Ints, weights: Floats, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Ints, Floats]:  # fmt: skip
-    """Return a stratified sample of the rows of positive weight, or all rows where they are few.
+    A row's key depends on the seed and the row's number alone. So rows in memory and in Dask
+    blocks, however cut and wherever computed, make the same sample.
 
     Parameters
     ----------
-    X, labels, weights : ndarray
     size : int, float or None
         Rows, their share, or None for all.
     fewest : int
         Rows of a class at least, where it has them.
-    rng : numpy.random.Generator
+    seed : int
     """
-    labels = np.where(weights > 0, labels, -1)
-    counts = np.bincount(labels[labels >= 0])
-    if size is None or takes_all(size, counts):
-        return X, np.where(labels < 0, 0, labels), weights
-    return _pick(X, labels, weights, stratified_sample(counts, size, fewest, rng))
+
+    size: int | float | None
+    fewest: int
+    seed: int
+
+    @classmethod
+    def of(cls, size: int | float | None, fewest: int, rng: np.random.Generator) -> Draw:
+        """Take the seed from a child of a generator, which itself is left as it is."""
+        return cls(size, fewest, int(rng.spawn(1)[0].integers(2**63)))
+
+    def keys(self, first_row: int, n: int) -> Floats:
+        """Return the keys of n rows."""
+        generator = np.random.Generator(np.random.PCG64(self.seed).advance(first_row))
+        return generator.random(n)
+
+    def enough(self, counts: Ints, n_rows: int) -> Ints:
+        """Return how many rows of each class to keep of a part of a table of n_rows or more.
+
+        The sample has at most the share size / n_rows of a class, and a part of it differs from
+        its expectation by eight standard deviations with a probability below 1e-14.
+        """
+        if self.size is None or isinstance(self.size, float):
+            share = 1.0 if self.size is None else self.size
+        else:
+            share = self.size / max(n_rows, int(counts.sum()), 1)
+        expected = min(1.0, share) * counts
+        most = np.ceil(np.maximum(expected + 8 * np.sqrt(expected) + 8, self.fewest))
+        return np.asarray(np.minimum(counts, most), dtype=np.int64)
 
 
-def _pick(
-    X: Floats, labels: Ints, weights: Floats, drawn: Sequence[Ints]
+def sample_rows(
+    X: Floats, labels: Ints, weights: Floats, draw: Draw
 ) -> tuple[Floats, Ints, Floats]:
-    """Return the rows of given ordinals in their class, in their order."""
-    rows = np.sort(
-        np.concatenate([np.flatnonzero(labels == label)[some] for label, some in enumerate(drawn)])
-    )
+    """Return a stratified sample of the rows of positive weight, in their order."""
+    counts = np.bincount(labels[weights > 0])
+    wanted = class_shares(counts, draw.size, draw.fewest)
+    if np.array_equal(wanted, counts):
+        return X, labels, weights
+    rows = np.flatnonzero(weights > 0)
+    rows = rows[smallest_of_class(labels[rows], draw.keys(0, len(X))[rows], wanted)]
     return X[rows], labels[rows], weights[rows]
 
 
+def smallest_of_class(labels: Ints, keys: Floats, wanted: Ints) -> Ints:
+    """Return the sorted positions of the smallest keys, so many of each class as wanted."""
+    order = np.lexsort((keys, labels))
+    ranks = np.arange(len(order)) - np.searchsorted(labels, labels[order], sorter=order)
+    return np.sort(np.asarray(order[ranks < wanted[labels[order]]]))
+
+
+class Drawn(NamedTuple):
+    """Rows drawn from a part of a table, with their keys, and the class counts of that part."""
+
+    n_rows: int
+    classes: AnyArray
+    counts: Ints
+    X: Floats
+    labels: Ints
+    weights: Floats
+    keys: Floats
+
+    def thinned(self, wanted: Ints) -> Drawn:
+        """Keep the smallest keys, so many of each class as wanted."""
+        rows = smallest_of_class(self.labels, self.keys, wanted)
+        return self._replace(
+            X=self.X[rows], labels=self.labels[rows], weights=self.weights[rows],
+            keys=self.keys[rows],
+        )  # fmt: skip
+
+
 def sample_dask(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[AnyArray, tuple[Floats, Ints, Floats]]:  # fmt: skip
+    estimator: Any, X: Any, y: Any, sample_weight: Any, draw: Draw
+) -> tuple[AnyArray, tuple[Floats, Ints, Floats]]:
     """Return the classes of Dask rows, and the sample that `sample_rows` draws of them.
 
-    The rows are counted by class where they are, and only the sample comes here.
+    Each block is computed once, and keeps what a sample of the whole could need of it; the workers
+    merge that, and only the sample comes here.
     """
     check_columns(estimator, X, y, reset=True)
     refuse_missing(y, "y")
-    blocks = row_blocks(X, y)
-    targets = blocks.targets or []
-    weights: Sequence[Any] = [None] * len(targets)
-    if sample_weight is not None:
-        weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
-    doing = "drawing a sample of the rows"
-    classes, counts, _ = _counted(targets, weights, blocks, doing)
-    total = counts.sum(axis=0)
-    if size is None or takes_all(size, total):
-        drawn = [np.arange(count) for count in total]
-    else:
-        drawn = stratified_sample(total, size, fewest, rng)
-    before = np.cumsum(counts, axis=0) - counts
-    tasks = []
-    for at, (rows, target, weight) in enumerate(zip(blocks.blocks, targets, weights, strict=True)):
-        mine = [
-            some[(some >= first) & (some < first + count)] - first
-            for some, first, count in zip(drawn, before[at], counts[at], strict=True)
-        ]
-        tasks.append(task(_picked, rows, target, weight, classes, mine))
-    parts = compute(*tasks, doing=doing)
-    found, labels, kept = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return classes, (found, labels, kept)
+    blocks, n_rows = aligned_blocks(X, y=y, sample_weight=sample_weight)
+    at_least = 0 if sample_weight is not None else n_rows or 0
+    n_columns = stand_in(X, "X").shape[1]
+    parts = [task(_drawn_of_block, *block, n_columns, draw, at_least) for block in blocks]
+    while len(parts) > 1:
+        groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
+        parts = [task(_merged, group, draw, at_least) for group in groups]
+    (found,) = compute(*parts, doing="drawing a sample of the rows")
+    if not found.n_rows:
+        raise InvalidInputError("X is empty: it has no rows.")
+    classes = common_classes([found.classes], found.n_rows)
+    found = found.thinned(class_shares(found.counts, draw.size, draw.fewest))
+    return classes, (found.X, found.labels, found.weights)
+
+
+def _drawn_of_block(
+    rows: Any, first_row: int, y: AnyArray, sample_weight: Any, n_columns: int, draw: Draw,
+    at_least: int,
+) -> Drawn:  # fmt: skip
+    X = checked_rows([rows], "X", n_columns, first_row)
+    for name, column in (("y", y), ("sample_weight", sample_weight)):
+        if column is not None and len(column) != len(X):
+            raise InvalidInputError(
+                f"{name} has {len(column)} entries from row {first_row} on, but X has {len(X)} "
+                f"rows there; each row needs one, in partitions of the same lengths."
+            )
+    classes = classes_of(y, first_row)
+    weights = np.ones(len(X))
+    if sample_weight is not None and len(X):
+        weights = as_weights(sample_weight, y, first_row)
+    used = weights > 0
+    labels = np.searchsorted(classes, y[used])
+    counts = np.bincount(labels, minlength=len(classes))
+    keys = draw.keys(first_row, len(X))[used]
+    found = Drawn(len(X), classes, counts, X[used], labels, weights[used], keys)
+    return found.thinned(draw.enough(counts, at_least))
+
+
+def _merged(parts: list[Drawn], draw: Draw, at_least: int) -> Drawn:
+    """Join what was drawn from neighbouring parts of a table."""
+    parts = [part for part in parts if part.n_rows] or parts[:1]
+    n_rows = sum(part.n_rows for part in parts)
+    classes = common_classes([part.classes for part in parts])
+    places = [np.searchsorted(classes, part.classes) for part in parts]
+    counts = np.zeros(len(classes), dtype=np.int64)
+    for part, place in zip(parts, places, strict=True):
+        counts[place] += part.counts
+    labels = [place[part.labels] for part, place in zip(parts, places, strict=True)]
+    joined = Drawn(
+        n_rows, classes, counts, np.concatenate([part.X for part in parts]),
+        np.concatenate(labels), np.concatenate([part.weights for part in parts]),
+        np.concatenate([part.keys for part in parts]),
+    )  # fmt: skip
+    return joined.thinned(draw.enough(counts, at_least))
 
 
 def classes_of_blocks(
     targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks
 ) -> tuple[AnyArray, Floats]:
     """Return the classes of Dask rows, and the total weight of each."""
-    classes, _, mass = _counted(targets, weights, blocks, "reading y")
+    columns = zip(targets, weights, blocks.starts, strict=True)
+    tallies = compute(*[task(_tally, *block) for block in columns], doing="reading y")
+    classes = common_classes([seen for seen, _ in tallies], blocks.n_rows)
+    mass = np.zeros(len(classes))
+    for seen, weight in tallies:
+        mass[np.searchsorted(classes, seen)] += weight
     return classes, mass
 
 
-def _counted(
-    targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks, doing: str
-) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes, the rows of positive weight (n_blocks, n_classes), and their weight."""
-    columns = zip(targets, weights, blocks.starts, strict=True)
-    tallies = compute(*[task(_tally, *block) for block in columns], doing=doing)
-    classes = common_classes([seen for seen, *_ in tallies], blocks.n_rows)
-    counts, mass = np.zeros((len(tallies), len(classes)), dtype=np.int64), np.zeros(len(classes))
-    for block, (seen, some, weight) in zip(counts, tallies, strict=True):
-        block[np.searchsorted(classes, seen)] = some
-        mass[np.searchsorted(classes, seen)] += weight
-    return classes, counts, mass
+def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Floats]:
+    """Return the classes of a block, and the weight of each."""
+    classes = classes_of(y, first_row)
+    checked = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row)
+    labels = np.searchsorted(classes, y)
+    return classes, np.bincount(labels, weights=checked, minlength=len(classes)).astype(float)
 
 
 def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
@@ -291,20 +377,3 @@ def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
 
 def _rows_of(rows: Any, numbers: Ints) -> Floats:
     return np.asarray(rows, dtype=np.float64)[numbers]
-
-
-def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes of a block, the rows of positive weight of each, and their weight."""
-    classes = classes_of(y, first_row)
-    checked = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row)
-    labels, n = np.searchsorted(classes, y), len(classes)
-    counts = np.bincount(labels[checked > 0], minlength=n)
-    return classes, counts, np.bincount(labels, weights=checked, minlength=n).astype(float)
-
-
-def _picked(
-    X: Floats, y: AnyArray, weights: Any, classes: AnyArray, drawn: list[Ints]
-) -> tuple[Floats, Ints, Floats]:
-    kept = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    labels = np.where(kept > 0, np.searchsorted(classes, y), -1)
-    return _pick(np.asarray(X, dtype=np.float64), labels, kept, drawn)
