@@ -19,7 +19,7 @@ from typing import IO, Any, NamedTuple
 
 from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import typed
+from cayleyklein.tables._formats import typed
 from cayleyklein.tables._sources import DAMAGED, encoding_of, opened, unpacked
 
 __all__ = ["iter_table", "read_table"]
