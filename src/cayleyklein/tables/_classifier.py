@@ -242,7 +242,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def kneighbors(self, table: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
         """Return the distances and positions of the nearest neighbours, nearest first."""
-        return self._neighbors().kneighbors(self.encoder_.transform(table), n_neighbors)
+        neighbors = self._neighbors()
+        distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
+        return distances, rows
 
     def recognizer(self) -> Callable[[Any], Bools]:
         """Return a function that says which rows of a table equal fitted ones once encoded."""

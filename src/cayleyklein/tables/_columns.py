@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints, Texts
+from cayleyklein._typing import Floats, Texts
 from cayleyklein._validation import as_choice, as_text, as_texts, did_you_mean, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import CellFormat, as_series, as_timestamps, as_words
@@ -83,7 +83,7 @@ class Column:
     kind: str
     n_missing: int
     text: str
-    cells: CellFormat = CellFormat()
+    cells: CellFormat
     fill: float | str | None = None
     categories: tuple[str, ...] = ()
     rare: tuple[str, ...] = ()
@@ -108,7 +108,7 @@ class Column:
         """Return the cells of a later table as numbers, of shape (n, n_features)."""
         if self.kind in ("number", "date"):
             floats = self.cells.floats(values)[:, None]
-            return np.where(np.isnan(floats), self.fill, floats)
+            return np.where(np.isnan(floats), float(self.fill or 0), floats)
         words = as_words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
@@ -117,7 +117,7 @@ class Column:
         encoded = places[:, None] == np.arange(len(self.categories))
         if self.rare:
             encoded = np.column_stack([encoded, words.isin(self.rare)])
-        return encoded.astype(np.float64)
+        return np.asarray(encoded, dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
@@ -130,9 +130,8 @@ class Column:
         'number'
         """
         plain = {name: getattr(self, name) for name in ("name", "kind", "n_missing", "text")}
-        return plain | {
-            "cells": {k: v for k, v in vars(self.cells).items() if v or k == "bare"},
-        }
+        cells = {name: v for name, v in vars(self.cells).items() if v or name == "bare"}
+        return plain | {"cells": cells}
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -176,7 +175,7 @@ def fit_columns(
     return [
         _fit(table[name], formats[name], kinds.get(name, "").partition(":")[0], max_categories)
         if name in formats
-        else Column(name, "unused", 0, "not used: dropped")
+        else Column(name, "unused", 0, "not used: dropped", CellFormat())
         for name in table.columns
     ]
 
@@ -196,7 +195,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
     else:
         known = require("pandas", "cli").Series(cells.floats(values)).dropna()
     counts = known.value_counts().sort_index()
-    name, n_missing, guess = str(values.name), len(values) - len(known), ""
+    name, n_missing = str(values.name), len(values) - len(known)
     kind = wanted or cells.kind
 
     def column(kind: str, text: str, fill: Any = None, said: str = "", **more: Any) -> Column:
@@ -243,7 +242,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
         unit = f" in {cells.unit}" if cells.unit else ""
         return column("number", f"number{unit}", median, f"the median, {median:.6g}")
     low, high = known.min(), known.max()
-    if 0 <= low and high < 1:
+    if low >= 0 and high < 1:
         return column("date", "time as part of a day", median, "the median")
     first, last, middle = as_timestamps(np.array([low, high, median])).astype("M8[D]")
     return column("date", f"date as days, {first} to {last}", median, f"the median, {middle}")

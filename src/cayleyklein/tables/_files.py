@@ -24,7 +24,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import labels_and_weights
-from cayleyklein.tables._atomic import writing
+from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 
@@ -68,11 +68,12 @@ TABLE_PARAMETERS = (
     "random_state",
 )  # fmt: skip
 
-SUMS: dict[str, tuple[Any, str]] = {
+METRICS: dict[str, tuple[Any, str]] = {
+    "CurvedMetric": (CurvedMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
     "ProductMetric": (ProductMetric, "units"),
 }
-"""Metrics that are made of several, and the attribute with a number for each."""
+"""Metrics, and the attribute with a number for each part of those that have several."""
 
 BLOCK = 50_000
 """Rows saved as one array: skops holds each array twice."""
@@ -152,10 +153,7 @@ def load_model(path: str | Path) -> Any:
     3
     """
     path = as_path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory; give the file of a model.")
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+    check_readable(path, "the file of a model")
     archive = path.read_bytes()
     if not archive.startswith(b"PK\x03\x04"):
         raise InvalidInputError(f"{path} is no model of cayleyklein.")
@@ -259,22 +257,26 @@ def parameters_of(model: Any, names: tuple[str, ...]) -> State:
 
 def metric_state(metric: Any) -> State:
     """Return a metric as plain values."""
-    for name, (kind, numbers) in SUMS.items():
-        if type(metric) is kind:
-            parts = [metric_state(part) for part in metric.metrics]
-            return {"sum": name, "parts": parts, "numbers": np.array(getattr(metric, numbers))}
-    if type(metric) is not CurvedMetric:
-        raise InvalidInputError(f"A {type(metric).__name__} cannot be saved in a model.")
-    factor, center = np.array(metric.factor), np.array(metric.center)
-    return {"factor": factor, "center": center, "curvature": float(metric.curvature)}
+    kind = type(metric).__name__
+    if type(metric) is not METRICS.get(kind, (None, ""))[0]:
+        raise InvalidInputError(f"A {kind} cannot be saved in a model.")
+    several = METRICS[kind][1]
+    parts = metric.metrics if several else [metric]
+    return {
+        "kind": kind,
+        "factors": [np.array(part.factor) for part in parts],
+        "centers": [np.array(part.center) for part in parts],
+        "curvatures": [float(part.curvature) for part in parts],
+        "numbers": np.array(getattr(metric, several)) if several else None,
+    }
 
 
 def metric_of(state: State) -> Any:
     """Return the metric whose state this is."""
-    if "sum" in state:
-        kind, _ = SUMS[state["sum"]]
-        return kind([metric_of(part) for part in state["parts"]], state["numbers"])
-    return CurvedMetric(**{name: state[name] for name in ("factor", "center", "curvature")})
+    columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
+    parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
+    kind, several = METRICS[state["kind"]]
+    return kind(parts, state["numbers"]) if several else parts[0]
 
 
 def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
