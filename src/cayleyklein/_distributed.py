@@ -15,36 +15,10 @@ from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from cayleyklein._validation import as_finite_array, refuse_containers, require
 from cayleyklein.exceptions import ClusterError, InvalidInputError
-
-__all__ = [
-    "RowBlocks",
-    "active_client",
-    "aligned_blocks",
-    "checked_rows",
-    "clear_cluster_errors",
-    "compute",
-    "effective_threads",
-    "futures_in",
-    "held",
-    "in_memory",
-    "in_place",
-    "is_dask",
-    "known_lengths",
-    "large_graphs",
-    "persist",
-    "raw_blocks",
-    "refuse_dask",
-    "row_blocks",
-    "stand_in",
-    "target_blocks",
-    "task",
-]
 
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -77,19 +51,6 @@ def active_client() -> Any | None:
     except ValueError:
         return None
     return None if client.status == "closed" else client
-
-
-def effective_threads(n_jobs: int | None) -> int:
-    """Return how many threads of this process `n_jobs` means.
-
-    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
-    threads have but those of their own machine.
-    """
-    backend, _ = get_active_backend()
-    if type(backend).__module__ != "joblib._dask":
-        return int(effective_n_jobs(n_jobs))
-    with parallel_config("threading"):
-        return int(effective_n_jobs(n_jobs))
 
 
 @contextmanager
@@ -190,7 +151,7 @@ class RowBlocks(NamedTuple):
     @property
     def starts(self) -> list[int]:
         """The row at which each block begins."""
-        return [0, *accumulate(self.lengths)][:-1]
+        return first_rows(self.lengths)
 
     @property
     def n_rows(self) -> int:
@@ -203,14 +164,6 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
 
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
     Where their lengths are not known, they are computed and stay where they are.
-
-    Parameters
-    ----------
-    X : Dask array of shape (n, d) or dataframe
-    y : Dask array, series or dataframe, or array-like, of n rows, optional
-    name : str
-        How error messages call X.
-    least_rows : int
     """
     n_columns = stand_in(X, name).shape[1]
     if known_lengths(X) is None:
@@ -220,15 +173,15 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     if not sum(lengths):
         raise InvalidInputError(f"{name} is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
-    starts = [0, *accumulate(wanted)][:-1]
-    pieces = aligned_pieces(raw, lengths, wanted)
-    blocks = [
-        task(checked_rows, some, name, n_columns, start)
-        for some, start in zip(pieces, starts, strict=True)
-    ]
-    if y is None:
-        return RowBlocks(blocks, wanted, n_columns)
-    return RowBlocks(blocks, wanted, n_columns, target_blocks(y, wanted, "y", name))
+    pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
+    blocks = [task(checked_rows, some, name, n_columns, start) for some, start in pieces]
+    targets = None if y is None else target_blocks(y, wanted, "y", name)
+    return RowBlocks(blocks, wanted, n_columns, targets)
+
+
+def first_rows(lengths: Sequence[int]) -> list[int]:
+    """Return the row at which each block begins."""
+    return [0, *accumulate(lengths)][:-1]
 
 
 def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X") -> list[Any]:
@@ -249,31 +202,18 @@ def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X"
 
 
 def aligned_blocks(X: Any, **columns: Any) -> tuple[list[tuple[Any, ...]], int | None]:
-    """Return the blocks of X with their first rows and the entries of columns, to be read once.
+    """Return (block, first row, entry of each column) for each block of X, and the rows if known.
 
-    Nothing is computed here. First rows are tasks where lengths are not known: each then adds up
-    the lengths of the blocks before it, when these are there. The entries of a column that is cut
-    otherwise are cut from the whole column.
-
-    Parameters
-    ----------
-    X : Dask array of shape (n, d) or dataframe
-    columns : Dask array, series or dataframe, or array-like, of n rows, or None
-        By the names in error messages.
-
-    Returns
-    -------
-    blocks : list of tuple
-        Of a task that yields rows, the number of the first, and the entries of each column.
-    n_rows : int or None
-        None where it is not known.
+    Nothing is computed here, so that one computation reads everything once. Where lengths are not
+    known, first rows are tasks: each adds up the lengths of the blocks before it. The entries of a
+    column that is cut otherwise are then cut from the whole column.
     """
     raw, lengths = raw_blocks(X), known_lengths(X)
     starts: list[Any] = [0]
     if lengths is not None:
         raw = [block for block, length in zip(raw, lengths, strict=True) if length]
         lengths = [length for length in lengths if length]
-        starts = [0, *accumulate(lengths)][:-1]
+        starts = list(first_rows(lengths))
     else:
         for block in raw[:-1]:
             starts.append(task(row_after, starts[-1], block))
