@@ -8,8 +8,6 @@ from pathlib import Path
 
 from cayleyklein._validation import as_path
 
-__all__ = ["check_readable", "check_writable", "writing"]
-
 NAME_BYTES = 100
 """Bytes of a file's name in the name of its temporary file, which must not get too long."""
 

@@ -18,20 +18,6 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = [
-    "CURRENCY",
-    "PLACEHOLDER",
-    "CellFormat",
-    "as_series",
-    "as_timestamps",
-    "as_words",
-    "guessed_date",
-    "kind_of_type",
-    "parse_number",
-    "parsed_dates",
-    "plain_floats",
-]
-
 PLACEHOLDER = re.compile(
     r"unknown|unk|n\.?/?a\.?|none|null|nil|nan|-?inf|missing|undefined|unspecified|tbd|tba|error"
     r"|[-–—.?*]+|#(value|ref|div/0|num)!|#name\?|#n/a|no data|keine angabe|k\.a\."

@@ -21,8 +21,6 @@ from cayleyklein.metrics import terms_of
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
 
-__all__ = ["LearnedMetric", "TableClassifier"]
-
 
 @dataclass(frozen=True)
 class LearnedMetric:

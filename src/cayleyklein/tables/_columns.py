@@ -16,8 +16,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import CellFormat, as_series, as_timestamps, as_words
 from cayleyklein.tables._formats import find_formats
 
-__all__ = ["Column", "as_table", "fit_columns", "split_target"]
-
 KINDS = ("number", "category", "date", "text")
 
 IDENTIFIER_FROM = 10
@@ -188,64 +186,72 @@ def check_name(name: str, table: Any, to: str = "") -> None:
 
 
 def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
-    """Decide what becomes of one column."""
-    words = as_words(values)
+    """Decide what becomes of one column, and fit its encoding."""
     if cells.kind == "words":
-        known = words.dropna()
+        known = as_words(values).dropna()
     else:
         known = require("pandas", "cli").Series(cells.floats(values)).dropna()
-    counts = known.value_counts().sort_index()
-    name, n_missing = str(values.name), len(values) - len(known)
-    kind = wanted or cells.kind
-
-    def column(kind: str, text: str, fill: Any = None, said: str = "", **more: Any) -> Column:
-        if n_missing and said:
-            text += (
-                f"; {n_missing} missing cell{'s become' if n_missing > 1 else ' becomes'} {said}"
-            )
-        text += f"; {cells.guess}" * bool(cells.guess)
-        return Column(name, kind, n_missing, text, cells, fill, **more)
-
-    def unused(why: str) -> Column:
-        return Column(name, "unused", n_missing, f"not used: {why}", cells)
-
-    if not len(counts):
-        return unused("every cell is missing")
-    if len(counts) == 1:
-        return unused(f"every cell is {as_series(values).dropna().iloc[0]}")
-    if not wanted and cells.kind == "number" and is_identifier(name, known.to_numpy()):
-        return unused("whole numbers that never repeat, an identifier")
-    if not wanted and cells.kind == "words":
-        kind = "category"
-        if len(known) >= IDENTIFIER_FROM and len(counts) > HARDLY_REPEATS * len(known):
-            if known.str.count(r"\S+").mean() < LONG_TEXT:
-                return unused("text that hardly ever repeats, an identifier")
-            kind = "text"
+    kind, text = _use(values, known, cells, wanted)
+    n_missing, parts, filled = len(values) - len(known), {}, ""
     if kind == "text":
-        encoder = _fitted_text(words)
+        encoder = _fitted_text(as_words(values))
         if encoder is None:
-            return unused("text without words")
-        return column("text", f"text as {encoder.n_components_} numbers", encoder=encoder)
-    if kind == "category":
-        order = np.argsort(counts.to_numpy(), kind="stable")
-        few = len(counts) - max_categories + 1 if len(counts) > max_categories else 0
-        rare = tuple(sorted(counts.index[order[:few]]))
-        shown = tuple(value for value in counts.index if value not in set(rare))
-        listed = ", ".join(shown[:20]) + ", …" * (len(shown) > 20)
-        text = f"{len(counts)} categories, one number for each of {listed}"
-        text += f", and one for the {len(rare)} rarest" * bool(rare)
-        fill = counts.idxmax()
-        said = f"the most frequent, {fill}"
-        return column("category", text, fill, said, categories=shown, rare=rare)
-    median = float(known.median())
-    if kind == "number":
-        unit = f" in {cells.unit}" if cells.unit else ""
-        return column("number", f"number{unit}", median, f"the median, {median:.6g}")
-    low, high = known.min(), known.max()
-    if low >= 0 and high < 1:
-        return column("date", "time as part of a day", median, "the median")
-    first, last, middle = as_timestamps(np.array([low, high, median])).astype("M8[D]")
-    return column("date", f"date as days, {first} to {last}", median, f"the median, {middle}")
+            kind, text = "unused", "text without words"
+        else:
+            text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
+    elif kind == "category":
+        text, parts = _categories(known.value_counts().sort_index(), max_categories)
+        filled = f"the most frequent, {parts['fill']}"
+    elif kind != "unused":
+        low, high, median = (float(known.agg(name)) for name in ("min", "max", "median"))
+        parts = {"fill": median}
+        if kind == "number":
+            text, filled = f"number{f' in {cells.unit}' * bool(cells.unit)}", f"{median:.6g}"
+        elif low >= 0 and high < 1:
+            text = "time as part of a day"
+        else:
+            days = as_timestamps(np.array([low, high, median])).astype("M8[D]")
+            text, filled = f"date as days, {days[0]} to {days[1]}", str(days[2])
+        filled = "the median" + f", {filled}" * bool(filled)
+    if kind == "unused":
+        text, filled = f"not used: {text}", ""
+    if n_missing and filled:
+        text += f"; {n_missing} missing cell{'s become' if n_missing > 1 else ' becomes'} {filled}"
+    if cells.guess and kind != "unused":
+        text += f"; {cells.guess}"
+    return Column(str(values.name), kind, n_missing, text, cells, **parts)
+
+
+def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
+    """Return the kind of a column, and why it is not used if it is not."""
+    n_distinct = known.nunique()
+    if n_distinct == 0:
+        return "unused", "every cell is missing"
+    if n_distinct == 1:
+        return "unused", f"every cell is {as_series(values).dropna().iloc[0]}"
+    if wanted:
+        return wanted, ""
+    if cells.kind == "number" and is_identifier(str(values.name), known.to_numpy()):
+        return "unused", "whole numbers that never repeat, an identifier"
+    if cells.kind != "words":
+        return cells.kind, ""
+    if len(known) < IDENTIFIER_FROM or n_distinct <= HARDLY_REPEATS * len(known):
+        return "category", ""
+    if known.str.count(r"\S+").mean() >= LONG_TEXT:
+        return "text", ""
+    return "unused", "text that hardly ever repeats, an identifier"
+
+
+def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
+    """Return what becomes of categories with their counts: in words, and as parts of a column."""
+    n_rare = len(counts) - most + 1 if len(counts) > most else 0
+    is_rare = np.zeros(len(counts), dtype=bool)
+    is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
+    shown, rare = tuple(counts.index[~is_rare]), tuple(counts.index[is_rare])
+    listed = ", ".join(shown[:20]) + ", …" * (len(shown) > 20)
+    text = f"{len(counts)} categories, one number for each of {listed}"
+    text += f", and one for the {n_rare} rarest" * bool(rare)
+    return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
 
 
 def _fitted_text(words: Any) -> Any:

@@ -19,8 +19,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import as_words
 from cayleyklein.tables._columns import Column, as_table, fit_columns
 
-__all__ = ["TableEncoder"]
-
 ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}
 """Places of the kinds of columns in an encoded row."""
 

@@ -28,8 +28,6 @@ from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 
-__all__ = ["FORMAT_VERSION", "load_model", "save_model"]
-
 FORMAT_VERSION = 3
 """Raised whenever another cayleyklein could not read, or would misread, a file."""
 

@@ -31,8 +31,6 @@ from cayleyklein.tables._cells import (
     plain_floats,
 )
 
-__all__ = ["find_formats", "typed"]
-
 ENOUGH = 0.9
 """Share of numbers, or dates, from which the other cells are taken as missing."""
 

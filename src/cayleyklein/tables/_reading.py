@@ -30,8 +30,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._atomic import check_readable
 from cayleyklein.tables._formats import typed
 
-__all__ = ["iter_table", "read_table"]
-
 Source = str | Path | IO[bytes]
 Progress = Callable[[int, int], Any]
 
