@@ -44,12 +44,16 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "n
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 
-OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-HINTS = {
+PACKED: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
     b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
     b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
 }
+"""How to open a file that starts with these bytes, or why it cannot be read."""
+
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
 
@@ -207,12 +211,11 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
-    for magic, hint in HINTS.items():
+    for magic, way in PACKED.items():
         if start.startswith(magic):
-            raise InvalidInputError(f"{name} {hint}.")
-    for magic, opener in OPENERS.items():
-        if start.startswith(magic):
-            return opener(raw)
+            if isinstance(way, str):
+                raise InvalidInputError(f"{name} {way}.")
+            return way(raw)
     return _zipped(raw, name) if start.startswith(b"PK\x03\x04") else raw
 
 
@@ -271,8 +274,7 @@ def _header(
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     try:
-        n_lines, first = 0, ""
-        row: list[str] = []
+        n_lines, first, row = 0, "", list[str]()
         while not first.strip() and (first := text.readline(BLOCK_BYTES)):
             n_lines += 1
         if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
@@ -332,21 +334,17 @@ def _csv(
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an error of the disk
         raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
-    how = {
-        "read_options": reading.ReadOptions(
-            use_threads=False,
-            block_size=BLOCK_BYTES,
-            column_names=names,
-            skip_rows=n_lines,
-            encoding="utf8" if found == "utf-8-sig" else found,
-        ),
-        "parse_options": reading.ParseOptions(delimiter=mark, newlines_in_values=True),
-        "convert_options": reading.ConvertOptions(
-            column_types=dict.fromkeys(names, arrow.string())
-        ),
-    }
+    lines = reading.ReadOptions(
+        use_threads=False,
+        block_size=BLOCK_BYTES,
+        column_names=names,
+        skip_rows=n_lines,
+        encoding="utf8" if found == "utf-8-sig" else found,
+    )
+    split = reading.ParseOptions(delimiter=mark, newlines_in_values=True)
+    texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
     try:
-        with reading.open_csv(plain, **how) as batches:
+        with reading.open_csv(plain, lines, split, texts) as batches:
             last: list[Any] = []
             for batch in batches:
                 last = [column[-1] for column in batch.columns if len(column)] or last
@@ -393,8 +391,7 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
     raw.seek(0)
     try:
         file = parquet.ParquetFile(raw)
-        names = file.schema_arrow.names
-        _check_names(names, name)
+        _check_names(file.schema_arrow.names, name)
         yield from file.iter_batches(batch_size=PARQUET_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
         raise InvalidInputError(f"{name} is no Parquet file that can be read: {error}.") from error
