@@ -165,7 +165,7 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
     Where their lengths are not known, they are computed and stay where they are.
     """
-    n_columns = stand_in(X, name).shape[1]
+    n_columns = meta_of(X, name).shape[1]
     if known_lengths(X) is None:
         X, y = in_place(X, y)
     raw = raw_blocks(X)
@@ -248,7 +248,7 @@ def row_after(first_row: int, block: Any) -> int:
     return first_row + len(block)
 
 
-def stand_in(X: Any, name: str) -> Any:
+def meta_of(X: Any, name: str) -> Any:
     """Return an array or a dataframe without rows that has the columns of a Dask collection."""
     refuse_other_collections(X, name)
     if X.ndim != 2:

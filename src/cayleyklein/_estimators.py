@@ -24,7 +24,7 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from cayleyklein._distributed import in_memory, is_dask, refuse_dask, stand_in
+from cayleyklein._distributed import in_memory, is_dask, meta_of, refuse_dask
 from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
@@ -100,7 +100,7 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
 
     Its columns hold numbers, and are as many as an estimator was fitted on, of the same names.
     """
-    like = stand_in(X, "X")
+    like = meta_of(X, "X")
     if like.shape[1] == 0:
         raise InvalidInputError("X has no columns.")
     refuse_no_numbers(like, "X")

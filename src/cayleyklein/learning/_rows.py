@@ -14,7 +14,7 @@ from cayleyklein._distributed import (
     aligned_blocks,
     checked_rows,
     compute,
-    stand_in,
+    meta_of,
     task,
 )
 from cayleyklein._estimators import (
@@ -291,7 +291,7 @@ def sample_dask(
     refuse_missing(y, "y")
     blocks, n_rows = aligned_blocks(X, y=y, sample_weight=sample_weight)
     at_least = 0 if sample_weight is not None else n_rows or 0
-    n_columns = stand_in(X, "X").shape[1]
+    n_columns = meta_of(X, "X").shape[1]
     parts = [task(_drawn_of_block, *block, n_columns, draw, at_least) for block in blocks]
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
