@@ -299,10 +299,6 @@ def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
     """Return the classifier of arrays whose state this is."""
     rows, labels = np.concatenate(state.pop("rows")), state["labels"]
     classes = np.asarray(state["classes"])
-    if labels.ndim != 1 or labels.dtype.kind != "i" or len(labels) != len(rows):
-        raise InvalidInputError("the labels are not one for each row")
-    if not ((labels >= 0) & (labels < len(classes))).all():
-        raise InvalidInputError("labels are not positions among the classes")
     parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
     model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **parameters)
     model._fit(rows, classes[labels], state["weights"], classes)

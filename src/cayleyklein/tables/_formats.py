@@ -121,7 +121,7 @@ def _find_in_text(counts: Any, kind: str, given: str) -> Found:
         cells, share = date_format(counts)
         if share >= ENOUGH:
             return Found(cells)
-    point, comma = number_format(counts, "."), number_format(counts, ",")
+    point, comma = number_formats(counts)
     cells, share = max(point, comma, key=lambda one: one[1])  # the point, of equals
     if kind or _is_enough(cells, share):
         marked = bool(counts.index.str.contains("[.,]").any())
@@ -137,20 +137,23 @@ def _is_enough(cells: CellFormat, share: float) -> bool:
     return share >= (ENOUGH_BESIDE_PLACEHOLDERS if only_words else ENOUGH)
 
 
+def number_formats(counts: Any) -> tuple[tuple[CellFormat, float], tuple[CellFormat, float]]:
+    """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
+    index = counts.index
+    width = len(index[0])
+    if index.str.fullmatch(r"0\d{3,}").any() and index.str.fullmatch(rf"\d{{{width}}}").all():
+        return (CellFormat(), 0.0), (CellFormat(), 0.0)  # codes of one length, such as 00501
+    if plain_floats(index) is None:
+        return number_format(counts, "."), number_format(counts, ",")
+    fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
+    grouped = bool(fits and index.str.contains(".", regex=False).any())
+    with_comma = CellFormat("number", ",", grouped=grouped)
+    return (CellFormat("number"), 1.0), (with_comma, float(fits))
+
+
 def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
     """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
-    if (
-        index.str.fullmatch(r"0\d{3,}").any()
-        and index.str.fullmatch(rf"\d{{{len(index[0])}}}").all()
-    ):
-        return CellFormat(), 0.0  # codes of one length, such as 00501
-    if plain_floats(index) is not None:
-        if decimal == ".":
-            return CellFormat("number"), 1.0
-        fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
-        grouped = bool(index.str.contains(".", regex=False).any())
-        return CellFormat("number", ",", grouped=grouped), float(fits)
     parsed = [parse_number(text, decimal) for text in index]
     units: Counter[str] = Counter()
     for found, weight in zip(parsed, weights, strict=True):
