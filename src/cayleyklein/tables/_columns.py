@@ -69,12 +69,13 @@ class Column:
     Examples
     --------
     >>> import pandas as pd
-    >>> from cayleyklein.tables import Column, TableEncoder
+    >>> from cayleyklein.tables import TableEncoder
     >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
     >>> print(encoder.columns_[0])
     length: number; 1 missing cell becomes the median, 2
-    >>> isinstance(encoder.columns_[0], Column)
-    True
+    >>> encoder.columns_[0].encode(pd.Series(["3", None]))
+    array([[3.],
+           [2.]])
     """
 
     name: str
