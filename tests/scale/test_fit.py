@@ -154,6 +154,13 @@ def test_what_is_refused(client):
         quick("flat").fit(as_dask(), np.zeros(len(X)))
     with pytest.raises(InvalidInputError, match="rows"):
         quick("flat").fit(as_dask(), Y[1:])
+    frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=3)
+    for wrong in (Y[1:], np.r_[Y, 4], as_dask(Y[1:], (len(Y) - 1,))):
+        with pytest.raises(InvalidInputError, match=r"y has \d+ entries from row \d+ on"):
+            quick("flat").fit(frame, wrong)
+    for none in (as_dask(X[:0], (0,)), frame[frame["a"] > 100]):
+        with pytest.raises(InvalidInputError, match="X is empty: it has no rows"):
+            quick("flat").fit(none, Y[:0])
     with pytest.raises(InvalidInputError, match="sample_weight has 3"):
         quick("flat").fit(as_dask(), Y, sample_weight=np.ones(3))
     with pytest.raises(InvalidInputError, match=r"(?i)negative"):

@@ -296,8 +296,8 @@ def sample_dask(
     while len(parts) > 1:
         groups = [parts[i : i + FAN_IN] for i in range(0, len(parts), FAN_IN)]
         parts = [task(_merged, group, draw, at_least) for group in groups]
-    (found,) = compute(*parts, doing="drawing a sample of the rows")
-    if not found.n_rows:
+    found = next(iter(compute(*parts, doing="drawing a sample of the rows")), None)
+    if found is None or not found.n_rows:
         raise InvalidInputError("X is empty: it has no rows.")
     classes = common_classes([found.classes], found.n_rows)
     found = found.thinned(class_shares(found.counts, draw.size, draw.fewest))
