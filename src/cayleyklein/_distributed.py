@@ -308,17 +308,14 @@ def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
     >>> joined_lengths([3, 0, 4, 9, 2], 5)
     [7, 11]
     """
-    wanted: list[int] = []
-    open_block = 0
+    wanted = [0]
     for length in lengths:
-        open_block += length
-        if open_block >= max(least, 1):
-            wanted.append(open_block)
-            open_block = 0
-    if open_block and wanted:
-        wanted[-1] += open_block
-    elif open_block:
-        wanted.append(open_block)
+        if wanted[-1] >= max(least, 1):
+            wanted.append(0)
+        wanted[-1] += length
+    if len(wanted) > 1 and wanted[-1] < max(least, 1):
+        last = wanted.pop()
+        wanted[-1] += last
     return wanted
 
 

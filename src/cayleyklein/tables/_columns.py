@@ -97,11 +97,11 @@ class Column:
     def feature_names(self) -> list[str]:
         """The names of the numbers that it becomes."""
         if self.kind == "category":
-            values = [*self.categories, *["(rare)"] * bool(self.rare)]
+            values = [*self.categories, "(rare)"] if self.rare else self.categories
             return [f"{self.name}={value}" for value in values]
         if self.kind == "text":
             return [f"{self.name}[{i}]" for i in range(self.encoder.n_components_)]
-        return [self.name] * (self.kind != "unused")
+        return [] if self.kind == "unused" else [self.name]
 
     def encode(self, values: Any) -> Floats:
         """Return the cells of a later table as numbers, of shape (n, n_features)."""
@@ -207,13 +207,13 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
         low, high, median = (float(known.agg(name)) for name in ("min", "max", "median"))
         parts = {"fill": median}
         if kind == "number":
-            text, filled = f"number{f' in {cells.unit}' * bool(cells.unit)}", f"{median:.6g}"
+            unit = f" in {cells.unit}" if cells.unit else ""
+            text, filled = f"number{unit}", f"the median, {median:.6g}"
         elif low >= 0 and high < 1:
-            text = "time as part of a day"
+            text, filled = "time as part of a day", "the median"
         else:
             days = as_timestamps(np.array([low, high, median])).astype("M8[D]")
-            text, filled = f"date as days, {days[0]} to {days[1]}", str(days[2])
-        filled = "the median" + f", {filled}" * bool(filled)
+            text, filled = f"date as days, {days[0]} to {days[1]}", f"the median, {days[2]}"
     if kind == "unused":
         text, filled = f"not used: {text}", ""
     if n_missing and filled:
@@ -249,9 +249,10 @@ def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
     is_rare = np.zeros(len(counts), dtype=bool)
     is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
     shown, rare = tuple(counts.index[~is_rare]), tuple(counts.index[is_rare])
-    listed = ", ".join(shown[:20]) + ", …" * (len(shown) > 20)
+    listed = ", ".join([*shown[:20], "…"] if len(shown) > 20 else shown)
     text = f"{len(counts)} categories, one number for each of {listed}"
-    text += f", and one for the {n_rare} rarest" * bool(rare)
+    if rare:
+        text += f", and one for the {n_rare} rarest"
     return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
 
 

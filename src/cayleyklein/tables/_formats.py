@@ -86,7 +86,7 @@ def _decided(values: Any, found: Found, marks: set[str]) -> CellFormat:
         guesses.append("its numbers are read with a decimal point, but could have a decimal comma")
     if cells.absent:
         n_absent = int(as_words(values).isin(cells.absent).sum())
-        shown = ", ".join(map(repr, cells.absent[:3])) + ", …" * (len(cells.absent) > 3)
+        shown = ", ".join(map(repr, cells.absent[:3])) + (", …" if len(cells.absent) > 3 else "")
         are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
         guesses.append(f"{n_absent} cell{are}, and taken as missing ({shown})")
     return replace(cells, guess="; ".join(filter(None, guesses)))
