@@ -254,8 +254,14 @@ def sample_rows(
 
 def smallest_of_class(labels: Ints, keys: Floats, wanted: Ints) -> Ints:
     """Return the sorted positions of the smallest keys, so many of each class as wanted."""
-    order = np.lexsort((keys, labels))
-    ranks = np.arange(len(order)) - np.searchsorted(labels, labels[order], sorter=order)
+    # Sort only the keys that can be among them, as long as there are enough of these.
+    counts = np.bincount(labels, minlength=len(wanted))
+    bound = (wanted + 8 * np.sqrt(wanted) + 8) / np.maximum(counts, 1)
+    likely = np.flatnonzero(keys < bound[labels])
+    if (np.bincount(labels[likely], minlength=len(wanted)) < np.minimum(wanted, counts)).any():
+        likely = np.arange(len(labels))
+    order = likely[np.lexsort((keys[likely], labels[likely]))]
+    ranks = np.arange(len(order)) - np.searchsorted(labels[order], labels[order])
     return np.sort(np.asarray(order[ranks < wanted[labels[order]]]))
 
 
