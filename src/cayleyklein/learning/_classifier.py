@@ -39,7 +39,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.learning._rows import classes_of_blocks, rows_at
+from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     CurvedNeighbors,
