@@ -8,7 +8,7 @@ from joblib import parallel_config
 from sklearn.model_selection import GridSearchCV
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedNeighbors
-from cayleyklein._distributed import effective_threads
+from cayleyklein._estimators import as_jobs
 from cayleyklein.cli import main
 from cayleyklein.datasets import load_wine
 from cayleyklein.experiments import Protocol, reproduce
@@ -30,11 +30,11 @@ def test_model_selection_gives_the_same(client):
 def test_threads_are_those_of_this_process(client):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with parallel_config("dask"):
-        assert effective_threads(None) == 1
-        assert effective_threads(3) == 3
+        assert as_jobs(None) == 1
+        assert as_jobs(3) == 3
         assert CurvedNeighbors().fit(X).kneighbors(X, 1)[1].tolist() == [[i] for i in range(30)]
     with parallel_config("threading", n_jobs=2):
-        assert effective_threads(None) == 2
+        assert as_jobs(None) == 2
 
 
 def test_reproduce_over_a_cluster_stores_the_cells_here(cluster, tmp_path, monkeypatch, capsys):

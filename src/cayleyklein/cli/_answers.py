@@ -48,7 +48,7 @@ def predict(
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
         shares = fitted.predict_proba(piece)
         columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
-        names = fitted.classes_ if proba else []
+        names: Any = fitted.classes_ if proba else []
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
     def values(fitted: TableClassifier, found: Any) -> dict[str, Any]:
