@@ -38,6 +38,7 @@ from cayleyklein.geometry._geodesics import (
     midpoint,
     vertex_angle,
 )
+from cayleyklein.geometry._geodesics import mean_metric_tensor as mean_metric_tensor
 from cayleyklein.geometry._isometries import reflection, transvection
 from cayleyklein.geometry._lifts import lift_difference as lift_difference
 from cayleyklein.geometry._lifts import sine as sine

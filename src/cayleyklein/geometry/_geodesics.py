@@ -125,6 +125,15 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
 
+def mean_metric_tensor(rows: Floats | None, metric: CurvedSpace) -> Floats:
+    """Return the mean of :func:`metric_tensor` over rows (n, d); at μ without rows."""
+    if rows is None:
+        return metric.matrix
+    z, s = metric._inside(rows, "X")
+    a = z @ metric.factor / s[:, None]
+    return np.asarray(metric.matrix * (1 / s).mean() - metric.curvature * (a.T @ a) / len(rows))
+
+
 def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return ‖v‖ in the metric at x, K⟨z, Lv⟩ and S(x, x)."""
     z, s = metric._inside(x, "x")

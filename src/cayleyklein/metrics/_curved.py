@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
-from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import about, as_count, as_points, float_dtype
 from cayleyklein.geometry import (
@@ -22,13 +21,14 @@ from cayleyklein.geometry import (
     euclidean_coordinates,
     metric_angle,
 )
+from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._covariance import mean_and_precision
-from cayleyklein.metrics._pairwise import as_float, checked_pairwise
+from cayleyklein.metrics._pairwise import checked_pairwise
 
 __all__ = ["CurvedMetric"]
 
 
-class CurvedMetric(NotebookCard, CurvedSpace):
+class CurvedMetric(CurvedSpace, MetricBase):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -143,9 +143,8 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         """
         return geometry.distance(p, q, self, outside=outside)
 
-    def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
-        """Return the distance of two points as a float."""
-        return as_float(self.distance(p, q))
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        return [(self, 1.0)]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"

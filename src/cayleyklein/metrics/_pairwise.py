@@ -25,18 +25,6 @@ from cayleyklein._validation import as_choice, as_points, at_index, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CurvedSpace, Outside, distance_between, lift_difference
 
-__all__ = [
-    "BlockKernel",
-    "as_float",
-    "checked_pairwise",
-    "chord_lift",
-    "left_operand",
-    "lift_from",
-    "pairwise",
-    "right_operand",
-]
-
-
 BLOCK = 1024
 """Rows and columns of a block: one matrix product each, large enough to be worth threads."""
 
@@ -60,12 +48,6 @@ NEAR_ANTIPODAL = 1e-3
 
 REFINE_ENTRIES = 2**18
 """Coordinates gathered at a time for pairs that are recomputed."""
-
-
-def chord_lift(z: Floats, s: Floats, K: float) -> tuple[Floats, Floats]:
-    """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
-    v, _ = lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
-    return v, _row_scale(s, K)
 
 
 def _row_scale(s: Floats, K: float) -> Floats:
@@ -291,16 +273,6 @@ def _symmetrise(block: Floats) -> None:
     block[...] = upper
     block += upper.T
     np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))
-
-
-def as_float(value: AnyFloats) -> float:
-    """Return one distance as a float; raise when there are more."""
-    if np.ndim(value):
-        raise InvalidInputError(
-            f"A metric called as a function takes two points, but the shapes given make "
-            f"{np.shape(value)} pairs; use distance() or pairwise()."
-        )
-    return float(value)
 
 
 def checked_pairwise(
