@@ -1,7 +1,7 @@
 """Count the imports of another folder's private modules, and fail above a limit.
 
-Run by ``make check``. Folders of the package import from each other's front, ``cayleyklein.metrics``,
-not from behind it, ``cayleyklein.metrics._curved``.
+Run by ``make check``. A folder of the package imports from the front of others, as
+``cayleyklein.metrics``, not from behind it, as ``cayleyklein.metrics._curved``.
 """
 
 import ast

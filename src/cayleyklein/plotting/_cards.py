@@ -18,13 +18,12 @@ from cayleyklein.plotting._outlines import (
     bounds_of,
     cell_outlines,
     domains_of,
+    edges_of,
     sphere_path,
 )
 from cayleyklein.plotting._sections import principal_section
 from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
-from cayleyklein.plotting._svg import Drawing
-
-__all__ = ["metric_picture", "notebook_card", "number"]
+from cayleyklein.plotting._svg import Drawing, bar_chart, number
 
 Facts = list[tuple[str, str]]
 
@@ -37,6 +36,9 @@ ARC_STEP = math.pi / 60
 
 LARGEST_ASPECT = 4.0
 """Ratio of a plane metric's axes from which on it is shown in its principal axes instead."""
+
+MOST_ROWS, MOST_BARS = 1000, 5
+"""Rows that feature weights are computed from, and bars that show them."""
 
 MOST_CELLS = 2000
 """A picture of more cells would be large, and grey."""
@@ -64,11 +66,31 @@ def notebook_card(thing: Any) -> str:
         return ""
     names = getattr(thing, "feature_names_in_", None)
     facts = [*metric_facts(metric), *learning_facts(thing)]
-    return card("The learned metric", facts, *metric_picture(metric, names))
+    picture, caption = metric_picture(metric, names)
+    rows = getattr(getattr(thing, "_searcher", None), "X", None)
+    bars = "" if rows is None else weight_bars(metric, rows, names)
+    return card("The learned metric", facts, picture, caption, bars)
 
 
-def card(title: str, facts: Facts, picture: str, caption: str) -> str:
-    """Return a picture with facts beside it; every text is escaped.
+def weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
+    """Return bars of the largest feature weights over a sample of the rows."""
+    try:
+        weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+    except CayleyKleinError:  # rows that coincide have none
+        return ""
+    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    shown = [f"x{subscript(i + 1)}" if names is None else str(names[i]) for i in order.tolist()]
+    title = "columns with the largest shares of squared distances"
+    return bar_chart(shown, weights[order].tolist(), GEOMETRY_COLORS[metric.geometry], title)
+
+
+def subscript(index: int) -> str:
+    """Write a number in small digits."""
+    return str(index).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
+    """Return a picture with facts, and perhaps another, beside it; every text is escaped.
 
     Examples
     --------
@@ -84,17 +106,8 @@ def card(title: str, facts: Facts, picture: str, caption: str) -> str:
     return (
         f'<div class="cayleyklein" style="display:flex;flex-wrap:wrap;align-items:center;'
         f'gap:16px;margin:4px 0">{picture}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
-        f'<table style="margin:4px 0;border:none">{rows}</table></div></div>'
+        f'<table style="margin:4px 0;border:none">{rows}</table></div>{more}</div>'
     )
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Format a number with a true minus sign.
-
-    >>> number(-0.25)
-    '−0.25'
-    """
-    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
 # -- metrics and estimators --------------------------------------------------------------------
@@ -207,7 +220,7 @@ def diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
         return "", "only for diagrams of the plane"
     if len(diagram.cell_generators) > MOST_CELLS:
         return "", f"only for at most {MOST_CELLS:,} cells"
-    edges = [domain.boundary() for domain in domains_of(diagram.metric)]
+    edges = edges_of(domains_of(diagram.metric))
     bounds = np.asarray(bounds_of(*edges) if diagram.window is None else diagram.window)
     drawing = Drawing(bounds, DIAGRAM_SIZE)
     if diagram.labels is not None:
