@@ -18,8 +18,6 @@ from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
-__all__ = ["Diagram"]
-
 
 class Diagram:
     """The combinatorial part of :class:`CayleyKleinVoronoi`; see there for its attributes."""

@@ -8,9 +8,6 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._power import Groups
 
-__all__ = ["Pieces", "cut_edges", "cut_to_disc", "whole_polygons"]
-
-
 NO_ARC = 1e-12
 """An arc this close to a whole circle has length 0: rounding exchanged its ends."""
 

@@ -13,17 +13,6 @@ from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
 from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = [
-    "CutOut",
-    "as_window",
-    "ball_walls",
-    "box_around",
-    "far_walls",
-    "meets_ball",
-    "window_walls",
-]
-
-
 FAR, FAR_FROM_ALL = 1e6, 1e3
 """Vertices farther than this many typical distances, and than this many times the farthest
 generator, count as infinitely far. More would leave Qhull no digits for near ones."""

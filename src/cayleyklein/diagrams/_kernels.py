@@ -7,8 +7,6 @@ any thread pool and survive a fork.
 import numpy as np
 from numba import njit
 
-__all__ = ["median_order", "walk_all"]
-
 
 @njit(nogil=True, cache=True)
 def median_order(sites):

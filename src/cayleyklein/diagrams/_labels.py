@@ -7,8 +7,6 @@ from cayleyklein._typing import AnyArray, Ints
 from cayleyklein._validation import at_index, refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["as_labels", "majority"]
-
 
 def as_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
     """Return the sorted classes, and the index of the class of each of n points."""

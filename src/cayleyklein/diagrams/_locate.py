@@ -9,9 +9,6 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.diagrams._power import Groups, PowerDiagram
 
-__all__ = ["Locator"]
-
-
 BLOCK = 2**22
 """Entries of a block of values of all planes, for the few queries beyond the walls."""
 

@@ -8,8 +8,6 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
 
-__all__ = ["Mesh", "cell_meshes"]
-
 
 class Mesh(NamedTuple):
     """A closed triangle mesh: vertices (v, 3), and triangles (t, 3) of them, seen from outside.

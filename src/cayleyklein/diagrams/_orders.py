@@ -18,8 +18,6 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.diagrams._power import PowerDiagram
 
-__all__ = ["exchanges", "order_k"]
-
 
 def order_k(
     A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints

@@ -13,8 +13,6 @@ from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Boundary", "PlaneCells", "cells_in_disc", "cells_in_window"]
-
 
 class Boundary(NamedTuple):
     """The boundary of a plane cell, pieces one after the other: segments and arcs.

@@ -23,9 +23,6 @@ from scipy.spatial import ConvexHull, QhullError
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["Groups", "PowerDiagram", "simplex_walls"]
-
-
 THIN = 1e-3
 """Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
 

@@ -18,9 +18,6 @@ from cayleyklein.diagrams._meshes import cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
-__all__ = ["CayleyKleinVoronoi", "Triangulation"]
-
-
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
 """Default distance of shapes from the absolute, as a part of its radius."""
 

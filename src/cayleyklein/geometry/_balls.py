@@ -29,8 +29,6 @@ from cayleyklein.geometry._geodesics import midpoint
 from cayleyklein.geometry._lifts import cosine, sine, tangent
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = ["Ball", "ball_from_ellipsoid"]
-
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps

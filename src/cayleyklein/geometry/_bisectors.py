@@ -27,8 +27,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._lifts import lift_difference
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = ["Hyperplane", "bisector", "point_difference", "proximity_planes"]
-
 
 class Hyperplane(NamedTuple):
     """Hyperplanes {x : ⟨normal, x⟩ + offset = 0}, batched over leading axes.

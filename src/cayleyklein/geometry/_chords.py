@@ -15,16 +15,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 
-__all__ = [
-    "Lifted",
-    "distance_from_sqchord",
-    "euclidean_coordinates",
-    "lift_points",
-    "slopes_from_sqchord",
-    "sqchord_from",
-]
-
-
 SERIES_BELOW = 1e-3
 """|K c²| under which ∂d/∂K is a series in K c²: its closed form cancels there."""
 

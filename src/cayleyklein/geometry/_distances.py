@@ -28,8 +28,6 @@ from cayleyklein.geometry._lifts import inner_point
 from cayleyklein.geometry._space import CurvedSpace, as_space
 from cayleyklein.geometry.projective import half_log
 
-__all__ = ["Outside", "distance", "distance_between", "wedge"]
-
 Outside = Literal["raise", "inf", "modulus"]
 
 

@@ -24,8 +24,6 @@ from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry._space import cholesky
 
-__all__ = ["ConvexBody", "Ellipsoid", "as_rays", "check_inside"]
-
 
 @runtime_checkable
 class ConvexBody(Protocol):

@@ -6,8 +6,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 
-__all__ = ["Frozen", "read_only"]
-
 
 class Frozen:
     """A base class of immutable objects that compare by value.

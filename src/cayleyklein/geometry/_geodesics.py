@@ -24,8 +24,6 @@ from cayleyklein.geometry._lifts import cosine, sine, tangent
 from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
-
 
 def _pair(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, names: tuple[str, str]

@@ -18,8 +18,6 @@ from cayleyklein.geometry._bisectors import point_difference
 from cayleyklein.geometry._lifts import lift
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = ["reflection", "transvection"]
-
 
 def _to_chart(T: Floats, metric: CurvedSpace) -> Floats:
     """Conjugate a map of (z, 1) into one of (x, 1)."""

@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 
-__all__ = ["cosine", "inner_point", "lift", "lift_difference", "sine", "tangent"]
-
 
 def lift(z: Floats, s: Floats) -> Floats:
     """Return (z, 1)/√s, for s = S(x, x)."""

@@ -11,8 +11,6 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
 
-__all__ = ["binary_scale", "one_plus_quadratic_form", "total", "two_product"]
-
 Pair = tuple[Floats, Floats]
 
 SPLITTER = 2.0**27 + 1.0

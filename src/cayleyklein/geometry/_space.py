@@ -30,8 +30,6 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
-__all__ = ["CurvedSpace", "Geometry", "as_space"]
-
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
 REFINE_BELOW = 1e-2

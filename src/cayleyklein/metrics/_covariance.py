@@ -8,8 +8,6 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import LARGEST_SQUARED, refuse_huge
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
-__all__ = ["mean_and_precision", "standard_factor"]
-
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
     """Return the mean of rows and the inverse of their covariance (normalised by n)."""

@@ -69,6 +69,7 @@ def notebook_card(thing: Any) -> str:
     picture, caption = metric_picture(metric, names)
     rows = getattr(getattr(thing, "_searcher", None), "X", None)
     bars = "" if rows is None else weight_bars(metric, rows, names)
+    facts += [("bars", "largest shares of squared distances")] if bars else []
     return card("The learned metric", facts, picture, caption, bars)
 
 

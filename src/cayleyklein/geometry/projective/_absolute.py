@@ -32,8 +32,6 @@ from cayleyklein.geometry.projective._measures import (
     vector_pencil,
 )
 
-__all__ = ["Absolute", "MeasurementKind", "adjugate", "signature"]
-
 MeasurementKind = Literal["elliptic", "parabolic", "hyperbolic"]
 
 ZERO_EIGENVALUE = 1e-12

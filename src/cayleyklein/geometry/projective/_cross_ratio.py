@@ -29,9 +29,6 @@ from cayleyklein.geometry.projective._measures import (
     rescale,
 )
 
-__all__ = ["apply_collineation", "cross_ratio", "line_intersections"]
-
-
 COLLINEARITY_TOLERANCE = 1e-8
 """Largest distance to the line, as a part of the extent of the points, that counts as rounding."""
 

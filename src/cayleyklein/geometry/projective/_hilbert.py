@@ -30,8 +30,6 @@ from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import binary_scale
 
-__all__ = ["Polytope", "hilbert_distance"]
-
 
 @final
 class Polytope(Frozen, ConvexBody):

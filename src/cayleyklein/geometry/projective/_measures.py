@@ -30,9 +30,6 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._rounding import binary_scale
 
-__all__ = ["half_log", "log_cross_ratio", "measure"]
-
-
 EPS = float(np.finfo(np.float64).eps)
 
 ISOTROPIC_BELOW = 1e-3

@@ -32,14 +32,6 @@ from cayleyklein.geometry.projective._absolute import (
 )
 from cayleyklein.geometry.projective._measures import bilinear, homogenize
 
-__all__ = [
-    "MEASUREMENT_GEOMETRIES",
-    "PLANAR_GEOMETRIES",
-    "PlanarGeometry",
-    "classify",
-    "measurement_geometry",
-]
-
 Kinds = tuple[MeasurementKind, MeasurementKind]
 
 
