@@ -66,6 +66,12 @@ class Ball(Frozen):
     'ellipsoid'
     >>> ball.ellipsoid().center.round(6)  # displaced towards the middle
     array([0.415401, 0.      ])
+    >>> ball.contains([[0.75, 0.0], [0.8, 0.0]])
+    array([ True, False])
+    >>> Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2))).quadric()
+    array([[ 1.,  0.,  0.],
+           [ 0.,  1.,  0.],
+           [ 0.,  0., -4.]])
 
     On the sphere a ball may reach the equator:
 
@@ -130,15 +136,6 @@ class Ball(Frozen):
         """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> ball = Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2)))
-        >>> ball.quadric()
-        array([[ 1.,  0.,  0.],
-               [ 0.,  1.,  0.],
-               [ 0.,  0., -4.]])
         """
         K, n = self.metric.curvature, self._numbers()
         # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
@@ -176,15 +173,7 @@ class Ball(Frozen):
         return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> Bools:
-        """Return whether points are in the ball; points outside a hyperbolic domain are not.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-        >>> Ball([0.5, 0.0], 0.5, disc).contains([[0.75, 0.0], [0.8, 0.0]])
-        array([ True, False])
-        """
+        """Return whether points are in the ball; points outside a hyperbolic domain are not."""
         x = as_points(x, "x", self.metric.dimension)
         x, center = np.broadcast_arrays(x, self.center)
         return np.asarray(

@@ -23,7 +23,13 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import CurvedSpace, Outside, distance_between, lift_difference
+from cayleyklein.geometry import (
+    CurvedSpace,
+    Outside,
+    distance_between,
+    distances_in_place,
+    lift_difference,
+)
 
 BLOCK = 1024
 """Rows and columns of a block: one matrix product each, large enough to be worth threads."""
@@ -188,7 +194,7 @@ class BlockKernel:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
             np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
-        _distance_from_half_square(out, K, self.unit)
+        distances_in_place(out, K, self.unit)
         inexact = self._mark_outside(i, j, out, inexact)
         if inexact is not None:
             self._refine(i, j, out, inexact)
@@ -210,25 +216,6 @@ class BlockKernel:
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
             out[row, column] = distance_between(x[row], y[column], self.metric, self.outside)
-
-
-def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:
-    """Turn h = |K| chord²/4, the sin² or sinh² of d/unit, into d, in place (K = 0: (d/unit)²)."""
-    if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
-        root = h * h
-        root += h
-        np.sqrt(root, out=root)
-        h += root
-        h *= 2
-        np.log1p(h, out=h)
-        h *= unit / 2
-        return
-    if K > 0:
-        np.divide(h, 1 - h, out=h)
-    np.sqrt(h, out=h)
-    if K > 0:
-        np.arctan(h, out=h)
-    h *= unit
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
