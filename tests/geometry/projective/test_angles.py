@@ -206,6 +206,7 @@ def test_dtypes_batches_and_bad_input():
         hyperplane_angle(np.diag([1, 1, 1, 0]), [1, 0, 0, 0], [0, 1, 0, 0], signed=True)
 
 
+@mpmath.workdps(50)
 def exact_in_frame(l, m, K, center):  # noqa: E741
     """Return the angle by B(l, m) = ⟨n_l, n_m⟩ + K o_l o_m, o = n·μ + o, in 50 digits."""
     moved = []
