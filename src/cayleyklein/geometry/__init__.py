@@ -47,26 +47,26 @@ from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import Geometry as Geometry
 from cayleyklein.geometry._space import as_space as as_space
-from cayleyklein.geometry.projective import (
-    MEASUREMENT_GEOMETRIES,
-    PLANAR_GEOMETRIES,
-    Absolute,
-    PlanarGeometry,
-    Polytope,
-    adjugate,
-    apply_collineation,
-    classify,
-    cross_ratio,
-    hilbert_distance,
+from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
+from cayleyklein.geometry.projective._angles import (
     hyperplane_angle,
     hyperplane_measure,
-    line_intersections,
-    log_cross_ratio,
-    measure,
-    measurement_geometry,
-    signature,
 )
-from cayleyklein.geometry.projective import metric_angle as metric_angle
+from cayleyklein.geometry.projective._angles import metric_angle as metric_angle
+from cayleyklein.geometry.projective._cross_ratio import (
+    apply_collineation,
+    cross_ratio,
+    line_intersections,
+)
+from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
+from cayleyklein.geometry.projective._measures import log_cross_ratio, measure
+from cayleyklein.geometry.projective._taxonomy import (
+    MEASUREMENT_GEOMETRIES,
+    PLANAR_GEOMETRIES,
+    PlanarGeometry,
+    classify,
+    measurement_geometry,
+)
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 

@@ -26,7 +26,7 @@ from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._lifts import inner_point
 from cayleyklein.geometry._space import CurvedSpace, check_points
-from cayleyklein.geometry.projective import half_log
+from cayleyklein.geometry.projective._measures import half_log
 
 Outside = Literal["raise", "inf", "modulus"]
 

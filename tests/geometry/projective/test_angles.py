@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.projective import Absolute, hyperplane_angle, hyperplane_measure
+from cayleyklein.geometry import Absolute, hyperplane_angle, hyperplane_measure
 
 seeds = st.integers(0, 2**32 - 1)
 EUCLIDEAN = np.diag([1.0, 1.0, 0.0])
