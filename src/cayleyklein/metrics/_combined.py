@@ -143,7 +143,7 @@ class ProductMetric(CombinedMetric):
     metrics : sequence of CurvedMetric
         The parts, of one dimension, none hyperbolic.
     units : array-like of shape (len(metrics),), optional
-        uₚ > 0, what counts as a distance of 1 in each part; 1 by default.
+        uₚ > 0, the distance that counts as 1 in each part; 1 by default.
 
     Examples
     --------

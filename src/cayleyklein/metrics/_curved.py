@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import about, as_count, as_points, float_dtype
+from cayleyklein._validation import (
+    LARGEST_SQUARED,
+    about,
+    as_count,
+    as_points,
+    float_dtype,
+    refuse_huge,
+)
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import (
     Absolute,
     Ball,
@@ -22,7 +30,6 @@ from cayleyklein.geometry import (
     metric_angle,
 )
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import checked_pairwise
 
 
@@ -267,3 +274,33 @@ class CurvedMetric(CurvedSpace, MetricBase):
     @property
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
+
+
+def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of rows and the inverse of their covariance (normalised by n)."""
+    refuse_huge(X, "X")
+    mean = X.mean(axis=0)
+    rows = X - mean
+    extent = np.abs(rows).max(axis=0)
+    if ((extent > 0) & (extent < 1 / LARGEST_SQUARED)).any():
+        raise InvalidInputError(
+            f"X has columns that vary by {extent[extent > 0].min():g}, whose squares "
+            f"underflow; rescale them."
+        )
+    spread = np.sqrt((rows * rows).mean(axis=0))
+    constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
+    correlation = rows.T @ rows / len(X)  # the rank must not depend on the units of columns
+    rank = np.linalg.matrix_rank(correlation, hermitian=True)
+    if rank < X.shape[1]:
+        raise NotRepresentableError(
+            f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
+            f"and so no inverse; drop constant or dependent columns, or take more rows."
+        )
+    return mean, np.linalg.inv(correlation) / spread / spread[:, None]
+
+
+def standard_factor(X: Floats) -> Floats:
+    """Return the diagonal factor that standardises columns; constant columns get 1."""
+    deviation = X.std(axis=0)
+    return np.diag(1 / np.where(deviation > 0, deviation, 1.0))

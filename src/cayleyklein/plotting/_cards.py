@@ -45,18 +45,7 @@ MOST_CELLS = 2000
 
 
 def notebook_card(thing: Any) -> str:
-    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted.
-
-    Examples
-    --------
-    >>> from cayleyklein import MMC, CurvedMetric
-    >>> notebook_card(CurvedMetric.euclidean(2, curvature=-1.0)).count("<svg")
-    1
-    >>> notebook_card(CurvedMetric.euclidean(1)).count("<svg")  # a line has no picture
-    0
-    >>> notebook_card(MMC())
-    ''
-    """
+    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted."""
     if isinstance(thing, Metric):
         return card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
@@ -91,13 +80,7 @@ def subscript(index: int) -> str:
 
 
 def card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
-    """Return a picture with facts, and perhaps another, beside it; every text is escaped.
-
-    Examples
-    --------
-    >>> "&lt;b&gt;" in card("t", [("name", "<b>")], "", "")
-    True
-    """
+    """Return a picture with facts, and perhaps another, beside it; every text is escaped."""
     cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
     rows = "".join(
         f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
@@ -131,7 +114,7 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def learning_facts(estimator: Any) -> Facts:
-    """Return what was chosen on held-out rows, and the accuracy there, if there are any."""
+    """Return the chosen candidate and its accuracy on held-out rows, if some were compared."""
     learner = getattr(estimator, "learner_", None) or estimator
     selection = getattr(learner, "selection_", None)
     if selection is None or not selection.trials:
@@ -144,10 +127,9 @@ def learning_facts(estimator: Any) -> Facts:
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    """Return a picture of the domain and of equal balls, and its caption.
+    """Return a picture of the domain and of equal balls, and its caption; of a product's parts too.
 
-    A product has a small picture of each part beside its own. All is empty for a line, and for a
-    plane in which some points are at distance 0.
+    Both are empty for a line, and for a plane in which some points are at distance 0.
     """
     try:
         plane, where = _plane_of(metric, names)

@@ -63,30 +63,11 @@ def half_log(
     zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
     ==============  ======  ================================================  ============
 
-    Parameters
-    ----------
-    s_pp, s_qq, s_pq : array-like
-        Values of the form. A positive factor on p, q or the form changes nothing.
-    discriminant : array-like
-        D = S_pq² - S_pp S_qq, which the caller evaluates without cancellation.
+    A positive factor on p, q or the form changes nothing. The caller evaluates
+    D = S_pq² - S_pp S_qq without cancellation.
 
-    Returns
-    -------
-    ndarray of complex128
-
-    Examples
-    --------
     >>> complex(half_log(-1.0, -0.75, -1.0, 0.25).round(6))  # 0 and 0.5 in the interval (-1, 1)
     (-0.549306+0j)
-    >>> complex(half_log(1.0, 1.0, 0.0, -1.0).round(6))  # a right angle
-    1.570796j
-
-    A point on the absolute is infinitely far, unless the line is tangent there:
-
-    >>> complex(half_log(-1.0, 0.0, -1.0, 1.0))
-    (-inf+0j)
-    >>> bool(np.isnan(half_log(3.0, 0.0, 0.0, 0.0)))
-    True
     """
     s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(
         *(np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
