@@ -72,7 +72,7 @@ class MetricBase(NotebookCard):
         -----
         In a product, G = Σₚ Gₚ/uₚ² for units uₚ. The length l = Σₚ wₚ √(uᵀGₚu) of a mixed metric is
         not a quadratic form, but l² is homogeneous of degree 2, so Euler's theorem splits it into
-        Σⱼ uⱼ ∂(l²/2)/∂uⱼ. This is G = Σₚ wₚ (l/lₚ) Gₚ, taken at the typical lengths lₚ = √tr(ḠₚC) of
+        Σⱼ uⱼ ∂(l²/2)/∂uⱼ. This is G = Σₚ wₚ (l/lₚ) Gₚ, at the typical lengths lₚ = √tr(ḠₚC) of
         the parts and l = Σₚ wₚ lₚ.
 
         Differences between all rows count, not only between nearest neighbours: these adapt to
