@@ -47,6 +47,7 @@ CALLS = {
     "CurvedMetric.distance": Call(DISC.distance, {**pq, "outside": outside}),
     "CurvedMetric.pairwise": Call(DISC.pairwise, two_tables),
     "CurvedMetric.contains": Call(DISC.contains, {"X": points(P)}),
+    "CurvedMetric.feature_weights": Call(FLAT.feature_weights, {"X": rows(X, "None")}),
     "MixedMetric": Call(
         MixedMetric, {"metrics": thing([DISC, FLAT]), "weights": points([0.25, 0.75])}
     ),
@@ -66,6 +67,7 @@ CurvedMetric.contains X: inf
 CurvedMetric.distance p: a text
 CurvedMetric.euclidean d: a fraction
 CurvedMetric.exp v: one column more
+CurvedMetric.feature_weights X: one row
 CurvedMetric.from_chart chart: another word
 CurvedMetric.from_form S: NaN
 CurvedMetric.geodesic p: all outside
