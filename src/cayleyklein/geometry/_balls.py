@@ -82,6 +82,7 @@ class Ball(Frozen):
     'everything'
     """
 
+    _arguments = ("center", "radius", "metric")
     center: Floats
     radius: float
     metric: CurvedSpace
@@ -92,9 +93,6 @@ class Ball(Frozen):
         metric._inside(center, "center")
         radius = as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, metric=metric)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Ball, (self.center, self.radius, self.metric)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)

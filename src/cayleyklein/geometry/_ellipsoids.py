@@ -116,6 +116,7 @@ class Ellipsoid(Frozen):
     4.0
     """
 
+    _arguments = ("center", "matrix", "radius")
     center: Floats
     matrix: Floats
     radius: float
@@ -131,9 +132,6 @@ class Ellipsoid(Frozen):
             )
         radius = as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Ellipsoid, (self.center, self.matrix, self.radius)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)

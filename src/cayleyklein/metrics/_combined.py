@@ -58,6 +58,7 @@ class MixedMetric(CombinedMetric):
     array([ True, False])
     """
 
+    _arguments = ("metrics", "weights")
     weights: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
@@ -123,9 +124,6 @@ class MixedMetric(CombinedMetric):
         inside = [metric.contains(X) for metric, _ in self._active()]
         return np.asarray(np.all(inside, axis=0))[()]
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return MixedMetric, (self.metrics, self.weights)
-
     def __repr__(self) -> str:
         terms = (f"{w:g} * {m.geometry}(K={m.curvature:g})" for m, w in self._terms())
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
@@ -164,6 +162,7 @@ class ProductMetric(CombinedMetric):
     array([ True,  True])
     """
 
+    _arguments = ("metrics", "units")
     units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
@@ -232,9 +231,6 @@ class ProductMetric(CombinedMetric):
         others = None if Y is None else self.embed(as_points(Y, "Y", self.dimension, ndim=2))
         found = CurvedMetric.euclidean(self.n_coordinates).pairwise(rows, others)
         return found.astype(dtype, copy=False)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return ProductMetric, (self.metrics, self.units)
 
     def __repr__(self) -> str:
         terms = (

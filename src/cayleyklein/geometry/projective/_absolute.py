@@ -156,6 +156,7 @@ class Absolute(Frozen):
     ((0, 2, 1), (0, 1, 2))
     """
 
+    _arguments = ("matrix", "_dual")
     __slots__ = ("_dual", "dimension", "matrix", "signature")
 
     matrix: Floats
@@ -297,9 +298,6 @@ class Absolute(Frozen):
         l, m = broadcast_points(l=as_hyperplanes(l, "l", size), m=as_hyperplanes(m, "m", size))  # noqa: E741
         pencil = vector_pencil(self.dual, l, m)
         return _kind(pencil, "l and m are the same hyperplane", "a pencil")
-
-    def __reduce__(self) -> tuple[type["Absolute"], tuple[Floats, Floats | None]]:
-        return Absolute, (self.matrix, self._dual)
 
     def __repr__(self) -> str:
         dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
