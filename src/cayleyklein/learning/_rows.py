@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import linalg
 
 from cayleyklein._distributed import RowBlocks, compute, row_blocks, target_blocks, task
 from cayleyklein._estimators import (
@@ -45,16 +46,23 @@ class TrainingRows:
     class and then by column. So neither the order of the rows nor whether a row is repeated or
     weighs 2 changes a model.
 
+    Rows of more columns than rows span a space of few dimensions, and a descent from standardised
+    columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
+    `basis`, with the same distances, and what is learned there is the same metric.
+
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Standardised.
+    X : ndarray of shape (n, r)
+        Standardised columns, r = d, or their coordinates along the basis.
     labels : ndarray of shape (n,)
         0, 1, …, ascending.
     weights : ndarray of shape (n,)
         Positive.
     mean, scale : ndarray of shape (d,)
-        The rows as given are mean + scale · X. A constant column has scale inf: it has no weight.
+        Standardised columns are (columns - mean)/scale. A constant column has scale inf: it has no
+        weight.
+    basis : ndarray of shape (r, d), optional
+        Orthonormal rows, by falling variance.
     """
 
     X: Floats
@@ -62,10 +70,16 @@ class TrainingRows:
     weights: Floats
     mean: Floats
     scale: Floats
+    basis: Floats | None = None
 
     @classmethod
-    def from_raw(cls, X: Floats, labels: Ints, weights: Floats) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight."""
+    def from_raw(
+        cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True
+    ) -> TrainingRows:
+        """Merge, sort and standardise the rows of positive weight.
+
+        `turn` says whether wide rows may be turned into the space that they span.
+        """
         keyed = np.column_stack([labels, X])[weights > 0]
         rows, inverse = np.unique(keyed, axis=0, return_inverse=True)
         total: Floats = np.bincount(
@@ -88,9 +102,11 @@ class TrainingRows:
         X = X / unit
         mean = share @ X
         deviation = np.where(constant, np.inf, np.sqrt(share @ (X - mean) ** 2))
+        X = (X - mean) / deviation
+        basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            (X - mean) / deviation, rows[:, 0].astype(np.int64), total, mean * unit,
-            deviation * unit,
+            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
+            deviation * unit, basis,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -98,8 +114,8 @@ class TrainingRows:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a row."""
-        return len(self.mean)
+        """Coordinates of a row, r."""
+        return int(self.X.shape[1])
 
     @cached_property
     def class_sizes(self) -> Ints:
@@ -119,22 +135,33 @@ class TrainingRows:
 
     @property
     def varies(self) -> Bools:
-        """Columns that are not constant."""
-        return np.isfinite(self.scale)
+        """Coordinates that are not constant."""
+        if self.basis is None:
+            return np.isfinite(self.scale)
+        return np.ones(self.n_columns, dtype=bool)
+
+    @property
+    def raw_columns(self) -> Floats:
+        """The columns as given, in standardised coordinates: a diagonal matrix, or (d, r)."""
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
+        return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
 
     def take(self, rows: Ints) -> TrainingRows:
         """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         return TrainingRows(
-            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale
+            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale, self.basis
         )
 
     def to_metric(self, found: Parameters, unit: float = 1.0) -> CurvedMetric:
         """Return the metric for rows as they were given, its distances divided by a unit."""
-        finite = np.where(self.varies, self.scale, 0.0)
+        factor, center = found.factor, found.center
+        if self.basis is not None:
+            factor, center = factor @ self.basis, center @ self.basis
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
         return CurvedMetric(
-            factor=found.factor / self.scale / unit,
-            center=self.mean + finite * found.center,
+            factor=factor / self.scale / unit,
+            center=self.mean + finite * center,
             curvature=found.curvature * unit**2,
         )
 
@@ -144,13 +171,23 @@ class TrainingRows:
         A constant column is dropped; what it adds to every row's coordinates moves the centre, as
         far as the other columns reach.
         """
-        factor = metric.factor * np.where(self.varies, self.scale, 0.0)
-        scale = np.where(self.varies, self.scale, 1.0)
-        center = np.where(self.varies, (metric.center - self.mean) / scale, 0.0)
-        if not self.varies.all():
-            constant = metric.factor[:, ~self.varies] @ (self.mean - metric.center)[~self.varies]
+        varies = np.isfinite(self.scale)
+        factor = metric.factor * np.where(varies, self.scale, 0.0)
+        scale = np.where(varies, self.scale, 1.0)
+        center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
+        if not varies.all():
+            constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
             center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
+        if self.basis is not None:
+            factor, center = factor @ self.basis.T, self.basis @ center
         return Parameters(factor, center, metric.curvature)
+
+
+def principal_axes(X: Floats, r: int) -> Floats:
+    """Return at most r orthonormal rows of length d: the principal axes of rows (n, d), n < d."""
+    _, sizes, axes = linalg.svd(X, full_matrices=False)
+    kept = sizes > max(X.shape) * np.finfo(float).eps * sizes[0]
+    return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])
 
 
 def stratified_sample(
