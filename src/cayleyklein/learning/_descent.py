@@ -12,7 +12,8 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._large_margin import Evaluation, LargeMargin, nearest_of_class
 from cayleyklein.learning._lbfgs import minimise
 from cayleyklein.learning._placed import Parameters
-from cayleyklein.learning._rows import TrainingRows, stratified_sample
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._sampling import stratified_sample
 from cayleyklein.learning._starts import starting_factor
 from cayleyklein.metrics import CurvedMetric
 
@@ -202,7 +203,7 @@ def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
     if len(rows) <= most:
         return np.arange(len(rows))
     first = np.cumsum(rows.class_sizes) - rows.class_sizes
-    drawn = stratified_sample(rows.class_sizes, most, 1, rng)
+    drawn = stratified_sample(rows.class_sizes, most, rng)
     return np.concatenate([a + some for a, some in zip(first, drawn, strict=True)])
 
 

@@ -7,14 +7,14 @@ import sys
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from cayleyklein._distributed import is_dask
+from cayleyklein._distributed import is_dask, meta_of
 from cayleyklein._estimators import (
     as_random_state,
     as_weights,
@@ -31,7 +31,8 @@ from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._descent import Fit, Progress, Recipe, Report, descend, n_anchors
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._placed import Parameters, Placed
-from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._wide import focus
 from cayleyklein.metrics import CurvedMetric
@@ -208,7 +209,7 @@ class CurvedLMNN(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Of Dask rows a sample is drawn, the same as of rows in memory, and learned from here.
+            Dask rows are read once to draw a sample, the same as of rows in memory.
         y : array-like, Dask array or Dask series of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
@@ -220,8 +221,8 @@ class CurvedLMNN(MetricLearner):
         self._check_parameters()
         rng = self._generator()
         if is_dask(X):
-            size, fewest = self._sample_size(cast(Any, X).shape[1]), self.n_targets + 1
-            classes, drawn = sample_dask(self, X, y, sample_weight, size, fewest, rng)
+            draw = self._draw(meta_of(X, "X").shape[1], rng)
+            classes, drawn = sample_dask(self, X, y, sample_weight, draw)
             return self._fit_drawn(*drawn, classes=classes, rng=rng)
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         weights = as_weights(sample_weight, rows)
@@ -239,8 +240,7 @@ class CurvedLMNN(MetricLearner):
     def _fit_sample(
         self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats, rng: np.random.Generator
     ) -> CurvedLMNN:
-        size = self._sample_size(X.shape[1])
-        rows = sample_rows(X, labels, weights, size, self.n_targets + 1, rng)
+        rows = sample_rows(X, labels, weights, self._draw(X.shape[1], rng))
         return self._fit_drawn(*rows, classes=classes, rng=rng)
 
     def _fit_drawn(
@@ -309,11 +309,13 @@ class CurvedLMNN(MetricLearner):
         random = as_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
-    def _sample_size(self, d: int) -> int | float | None:
+    def _draw(self, d: int, rng: np.random.Generator) -> Draw:
+        size: int | float | None = LEARN_FROM
         if not isinstance(self.subsample, str):
-            return self.subsample
-        grows = self.geometry == "auto"
-        return max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // d)) if grows else LEARN_FROM
+            size = self.subsample
+        elif self.geometry == "auto":  # its sample grows
+            size = max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // max(d, 1)))
+        return Draw.of(size, self.n_targets + 1, rng)
 
     def _recipe(self, geometry: str) -> Recipe:
         recipe = Recipe(

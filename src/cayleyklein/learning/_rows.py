@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import linalg
 
-from cayleyklein._distributed import RowBlocks, compute, row_blocks, target_blocks, task
-from cayleyklein._estimators import (
-    as_weights,
-    check_columns,
-    classes_of,
-    common_classes,
-    refuse_missing,
-)
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._placed import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = [
-    "TrainingRows",
-    "classes_of_blocks",
-    "rows_at",
-    "sample_dask",
-    "sample_rows",
-    "stratified_sample",
-]
+__all__ = ["TrainingRows", "principal_axes"]
 
 
 LARGEST = 1e151
@@ -188,160 +171,3 @@ def principal_axes(X: Floats, r: int) -> Floats:
     _, sizes, axes = linalg.svd(X, full_matrices=False)
     kept = sizes > max(X.shape) * np.finfo(float).eps * sizes[0]
     return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])
-
-
-def stratified_sample(
-    counts: Ints, size: int | float, fewest: int, rng: np.random.Generator
-) -> list[Ints]:
-    """Draw rows from each class by its share, but at least `fewest` where it has them.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes,)
-        Rows of each class.
-    size : int or float
-        Rows in all, or their share.
-    fewest : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of ndarray
-        For each class the sorted ordinals of its rows that are drawn.
-
-    Examples
-    --------
-    >>> drawn = stratified_sample(np.array([5000, 900, 2]), 500, 4, np.random.default_rng(0))
-    >>> [len(some) for some in drawn]
-    [424, 76, 2]
-    """
-    share = min(1.0, size if isinstance(size, float) else size / max(1, int(counts.sum())))
-    wanted = np.minimum(counts, np.maximum(np.rint(share * counts), fewest)).astype(int)
-    return [
-        np.sort(rng.choice(count, some, replace=False, shuffle=False))
-        for count, some in zip(counts, wanted, strict=True)
-    ]
-
-
-def takes_all(size: int | float, counts: Ints) -> bool:
-    """Say whether a sample, of so many rows or of their share, would be all rows."""
-    return bool(size == 1 if isinstance(size, float) else size >= counts.sum())
-
-
-def sample_rows(
-    X: Floats, labels: Ints, weights: Floats, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Ints, Floats]:  # fmt: skip
-    """Return a stratified sample of the rows of positive weight, or all rows where they are few.
-
-    Parameters
-    ----------
-    X, labels, weights : ndarray
-    size : int, float or None
-        Rows, their share, or None for all.
-    fewest : int
-        Rows of a class at least, where it has them.
-    rng : numpy.random.Generator
-    """
-    labels = np.where(weights > 0, labels, -1)
-    counts = np.bincount(labels[labels >= 0])
-    if size is None or takes_all(size, counts):
-        return X, np.where(labels < 0, 0, labels), weights
-    return _pick(X, labels, weights, stratified_sample(counts, size, fewest, rng))
-
-
-def _pick(
-    X: Floats, labels: Ints, weights: Floats, drawn: Sequence[Ints]
-) -> tuple[Floats, Ints, Floats]:
-    """Return the rows of given ordinals in their class, in their order."""
-    rows = np.sort(
-        np.concatenate([np.flatnonzero(labels == label)[some] for label, some in enumerate(drawn)])
-    )
-    return X[rows], labels[rows], weights[rows]
-
-
-def sample_dask(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[AnyArray, tuple[Floats, Ints, Floats]]:  # fmt: skip
-    """Return the classes of Dask rows, and the sample that `sample_rows` draws of them.
-
-    The rows are counted by class where they are, and only the sample comes here.
-    """
-    check_columns(estimator, X, y, reset=True)
-    refuse_missing(y, "y")
-    blocks = row_blocks(X, y)
-    targets = blocks.targets or []
-    weights: Sequence[Any] = [None] * len(targets)
-    if sample_weight is not None:
-        weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
-    doing = "drawing a sample of the rows"
-    classes, counts, _ = _counted(targets, weights, blocks, doing)
-    total = counts.sum(axis=0)
-    if size is None or takes_all(size, total):
-        drawn = [np.arange(count) for count in total]
-    else:
-        drawn = stratified_sample(total, size, fewest, rng)
-    before = np.cumsum(counts, axis=0) - counts
-    tasks = []
-    for at, (rows, target, weight) in enumerate(zip(blocks.blocks, targets, weights, strict=True)):
-        mine = [
-            some[(some >= first) & (some < first + count)] - first
-            for some, first, count in zip(drawn, before[at], counts[at], strict=True)
-        ]
-        tasks.append(task(_picked, rows, target, weight, classes, mine))
-    parts = compute(*tasks, doing=doing)
-    found, labels, kept = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return classes, (found, labels, kept)
-
-
-def classes_of_blocks(
-    targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks
-) -> tuple[AnyArray, Floats]:
-    """Return the classes of Dask rows, and the total weight of each."""
-    classes, _, mass = _counted(targets, weights, blocks, "reading y")
-    return classes, mass
-
-
-def _counted(
-    targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks, doing: str
-) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes, the rows of positive weight (n_blocks, n_classes), and their weight."""
-    columns = zip(targets, weights, blocks.starts, strict=True)
-    tallies = compute(*[task(_tally, *block) for block in columns], doing=doing)
-    classes = common_classes([seen for seen, *_ in tallies], blocks.n_rows)
-    counts, mass = np.zeros((len(tallies), len(classes)), dtype=np.int64), np.zeros(len(classes))
-    for block, (seen, some, weight) in zip(counts, tallies, strict=True):
-        block[np.searchsorted(classes, seen)] = some
-        mass[np.searchsorted(classes, seen)] += weight
-    return classes, counts, mass
-
-
-def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
-    """Return the rows of given numbers, ascending, of Dask blocks."""
-    tasks = [
-        task(_rows_of, rows, numbers[(numbers >= start) & (numbers < start + n)] - start)
-        for rows, start, n in zip(blocks.blocks, blocks.starts, blocks.lengths, strict=True)
-    ]
-    return np.concatenate(compute(*tasks, doing="reading rows"))
-
-
-def _rows_of(rows: Any, numbers: Ints) -> Floats:
-    return np.asarray(rows, dtype=np.float64)[numbers]
-
-
-def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes of a block, the rows of positive weight of each, and their weight."""
-    classes = classes_of(y, first_row)
-    checked = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row)
-    labels, n = np.searchsorted(classes, y), len(classes)
-    counts = np.bincount(labels[checked > 0], minlength=n)
-    return classes, counts, np.bincount(labels, weights=checked, minlength=n).astype(float)
-
-
-def _picked(
-    X: Floats, y: AnyArray, weights: Any, classes: AnyArray, drawn: list[Ints]
-) -> tuple[Floats, Ints, Floats]:
-    kept = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    labels = np.where(kept > 0, np.searchsorted(classes, y), -1)
-    return _pick(np.asarray(X, dtype=np.float64), labels, kept, drawn)
