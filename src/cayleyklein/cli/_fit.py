@@ -59,8 +59,13 @@ def fit(
         ),
     ] = None,
     learn_rows: Annotated[
-        int, typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours.")
-    ] = 10_000,
+        int | None,
+        typer.Option(
+            min=2,
+            help="Rows to learn the metric from; all rows are neighbours.",
+            show_default="as many as help",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
     jobs: Annotated[
         int | None,

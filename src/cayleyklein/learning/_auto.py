@@ -137,6 +137,11 @@ class Selection:
     trials: tuple[Trial, ...] = ()
     stages: tuple[Stage, ...] = ()
 
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stage that was kept, or 0 where there are none."""
+        return min(self.stages, key=lambda stage: stage.log_loss).n_rows if self.stages else 0
+
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
         width = max((len(trial.name) for trial in self.trials), default=0)

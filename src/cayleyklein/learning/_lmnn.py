@@ -126,6 +126,8 @@ class CurvedLMNN(MetricLearner):
     loss_history_ : list of list of float
         For each pass of each part the loss before its first iteration and after each. It never
         rises within a pass.
+    n_samples_learned_ : int
+        Rows that the metric was learned from.
     selection_ : Selection
         What was tried on held-out rows, what was chosen and why.
     classes_ : ndarray
@@ -267,6 +269,7 @@ class CurvedLMNN(MetricLearner):
         self.n_iter_ = sum(fit.n_iter for fit in learned.fits)
         self.loss_history_ = [losses for fit in learned.fits for losses in fit.losses]
         self.selection_ = learned.selection
+        self.n_samples_learned_ = learned.selection.n_rows or len(X)
         self.classes_ = classes
         return self
 

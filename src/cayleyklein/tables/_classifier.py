@@ -75,9 +75,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     weights : {"local", "linear", "uniform", "distance"}, default="local"
         Weight of a neighbour's vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
     max_categories, kinds, drop : see :class:`TableEncoder`
-    learn_rows : int, default=10000
-        Rows to learn the metric from, drawn at random where there are more. All rows are
-        neighbours.
+    learn_rows : int or None, default=None
+        Rows to learn the metric from, drawn at random where there are more; None for as many as
+        held-out rows gain from, see :class:`cayleyklein.CurvedLMNN`. All rows are neighbours.
     random_state : int or None, default=0
     n_jobs : int or None, default=None
         Threads.
@@ -128,7 +128,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         max_categories: int = 20,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
-        learn_rows: int = 10_000,
+        learn_rows: int | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
@@ -161,7 +161,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         rows = encoder.transform(table)
         learner = CurvedLMNN(
             geometry=self.geometry,
-            subsample=self.learn_rows,
+            subsample="auto" if self.learn_rows is None else self.learn_rows,
             random_state=self.random_state,
             callback=self.callback,
         ).fit(rows, classes[labels])
@@ -179,7 +179,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             curvatures=tuple(float(part.curvature) for part, _ in parts),
             weights=tuple(float(weight) for _, weight in parts),
             n_iter=int(learner.n_iter_),
-            n_rows=min(self.learn_rows, len(rows)),
+            n_rows=int(learner.n_samples_learned_),
             n_outside=int((~inside).sum()),
             selection=str(learner.selection_),
         )
@@ -210,7 +210,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
                 f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
             )
         as_choice(self.weights, "weights", ("local", "linear", "uniform", "distance"))
-        as_count(self.learn_rows, "learn_rows")
+        if self.learn_rows is not None:
+            as_count(self.learn_rows, "learn_rows")
         return classes, labels
 
     def _take(
