@@ -99,7 +99,13 @@ class Trial:
 
 
 class Stage(NamedTuple):
-    """One size of the sample that a metric was learned from, and its log loss on held-out rows."""
+    """One size of the sample that a metric was learned from, and its log loss on held-out rows.
+
+    Examples
+    --------
+    >>> Stage(n_rows=8000, log_loss=0.31).n_rows
+    8000
+    """
 
     n_rows: int
     log_loss: float
