@@ -36,7 +36,8 @@ from cayleyklein.geometry._geodesics import (
     transvection,
     vertex_angle,
 )
-from cayleyklein.geometry._geodesics import mean_metric_tensor as mean_metric_tensor
+from cayleyklein.geometry._geodesics import lower_by_mean as lower_by_mean
+from cayleyklein.geometry._geodesics import lower_steps as lower_steps
 from cayleyklein.geometry._lifts import distance_from_sqchord as distance_from_sqchord
 from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
 from cayleyklein.geometry._lifts import euclidean_coordinates as euclidean_coordinates
