@@ -22,7 +22,14 @@ from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
 from cayleyklein.learning._wide import focus
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import NEAR, as_scales, class_shares, local_votes
+from cayleyklein.neighbors import (
+    NEAR,
+    LocalScales,
+    as_scales,
+    class_shares,
+    fifth_nearest,
+    local_votes,
+)
 
 __all__ = [
     "DEFAULT_NEIGHBORS",
@@ -411,8 +418,10 @@ def _search(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
 
 def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints, Floats]:
     """Return the neighbours that the largest vote needs, and the scales of all rows."""
-    own, _ = _search(Z, Z, min(len(Z), NEAR + 1))
-    scales = as_scales(own[:, -1], float(np.median(own[:, -1])))
+    some = LocalScales.numbers_of(len(Z))
+    near, _ = _search(Z[some], Z, min(len(some), NEAR + 1))
+    fifth = fifth_nearest(near, np.isin(np.arange(len(Z)), some))
+    scales = as_scales(fifth, float(np.median(fifth[some])))
     return *_search(Z, Q, min(len(Z), 2 * max(NEIGHBORS) + 1)), scales
 
 

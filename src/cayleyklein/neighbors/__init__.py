@@ -14,6 +14,7 @@ from cayleyklein.neighbors._votes import Weights as Weights
 from cayleyklein.neighbors._votes import as_scales as as_scales
 from cayleyklein.neighbors._votes import check_weights as check_weights
 from cayleyklein.neighbors._votes import class_shares as class_shares
+from cayleyklein.neighbors._votes import fifth_nearest as fifth_nearest
 from cayleyklein.neighbors._votes import labels_and_weights as labels_and_weights
 from cayleyklein.neighbors._votes import local_votes as local_votes
 from cayleyklein.neighbors._votes import payload_of as payload_of

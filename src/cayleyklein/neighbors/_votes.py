@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._euclidean import even_rows
@@ -201,7 +201,10 @@ class LocalScales:
             self.index.nearest(rows[at : at + CHUNK], NEAR + 1, self.n_jobs).distances
             for at in range(0, len(rows), CHUNK)
         ]
-        distances = np.concatenate(parts)
-        last = distances.shape[1] - 1
-        itself = np.isin(numbers, self.numbers)  # is the nearest of its own neighbours
-        return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])
+        return fifth_nearest(np.concatenate(parts), np.isin(numbers, self.numbers))
+
+
+def fifth_nearest(distances: Floats, itself: Bools) -> Floats:
+    """Return how far the fifth nearest is, of the six found; the row `itself` may be among them."""
+    last = distances.shape[1] - 1
+    return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])
