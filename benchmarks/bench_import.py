@@ -9,7 +9,7 @@ from _timing import interleave, print_ratios
 
 BASELINE = "sklearn.neighbors"
 MODULES = (BASELINE, "cayleyklein", "cayleyklein.geometry", "cayleyklein.metrics")
-HEAVY = ("bokeh", "dask", "matplotlib", "numba", "pandas", "panel", "shapely")
+HEAVY = ("dask", "matplotlib", "numba", "pandas", "panel", "shapely", "tornado")
 REPEATS = 9
 
 SCRIPT = """

@@ -1,28 +1,43 @@
-"""Fitting: what a worker does with one visitor's task, told step by step."""
+"""Fitting: what a worker process does with one visitor's task, told step by step."""
 
 from __future__ import annotations
 
+import tempfile
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
-from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein.app._paths import from_z
+from cayleyklein.app._state import PlaneState
+from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
-from cayleyklein.plotting import DecisionBoundaryDisplay, Samples
+from cayleyklein.plotting import choose_section
+from cayleyklein.tables import TableClassifier, save_model
 
-__all__ = ["Choosing", "Finished", "Panel", "Step", "Task", "carry_out"]
-
-Array = NDArray[np.float64]
+__all__ = [
+    "SEED",
+    "TEST_PART",
+    "Choosing",
+    "Finished",
+    "Model",
+    "ModelTask",
+    "Panel",
+    "Step",
+    "Task",
+    "carry_out",
+    "project",
+]
 
 TEST_PART = 0.3
 SEED = 0
-"""Of the split and of the learner, so that the code shown gives the numbers shown."""
+"""Seed of the split and of the learner, so that the code shown gives the numbers shown."""
 
 CHOOSING = {
     "auto": "Comparing a product with plain neighbours on held-out rows",
@@ -33,18 +48,34 @@ CHOOSING = {
 WATCHED = 200
 """Held-out rows on which the accuracy of an iteration is measured; the last one has all."""
 
-GRID, MIXED_GRID = 110, 70
-"""Points of a picture along each axis; a mixed metric has no lift and takes longer."""
+GRID, FINER, MIXED_FINER = 81, 5, 2
+"""Points of a picture along each axis, and how many times finer it is where classes meet."""
+
+NEIGHBORS = 5
+"""Neighbours of a row that the page shows."""
+
+OPENED = 300
+"""Most rows that are taken along to the plane."""
 
 
 class Task(NamedTuple):
     """Labelled rows, and what to learn from them."""
 
-    X: Array
-    y: NDArray[np.intp]
+    X: Floats
+    y: Ints
+    columns: tuple[str, ...]
     geometry: str
     n_neighbors: int | str
-    max_iter: int | str
+
+
+class ModelTask(NamedTuple):
+    """A table as it was read, for a model file as the command makes it."""
+
+    rows: Any
+    labels: AnyArray
+    target: str
+    geometry: str
+    n_neighbors: int | str
 
 
 class Step(NamedTuple):
@@ -66,43 +97,73 @@ class Choosing(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """The decision regions of a classifier on a plane, and how well it does on held-out rows."""
+    """A classifier: its regions on a plane, its metric there, and its results on held-out rows."""
 
     place: str
-    x: Array
-    y: Array
-    codes: NDArray[np.int8]
-    rows: Array
     summary: str
     accuracy: float
-    confusion: NDArray[np.intp]
+    confusion: Ints
+    box: tuple[float, float, float, float]
+    codes: Ints
+    domains: list[Floats]
+    balls: list[Floats]
+    wrong: Bools
+    neighbors: Ints
+    distances: Floats
+    weights: list[tuple[str, float]]
+    trials: list[tuple[str, int, float, float]]
+    planes: list[tuple[str, str]]
 
 
 class Finished(NamedTuple):
-    """The end of a task, with what there is to say about it."""
+    """The end of a task, with warnings that were given."""
 
     notes: tuple[str, ...]
     stopped: bool
 
 
+class Model(NamedTuple):
+    """A model file, and a line about it."""
+
+    content: bytes
+    summary: str
+
+
 Tell = Callable[[Any], None]
 
 
-def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
+def project(X: Floats, columns: tuple[str, ...]) -> tuple[Floats, tuple[str, str]]:
+    """Return rows on the plane of the pictures, and the names of its axes."""
+    section = _section(X, columns)
+    if X.shape[1] > 2:
+        return section.project(X), ("first principal component", "second")
+    return section.project(X), (columns[0], columns[1])
+
+
+def _section(X: Floats, columns: tuple[str, ...]) -> Any:
+    ruler = CurvedMetric(factor=standard_factor(X))
+    return choose_section(ruler, X, (0, 1) if X.shape[1] == 2 else "pca", columns)
+
+
+def carry_out(task: Task | ModelTask, tell: Tell, stopped: Callable[[], bool]) -> None:
     """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result.
 
     Parameters
     ----------
-    task : Task
+    task : Task or ModelTask
     tell : callable
-        Told a :class:`Choosing` where held-out rows are asked first, a :class:`Step` each
-        iteration, a :class:`Panel` for each classifier, and :class:`Finished` at the end.
+        Called with a :class:`Choosing` where held-out rows are asked first, a :class:`Step` each
+        iteration, a :class:`Panel` for each classifier, and :class:`Finished` at the end; for a
+        model with a :class:`Model`.
     stopped : callable
         Asked at each iteration whether to stop.
     """
-    bench = _Bench(task, tell, stopped)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        if isinstance(task, ModelTask):
+            tell(_make_model(task, stopped))
+            return
+        bench = _Bench(task, tell, stopped)
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
         bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
@@ -114,10 +175,20 @@ def carry_out(task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
     tell(Finished(tuple(notes), stopped()))
 
 
-def split(X: Array, y: NDArray[np.intp]) -> list[Any]:
-    """Return X_train, X_test, y_train, y_test, with each class in both."""
-    parts: list[Any] = train_test_split(X, y, test_size=TEST_PART, stratify=y, random_state=SEED)
-    return parts
+def _make_model(task: ModelTask, stopped: Callable[[], bool]) -> Model:
+    """Learn from all rows as `cayleyklein fit` does, and return the file."""
+    model = TableClassifier(
+        task.n_neighbors,
+        geometry=task.geometry,
+        random_state=SEED,
+        callback=lambda _progress: stopped(),
+    ).fit(task.rows, task.labels)
+    model.target_ = task.target
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.ckm"
+        save_model(model, path)
+        summary = f"learned from {len(task.rows)} rows, {model.learned_.describe()}"
+        return Model(path.read_bytes(), summary)
 
 
 class _Bench:
@@ -125,7 +196,10 @@ class _Bench:
 
     def __init__(self, task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
         self.task, self.tell, self.stopped = task, tell, stopped
-        self.X_train, self.X_test, self.y_train, self.y_test = split(task.X, task.y)
+        self.train, self.test = split_rows(task.y)
+        self.X_train, self.y_train = task.X[self.train], task.y[self.train]
+        self.X_test, self.y_test = task.X[self.test], task.y[self.test]
+        self.section = _section(task.X, task.columns)
         pick = np.random.default_rng(SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
 
@@ -149,14 +223,13 @@ class _Bench:
 
         if geometry in CHOOSING:
             self.tell(Choosing(CHOOSING[geometry]))
-        learner = CurvedLMNN(
-            geometry=geometry, max_iter=self.task.max_iter, random_state=SEED, callback=report
-        )
+        learner = CurvedLMNN(geometry=geometry, random_state=SEED, callback=report)
         learner.fit(self.X_train, self.y_train)
         summary, choice = _describe(learner.metric_), learner.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        self.show(place, self.fit(learner=learner), summary)
+        trials = [(t.name, t.n_neighbors, t.log_loss, t.accuracy) for t in choice.trials]
+        self.show(place, self.fit(learner=learner), summary, trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float:
         try:
@@ -169,31 +242,120 @@ class _Bench:
         model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
 
-    def show(self, place: str, model: CurvedKNeighborsClassifier, summary: str) -> None:
-        """Tell the regions, the accuracy and the confusion matrix of a classifier."""
-        X = self.task.X
-        said = model.predict(self.X_test)
-        display = DecisionBoundaryDisplay.from_estimator(
-            model,
-            X,
-            features=(0, 1) if X.shape[1] == 2 else "pca",
-            resolution=MIXED_GRID if isinstance(model.metric_, MixedMetric) else GRID,
-        )
-        samples = display.regions
-        assert isinstance(samples, Samples)
-        assert display.X is not None
+    def show(
+        self,
+        place: str,
+        model: CurvedKNeighborsClassifier,
+        summary: str,
+        trials: list[tuple[str, int, float, float]] | None = None,
+    ) -> None:
+        """Tell the regions, the neighbours and the accuracy of a classifier."""
+        said, metric = model.predict(self.X_test), model.metric_
+        shown = self.section.project(self.task.X)
+        box, codes = self._regions(model, shown)
+        wrong = np.zeros(len(self.task.y), dtype=bool)
+        wrong[self.test] = said != self.y_test
+        neighbors, distances = self._neighbors(model)
+        domains, balls, planes = self._on_the_plane(metric, shown)
+        weigh = getattr(metric, "feature_weights", None)
+        weights = [] if weigh is None else np.asarray(weigh(self.X_train)).tolist()
         self.tell(
             Panel(
                 place,
-                samples.x,
-                samples.y,
-                samples.codes.astype(np.int8),
-                display.X,
                 f"{model.n_neighbors_} neighbours vote; {summary}",
                 float(np.mean(said == self.y_test)),
                 confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),
+                box,
+                codes,
+                domains,
+                balls,
+                wrong,
+                neighbors,
+                distances,
+                sorted(
+                    zip(self.task.columns, weights, strict=bool(weights)), key=lambda pair: -pair[1]
+                ),
+                trials or [],
+                planes,
             )
         )
+
+    def _regions(
+        self, model: CurvedKNeighborsClassifier, shown: Floats
+    ) -> tuple[tuple[float, float, float, float], Ints]:
+        """Return a box around the rows, and the class at each point of a fine grid, or -1.
+
+        A coarse grid is refined in the squares whose corners differ.
+        """
+        low, high = shown.min(axis=0), shown.max(axis=0)
+        room = 0.05 * np.maximum(high - low, 1e-12)
+        low, high = low - room, high + room
+        times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
+
+        def grid(n: int) -> Floats:
+            axes = np.linspace(low, high, n).T
+            return np.stack(np.meshgrid(*axes), axis=-1)
+
+        coarse = self._predict(model, grid(GRID).reshape(-1, 2)).reshape(GRID, GRID)
+        corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
+        mixed = (corners != corners[0]).any(axis=0)
+        fine = times * (GRID - 1) + 1
+        square = np.minimum(np.arange(fine) // times, GRID - 2)
+        codes, open_ = (a[square[:, None], square] for a in (coarse[:-1, :-1], mixed))
+        codes[open_] = self._predict(model, grid(fine)[open_])
+        return (float(low[0]), float(low[1]), float(high[0]), float(high[1])), codes
+
+    def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
+        X = self.section.embed(spots)
+        inside = np.asarray(model.metric_.contains(X))
+        codes = np.full(len(X), -1, dtype=np.intp)
+        if inside.any():
+            codes[inside] = model.predict(X[inside])
+        return codes
+
+    def _neighbors(self, model: CurvedKNeighborsClassifier) -> tuple[Ints, Floats]:
+        """Return the nearest training rows of every row in the domain, and their distances."""
+        n, k = len(self.task.y), min(NEIGHBORS, len(self.train) - 1)
+        found, far = np.full((n, k), -1, dtype=np.intp), np.full((n, k), np.nan)
+        inside = np.flatnonzero(np.asarray(model.metric_.contains(self.task.X)))
+        distances, nearest = model.kneighbors(self.task.X[inside], n_neighbors=k + 1)
+        nearest = self.train[nearest]
+        other = nearest != inside[:, None]
+        # the row itself is among its neighbours where it is a training row
+        keep = other & (np.cumsum(other, axis=1) <= k)
+        found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
+        return found, far
+
+    def _on_the_plane(
+        self, metric: Metric, shown: Floats
+    ) -> tuple[list[Floats], list[Floats], list[tuple[str, str]]]:
+        """Return what the metric's parts are on the plane: domains, balls, and addresses."""
+        domains, balls, planes = [], [], []
+        angle = np.linspace(0, 2 * np.pi, 257)
+        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        pick = np.random.default_rng(SEED).permutation(len(shown))[:OPENED]
+        parts = [metric] if isinstance(metric, CurvedMetric) else list(metric.metrics)
+        for part in parts:
+            try:
+                here = self.section.restrict(part)
+            except NotRepresentableError:  # it has no section on this plane
+                continue
+            if here.domain is not None:
+                domains.append(here.domain.from_euclidean(circle))
+            size = np.median(np.linalg.norm((shown - here.center) @ here.factor.T, axis=1))
+            balls.append(from_z(here, size * circle))
+            state, exact = PlaneState.of_rows(here, shown[pick], self.task.y[pick])
+            name = _describe(part) + ("" if exact else " (about)")
+            planes.append((name, state.to_query()))
+        return domains, balls, planes
+
+
+def split_rows(y: Ints) -> tuple[Ints, Ints]:
+    """Return the positions of the training and of the test rows, with each class in both."""
+    train, test = train_test_split(
+        np.arange(len(y)), test_size=TEST_PART, stratify=y, random_state=SEED
+    )
+    return train, test
 
 
 def _describe(metric: Metric) -> str:

@@ -1,4 +1,4 @@
-"""Straight pieces and arcs of the absolute as polylines on the screen."""
+"""Polylines and polygons on the screen: sampled where they bend, cut where a surface turns away."""
 
 from __future__ import annotations
 
@@ -7,19 +7,26 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Outlines", "chain", "trace_boundaries", "trace_segments"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
+__all__ = [
+    "Loops",
+    "Seen",
+    "SeenLoops",
+    "chain",
+    "from_z",
+    "sample_boundaries",
+    "sample_segments",
+    "see_loops",
+    "see_path",
+]
 
 SAG = 0.0002
-"""How far a polyline may be from its curve, in half widths of the view: a part of a pixel."""
+"""Largest distance of a polyline from its curve, in half widths: a part of a pixel."""
 
 MOST = 64
 """Most pieces of a segment."""
@@ -27,46 +34,62 @@ MOST = 64
 ARC_STEP = 2 * math.pi / 256
 """Arcs are sampled at whole multiples of this: one is the direction of the half-plane's ∞."""
 
+HORIZON_STEP = 0.03
+"""Step of the horizon's parameter along the edge of a polygon that is cut."""
+
+SMALL_ANGLE = 1e-3
+"""Angle below which an arc is sampled as if it had this one, which is the same to rounding."""
+
 GAP = np.full((1, 2), np.nan)
+NOTHING = np.empty((0, 2))
 
 
-class Outlines(NamedTuple):
-    """Closed polygons one after the other: corners on the screen, and the cell of each."""
+class Loops(NamedTuple):
+    """Closed polygons of the plane one after the other: their corners, and the loop of each."""
 
-    corners: Array
-    cell: Ints
-
-    def of(self, cells: NDArray[np.bool_]) -> Array:
-        """Return the outlines of some cells, with a row of NaN between two."""
-        mine = cells[self.cell]
-        corners, cell = self.corners[mine], self.cell[mine]
-        return np.insert(corners, np.flatnonzero(np.diff(cell)) + 1, np.nan, axis=0)
+    corners: Floats
+    loop: Ints
 
 
-def chain(paths: Iterable[Array]) -> Array:
+class Seen(NamedTuple):
+    """Paths on the screen, with a row of NaN between two: near side, and far side of a surface."""
+
+    front: Floats
+    back: Floats
+
+
+def chain(paths: Iterable[Floats]) -> Floats:
     """Join polylines, with a row of NaN between two.
 
     >>> chain([np.zeros((1, 2)), np.ones((1, 2))]).shape
     (3, 2)
     """
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
-    return np.concatenate(pieces[1:]) if pieces else np.empty((0, 2))
+    return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
-def trace_segments(view: View, starts: Array, ends: Array) -> Array:
-    """Return segments of the plane as polylines on the screen, with NaN between two."""
+def from_z(metric: CurvedMetric, z: Floats) -> Floats:
+    """Return the points x with z = L(x - μ)."""
+    return np.asarray(metric.center + z @ np.linalg.inv(metric.factor).T)
+
+
+# -- sampling -----------------------------------------------------------------------
+
+
+def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
+    """Return segments as polylines of the plane that look smooth in a view, NaN between two."""
     if not len(starts):
-        return np.empty((0, 2))
+        return NOTHING
     count = _pieces_needed(view, starts, ends)
     # one more row for the end of each, and one for the gap
     row, part = _spread(count + 2)
     t = np.minimum(part / count[row], 1.0)
-    path = view.to_screen(_along(view.metric, starts[row], ends[row], t))
+    path = _along(view.metric, starts[row], ends[row], t)
     return np.where((part > count[row])[:, None], np.nan, path)[:-1]
 
 
-def trace_boundaries(view: View, boundaries: list[Boundary]) -> Outlines:
-    """Return the cells of a diagram as polygons on the screen."""
+def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
+    """Return the cells of a diagram as polygons of the plane that look smooth in a view."""
     sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
     cell = np.repeat(np.arange(len(boundaries)), sizes)
@@ -83,37 +106,159 @@ def trace_boundaries(view: View, boundaries: list[Boundary]) -> Outlines:
     if bent.any():
         theta = (first[row] + part - 1)[bent] * ARC_STEP
         on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-        x[bent] = view.metric.frame.points(on_circle / math.sqrt(-view.metric.curvature))
+        x[bent] = from_z(view.metric, on_circle / math.sqrt(-view.metric.curvature))
     t = part[flat] / count[row[flat]]
     x[flat] = _along(view.metric, starts[row[flat]], ends[row[flat]], t)
-    return Outlines(view.to_screen(x), cell[row])
+    return Loops(x, cell[row])
 
 
 def _spread(count: Ints) -> tuple[Ints, Ints]:
-    """Return i, count[i] times for each i, and the number of each among its like."""
+    """Return i, count[i] times for each i, and 0, 1, … within each group."""
     row = np.repeat(np.arange(len(count)), count)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
 
 
-def _along(metric: CurvedMetric, starts: Array, ends: Array, t: Array) -> Array:
-    """Return points of segments; t goes from 0 to 1, slowly where charts stretch: far out."""
+def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Floats:
+    """Return points of segments; t goes from 0 to 1, slowly far out, where charts stretch.
+
+    On a sphere the steps are of one length: with unit vectors h and an angle ω between them,
+    h(t) is proportional to h₀ sin (1 - t)ω + h₁ sin tω.
+    """
     if metric.curvature > 0 and len(t):
-        sigma = [np.sqrt(metric.frame.form_values(x)) for x in (starts, ends)]
-        t = t * sigma[0] / ((1 - t) * sigma[1] + t * sigma[0])
+        z = (np.stack([starts, ends]) - metric.center) @ metric.factor.T
+        sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
+        cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
+        omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)
+        a, b = np.sin((1 - t) * omega) / sigma[0], np.sin(t * omega) / sigma[1]
+        t = b / (a + b)
     elif metric.curvature < 0:
         t = (1 - np.cos(math.pi * t)) / 2
     return np.asarray(starts + t[:, None] * (ends - starts))
 
 
-def _pieces_needed(view: View, starts: Array, ends: Array) -> Ints:
-    """Return in how many pieces segments look smooth: a curve's sagitta falls with their square."""
+def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
+    """Return in how many pieces segments look smooth: the sagitta falls with their square."""
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
-    p, m, q = view.to_screen(np.stack([starts, middle, ends]))
-    chord = q - p
-    length = np.linalg.norm(chord, axis=1)
-    cross = np.abs(chord[:, 0] * (m - p)[:, 1] - chord[:, 1] * (m - p)[:, 0])
-    sagitta = cross / np.where(length > 0, length, 1.0)
+    p, m, q = view.lift(np.stack([starts, middle, ends]))
+    chord, bent = q - p, m - p
+    square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
+    foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
+    sagitta = np.linalg.norm(bent - foot, axis=1)
     needed = np.ceil(np.sqrt(sagitta / (SAG * view.half_width)))
     return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
+
+
+# -- near and far side --------------------------------------------------------------
+
+
+def see_path(view: View, path: Floats) -> Seen:
+    """Return a polyline on the screen, cut at the horizon of a surface."""
+    gap = np.isnan(path[:, 0])
+    whole = np.where(gap[:, None], view.metric.center, path)
+    side = view.facing(whole)
+    if not (side < 0).any():
+        return Seen(np.where(gap[:, None], np.nan, view.to_screen(whole)), NOTHING)
+    side = np.where(gap, np.nan, side)
+    cut = np.flatnonzero(side[:-1] * side[1:] < 0)
+    at = _crossings(path[cut], path[cut + 1], side[cut], side[cut + 1])
+    whole, side = np.insert(whole, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
+    seen = view.to_screen(whole)
+    front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
+    return Seen(front, back)
+
+
+class SeenLoops(NamedTuple):
+    """Polygons on the screen one after the other, with the ring and the loop of each corner."""
+
+    xy: Floats
+    ring: Ints
+    loop: Ints
+
+    def of(self, loops: Bools) -> Floats:
+        """Return the polygons of some loops, with a row of NaN between two."""
+        mine = loops[self.loop]
+        return np.insert(
+            self.xy[mine], np.flatnonzero(np.diff(self.ring[mine])) + 1, np.nan, axis=0
+        )
+
+
+def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
+    """Return polygons on the screen, cut at the horizon: the near side, and the far side."""
+    side = view.facing(loops.corners)
+    nothing = SeenLoops(NOTHING, np.empty(0, np.intp), np.empty(0, np.intp))
+    if not (side < 0).any():
+        return SeenLoops(view.to_screen(loops.corners), loops.loop, loops.loop), nothing
+    starts = np.flatnonzero(np.diff(loops.loop, prepend=-1))
+    far = np.add.reduceat((side < 0).astype(np.intp), starts)
+    size = np.diff(np.append(starts, len(side)))
+    whole = np.repeat(np.where(far == 0, 1, np.where(far == size, -1, 0)), size)
+    rings: tuple[list[Floats], list[Floats]] = ([], [])
+    for start, end in zip(starts, starts + size, strict=True):
+        if not whole[start]:
+            _cut(view, loops.corners[start:end], side[start:end], int(loops.loop[start]), rings)
+    found = []
+    for near, cut in zip((1, -1), rings, strict=True):
+        mine = whole == near
+        rows = np.column_stack(
+            [
+                loops.corners[mine],
+                np.full((mine.sum(), 1), np.nan),
+                loops.loop[mine],
+                loops.loop[mine],
+            ]
+        )
+        # after the loops that are whole: corner (2), parameter of the horizon, ring, loop
+        last = int(loops.loop[-1]) + 1
+        numbered = [
+            np.column_stack([ring[:, :3], np.full(len(ring), last + i), ring[:, 3]])
+            for i, ring in enumerate(cut)
+        ]
+        rows = np.concatenate([rows, *numbered])
+        on_horizon = ~np.isnan(rows[:, 2])
+        if on_horizon.any():
+            rows[on_horizon, :2] = view.horizon(rows[on_horizon, 2])
+        ring, loop = rows[:, 3].astype(np.intp), rows[:, 4].astype(np.intp)
+        found.append(SeenLoops(view.to_screen(rows[:, :2]), ring, loop))
+    return found[0], found[1]
+
+
+def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
+    return np.asarray(p + (at_p / (at_p - at_q))[:, None] * (q - p))
+
+
+def _cut(
+    view: View, x: Floats, side: Floats, loop: int, rings: tuple[list[Floats], list[Floats]]
+) -> None:
+    """Cut one polygon at the horizon, and add the rings of its near and its far side.
+
+    Sorted along the horizon, the crossings bound in pairs the parts of it that are inside the
+    polygon; each ring follows the polygon from one crossing to the next, then such a part. Its
+    rows are a corner, or NaN and a parameter of the horizon, and the number of the loop.
+    """
+    near, after = side > 0, np.roll(np.arange(len(x)), -1)
+    cross = np.flatnonzero(near != near[after])
+    at = _crossings(x[cross], x[after[cross]], side[cross], side[after[cross]])
+    t = view.horizon_parameter(at)
+    order = np.argsort(t)
+    partner = np.empty_like(order)
+    partner[order[::2]], partner[order[1::2]] = order[1::2], order[::2]
+    corners = np.column_stack([x, np.full(len(x), np.nan)])
+    todo = set(range(len(cross)))
+    while todo:
+        first = j = min(todo)
+        ring = []
+        while j in todo:
+            todo.discard(j)
+            k = (j + 1) % len(cross)
+            count = (cross[k] - cross[j] - 1) % len(x) + 1
+            ring.append(corners[(cross[j] + 1 + np.arange(count)) % len(x)])
+            steps = np.linspace(
+                t[k], t[partner[k]], 2 + int(abs(t[partner[k]] - t[k]) / HORIZON_STEP)
+            )
+            ring.append(np.column_stack([np.full((len(steps), 2), np.nan), steps]))
+            j = int(partner[k])
+        rows = np.concatenate(ring)
+        found = rings[0 if near[after[cross[first]]] else 1]
+        found.append(np.column_stack([rows, np.full(len(rows), loop)]))

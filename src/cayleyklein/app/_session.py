@@ -1,0 +1,412 @@
+"""One visitor's plane: commands that change its state, and the answers that the page draws."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_choice
+from cayleyklein.app import _draw as draw
+from cayleyklein.app._paths import sample_segments, see_path
+from cayleyklein.app._scene import HANDLES, Drafter, handle_places
+from cayleyklein.app._state import (
+    CHARTS,
+    DEFAULT_POINTS,
+    LAYERS,
+    MAX_POINTS,
+    RANGES,
+    REACH,
+    PlaneState,
+    as_generator,
+    scatter,
+)
+from cayleyklein.app._views import View
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+
+__all__ = ["COMMANDS", "PlaneSession", "number", "one_of", "optional", "run", "text", "whole"]
+
+Check = Callable[[Any, str], Any]
+
+NEAREST = 3
+"""Number of nearest points that the pointer is told of, or the order where it is larger."""
+
+LARGEST = 1e6
+"""Largest coordinate that a page sends."""
+
+
+# -- checks of a command's values ---------------------------------------------------
+
+
+def number(value: Any, name: str) -> float:
+    """Check a finite number of moderate size."""
+    fits = isinstance(value, int | float) and not isinstance(value, bool)
+    if not fits or not abs(value) <= LARGEST:
+        raise InvalidInputError(f"The command needs a number {name!r}; got {str(value)[:20]!r}.")
+    return float(value)
+
+
+def whole(low: int, high: int) -> Check:
+    """Return a check of a whole number from low to high; a page may send it as a float."""
+
+    def check(value: Any, name: str) -> int:
+        fits = isinstance(value, int | float) and not isinstance(value, bool)
+        if not fits or not low <= value <= high or value != math.floor(value):
+            raise InvalidInputError(
+                f"The command needs a whole number {name!r} from {low} to {high}; got "
+                f"{str(value)[:20]!r}."
+            )
+        return int(value)
+
+    return check
+
+
+def one_of(*choices: str) -> Check:
+    """Return a check of one of some texts."""
+    return lambda value, name: as_choice(text(value, name)[:40], name, choices)
+
+
+def text(value: Any, name: str) -> str:
+    """Check a text."""
+    if not isinstance(value, str):
+        raise InvalidInputError(f"The command needs a text {name!r}; got {str(value)[:20]!r}.")
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """Check a yes or no."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name!r} must be true or false; got {str(value)[:20]!r}.")
+    return value
+
+
+def anything(value: Any, _name: str) -> Any:
+    """Accept a value that is checked later."""
+    return value
+
+
+def optional(check: Check) -> Check:
+    """Return a check that also takes a missing value, as None."""
+    return lambda value, name: None if value is None else check(value, name)
+
+
+def run(commands: Mapping[str, tuple[Any, Mapping[str, Check]]], owner: Any, given: Any) -> Any:
+    """Check one command against a table, and do it.
+
+    Raises
+    ------
+    InvalidInputError
+        When it is not understood; nothing has changed then.
+    """
+    name = given.get("do") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name not in commands:
+        raise InvalidInputError(f"There is no command {str(name)[:20]!r}.")
+    action, checks = commands[name]
+    return action(
+        owner, **{field: check(given.get(field), field) for field, check in checks.items()}
+    )
+
+
+class PlaneSession:
+    """One visitor's plane.
+
+    Examples
+    --------
+    >>> session = PlaneSession(PlaneState())
+    >>> session.apply({"do": "add", "x": 0.25, "y": 0.5, "view": 0})
+    >>> session.apply({"do": "set", "name": "curvature", "value": 0.5})
+    >>> session.state.points, session.state.metric
+    ((Generator(x=0.25, y=0.5, label=0),), CurvedMetric(elliptic, d=2, K=0.5))
+    """
+
+    def __init__(self, state: PlaneState) -> None:
+        self.state = state
+        self.errors: list[str] = []
+        self._drafter: Drafter | None = None
+        self._drawn: PlaneState | None = None
+        self._pointer: tuple[str, list[list[dict[str, Any]]]] | None = None
+
+    @classmethod
+    def from_query(cls, parts: Mapping[str, str]) -> PlaneSession:
+        """Return the session of an address; one that is not understood is an error to show."""
+        try:
+            return cls(PlaneState.from_query(parts))
+        except CayleyKleinError as error:
+            session = cls(PlaneState.from_query({}))
+            session.errors.append(f"The address was not understood: {error}")
+            return session
+
+    @property
+    def charts(self) -> tuple[str, ...]:
+        """The charts of the views."""
+        return (self.state.chart, *([self.state.second] if self.state.second else []))
+
+    def view(self, index: int | None = None) -> View:
+        """Return one of the views, without the cost of its scene."""
+        chart = self.charts[min(index or 0, len(self.charts) - 1)]
+        return View(self.state.metric, chart, self.state.turn, self.state.tilt)
+
+    @property
+    def drafter(self) -> Drafter:
+        """The layers of the present state."""
+        if self._drafter is None or self._drafter.state is not self.state:
+            self._drafter = Drafter(self.state)
+        return self._drafter
+
+    def apply(self, command: Any) -> None:
+        """Do one command; on an error nothing has changed."""
+        changed = run(COMMANDS, self, command)
+        if changed is not None:
+            self.state = changed
+
+    def hear(self, commands: list[Any]) -> dict[str, Any]:
+        """Do a batch of commands, and return the answer to the page."""
+        self._pointer = None
+        if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
+            self.errors = []
+        try:
+            for command in commands:
+                self.apply(command)
+        except CayleyKleinError as error:
+            self.errors.append(str(error))
+        return self.answer()
+
+    def answer(self) -> dict[str, Any]:
+        """Return the state for the controls, and the pictures when they have changed."""
+        state, drafter = self.state, self.drafter
+        answer: dict[str, Any] = {
+            "state": {name: getattr(state, name) for name in (*RANGES, "chart", "second")},
+            "shown": sorted(state.shown),
+            "query": state.to_query(),
+            "count": len(state.points),
+            "chosen": list(state.chosen),
+            "label": state.points[state.chosen[0]].label if state.points else state.pen,
+            "geometry": state.metric.geometry,
+            "cross": drafter.cross_ratio() if "cross" in state.shown else "",
+            "errors": self.errors,
+            "notes": drafter.notes,
+        }
+        if self._drawn is not state:
+            answer["pictures"] = [self._picture(chart) for chart in self.charts]
+            self._drawn = state
+        if self._pointer is not None:
+            answer["readout"], answer["pointer"] = self._pointer
+        return answer
+
+    def _picture(self, chart: str) -> dict[str, Any]:
+        scene = self.drafter.scene(chart)
+        return {
+            "chart": chart,
+            "title": scene.view.title,
+            "description": scene.description,
+            "surface": chart in ("hemisphere", "hyperboloid"),
+            "window": scene.view.window.ravel().tolist(),
+            "shapes": [shape._asdict() for shape in scene.shapes],
+            "points": scene.points,
+            "away": scene.away.astype(np.int8),
+            "handles": scene.handles,
+        }
+
+    # -- single values --------------------------------------------------------------
+
+    def _set(self, name: str, value: Any) -> PlaneState:
+        return self.state.with_number(name, value)
+
+    def _step(self, name: str, by: float) -> PlaneState:
+        """Change a number by a step, as far as its range goes."""
+        low, high = RANGES[name]
+        value = getattr(self.state, name) + by
+        return self.state.with_number(name, min(max(value, low), high))
+
+    def _chart(self, name: str, value: str) -> PlaneState:
+        if name == "chart" and not value:
+            raise InvalidInputError("The first view needs a chart.")
+        return (
+            replace(self.state, chart=value)
+            if name == "chart"
+            else replace(self.state, second=value)
+        )
+
+    def _toggle(self, name: str, value: bool) -> PlaneState:
+        return replace(self.state, shown=(self.state.shown - {name}) | ({name} if value else set()))
+
+    def _camera(self, turn: float, tilt: float) -> PlaneState:
+        """Turn the surfaces; a turn wraps around and a tilt ends at its range."""
+        low, high = RANGES["tilt"]
+        state = self.state.with_number("turn", (turn + 180) % 360 - 180)
+        return state.with_number("tilt", min(max(tilt, low), high))
+
+    def _label(self, value: Any) -> PlaneState:
+        """Give the first chosen point a class, and the points that are added later."""
+        state, first = self.state.with_number("pen", value), self.state.chosen[0]
+        if not state.points:
+            return state
+        return self._with_point(state, first, *state.points[first][:2], state.pen)
+
+    def _load(self, query: str) -> PlaneState:
+        return PlaneState.from_query(query)
+
+    # -- points ---------------------------------------------------------------------
+
+    def _add(self, x: float | None, y: float | None, view: int | None) -> PlaneState:
+        """Add a point where the pointer is; without a place, at one that is not taken."""
+        state, looking, n = self.state, self.view(view), len(self.state.points)
+        if x is None or y is None:
+            place = self._free_place(looking)
+        else:
+            place = looking.from_screen([x, y])
+        point = as_generator(*_bounded(place), state.pen)
+        grown = state.with_points((*state.points, point))
+        return replace(grown, chosen=(n, state.chosen[0] if n else 0))
+
+    def _free_place(self, view: View) -> Floats:
+        n, taken = len(self.state.points), self.state.coordinates
+        spots = np.random.default_rng(n).uniform(-0.6, 0.6, size=(32, 2)) * view.half_width
+        free = [view.from_screen(spot + view.middle) for spot in spots]
+        if not n:
+            return free[0]
+        gaps = [float(np.linalg.norm(taken - spot, axis=1).min()) for spot in free]
+        return free[int(np.argmax(gaps))]
+
+    def _delete(self) -> PlaneState:
+        points, first = self.state.points, self.state.chosen[0]
+        return self.state.with_points(points[:first] + points[first + 1 :])
+
+    def _scatter(self, n: int, seed: int) -> PlaneState:
+        return replace(self.state.with_points(scatter(n, seed)), chosen=(0, int(n > 1)))
+
+    def _reset(self) -> PlaneState:
+        return PlaneState(points=DEFAULT_POINTS)
+
+    def _next(self, by: float) -> PlaneState:
+        n = len(self.state.points)
+        return self._choose((self.state.chosen[0] + (1 if by > 0 else -1)) % n) if n else self.state
+
+    def _choose(self, index: int) -> PlaneState:
+        first = self.state.chosen[0]
+        if index == first or index >= len(self.state.points):
+            return self.state
+        return replace(self.state, chosen=(index, first))
+
+    def _move(self, index: int, x: float, y: float, view: int, far: bool) -> PlaneState:
+        """Move a point, which becomes the chosen one, to a place on the screen."""
+        if index >= len(self.state.points):
+            return self.state
+        place = self.view(view).from_screen([x, y], far_side=far)
+        label = self.state.points[index].label
+        return self._with_point(self._choose(index), index, *_bounded(place), label)
+
+    def _nudge(self, dx: float, dy: float) -> PlaneState:
+        """Move the first chosen point by a part of the view's width."""
+        if not len(self.state.points):
+            return self.state
+        first, view = self.state.chosen[0], self.view()
+        x = self.state.coordinates[first]
+        spot = view.to_screen(x) + np.array([dx, dy]) * view.half_width
+        far = bool(view.faces_away(x))
+        return self._move(first, float(spot[0]), float(spot[1]), 0, far)
+
+    def _handle(self, name: str, x: float, y: float) -> PlaneState:
+        """Move the conic by its centre, or by the end of an axis, which turns it too."""
+        state = self.state
+        if name == "center":
+            values = {"center_x": x, "center_y": y}
+        else:
+            dx, dy = np.array([x, y]) - handle_places(state)[0]
+            turn = math.degrees(math.atan2(dy, dx)) - (90 if name == "minor" else 0)
+            values = {name: math.hypot(dx, dy), "angle": (turn + 90) % 180 - 90}
+        for key, value in values.items():
+            low, high = RANGES[key]
+            state = state.with_number(key, min(max(float(value), low), high))
+        return state
+
+    @staticmethod
+    def _with_point(state: PlaneState, index: int, x: float, y: float, label: int) -> PlaneState:
+        points = list(state.points)
+        points[index] = as_generator(x, y, label)
+        return state.with_points(tuple(points))
+
+    # -- the pointer ----------------------------------------------------------------
+
+    def _hover(self, x: float | None, y: float | None, view: int | None) -> None:
+        """Read the distances from the pointer, or without a place from the chosen point."""
+        state, first = self.state, self.state.chosen[0]
+        if x is not None and y is not None:
+            looking = self.view(view)
+            if not looking.holds([x, y]):
+                self._pointer = "Outside the geometry: no real distances here.", []
+                return
+            self._read(looking.from_screen([x, y]), "x", None)
+        elif first >= len(state.points):
+            self._pointer = "There are no points yet.", []
+        elif not self.drafter.inside[first]:
+            text = f"Point {first + 1} is outside the geometry: no real distances."
+            self._pointer = text, []
+        else:
+            self._read(state.coordinates[first], f"point {first + 1}", first)
+
+    def _read(self, x: Floats, name: str, but: int | None) -> None:
+        """Tell the distances from x to the nearest points, and draw the geodesics to them."""
+        state = self.state
+        said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})"
+        rows = np.empty(0, dtype=np.intp)
+        if state.points:
+            distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
+            if but is not None:
+                distances[but] = np.inf
+            rows = np.argsort(distances, kind="stable")[: max(NEAREST, state.order)]
+            rows = rows[np.isfinite(distances[rows])]
+            far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
+            said += f"; d = {far}" if len(rows) else ""
+        start, shapes = np.broadcast_to(x, (len(rows), 2)), []
+        for index in range(len(self.charts)):
+            view = self.view(index)
+            seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
+            dot = draw.marks(view.to_screen(x[None]), "ink", 3.0)
+            paths = (draw.line(path, "ink", 1.0, (2, 2)) for path in seen)
+            shapes.append([shape._asdict() for shape in (*paths, dot)])
+        self._pointer = said, shapes
+
+    def _leave(self) -> None:
+        self._pointer = "", []
+
+
+def _bounded(x: Floats) -> tuple[float, float]:
+    # near the elliptic equator points are far away, and the page ends somewhere
+    scale = REACH / max(float(np.abs(x).max()), REACH)
+    return float(scale * x[0]), float(scale * x[1])
+
+
+ANY_POINT = whole(0, MAX_POINTS - 1)
+WHICH_VIEW = optional(whole(0, 1))
+PLACE = {"x": number, "y": number, "view": WHICH_VIEW}
+MAYBE_PLACE = {"x": optional(number), "y": optional(number), "view": WHICH_VIEW}
+
+COMMANDS: dict[str, tuple[Callable[..., PlaneState | None], dict[str, Check]]] = {
+    "set": (PlaneSession._set, {"name": one_of(*RANGES), "value": anything}),
+    "step": (PlaneSession._step, {"name": one_of(*RANGES), "by": number}),
+    "chart": (
+        PlaneSession._chart,
+        {"name": one_of("chart", "second"), "value": one_of("", *CHARTS)},
+    ),
+    "toggle": (PlaneSession._toggle, {"name": one_of(*LAYERS), "value": flag}),
+    "camera": (PlaneSession._camera, {"turn": number, "tilt": number}),
+    "label": (PlaneSession._label, {"value": anything}),
+    "load": (PlaneSession._load, {"query": text}),
+    "add": (PlaneSession._add, MAYBE_PLACE),
+    "delete": (PlaneSession._delete, {}),
+    "scatter": (PlaneSession._scatter, {"n": whole(1, MAX_POINTS), "seed": whole(0, 2**31 - 1)}),
+    "reset": (PlaneSession._reset, {}),
+    "next": (PlaneSession._next, {"by": number}),
+    "choose": (PlaneSession._choose, {"index": ANY_POINT}),
+    "move": (PlaneSession._move, {"index": ANY_POINT, **PLACE, "far": flag}),
+    "nudge": (PlaneSession._nudge, {"dx": number, "dy": number}),
+    "handle": (PlaneSession._handle, {"name": one_of(*HANDLES), "x": number, "y": number}),
+    "hover": (PlaneSession._hover, MAYBE_PLACE),
+    "leave": (PlaneSession._leave, {}),
+}
+"""Every command of the plane page: its action, and a check of each of its values."""
