@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("pandas")
 
 from cayleyklein.app._fitting import Choosing, Finished, ModelTask, Panel, Step, Task, carry_out
-from cayleyklein.app._learn import GEOMETRIES, LearnState, learn_code
+from cayleyklein.app._learn_state import GEOMETRIES, LearnState, learn_code
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
@@ -47,14 +47,15 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
     printed = float(capsys.readouterr().out.split()[-1])
     assert printed == pytest.approx(found["curved"].accuracy, abs=1e-12)
     for panel in found.values():
-        assert panel.confusion.sum() == 54
-        assert np.trace(panel.confusion) / 54 == pytest.approx(panel.accuracy)
-        assert panel.wrong.sum() == 54 - np.trace(panel.confusion)
-        assert panel.codes.shape[0] == panel.codes.shape[1] > 150
+        confusion = np.array(panel.results["confusion"])
+        assert confusion.sum() == 54
+        assert np.trace(confusion) / 54 == pytest.approx(panel.accuracy)
+        assert panel.picture["wrong"].sum() == 54 - np.trace(confusion)
+        assert min(panel.picture["shapes"][0]["size"]) > 150
     if geometry in ("auto", "mixed"):
         (choosing,) = [m.text for m in messages if isinstance(m, Choosing)]
         assert {"auto": "product", "mixed": "shares"}[geometry] in choosing
-        assert found["curved"].trials
+        assert found["curved"].results["trials"]
         assert "Chosen: " in found["curved"].summary
 
 
@@ -66,19 +67,20 @@ def test_regions_neighbours_and_the_metric_are_those_of_the_model():
 
     train, _ = split_rows(TWO.y)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
-    near, far = curved.neighbors, curved.distances
+    near, far = np.array(curved.picture["neighbors"]), curved.picture["distances"]
     i = int(np.flatnonzero(near[:, 0] >= 0)[7])
     assert i not in near[i]
     assert set(near[i]) <= set(train.tolist())
     assert far[i] == pytest.approx(metric.distance(TWO.X[i], TWO.X[near[i]]), rel=1e-9)
-    (domain,) = curved.domains
+    raster, _, rim, *_ = curved.picture["shapes"]
+    domain, codes = rim["xy"], raster["codes"]
     assert metric.domain.to_euclidean(domain) ** 2 @ [1, 1] == pytest.approx(1)
-    x0, y0, x1, y1 = curved.box
-    n = len(curved.codes)
+    x0, y0, x1, y1 = raster["box"]
+    n = len(codes)
     for row, column in ((0, 0), (n // 2, n // 2), (n - 1, n // 3)):
         x = np.array([x0 + (x1 - x0) * column / (n - 1), y0 + (y1 - y0) * row / (n - 1)])
-        assert (curved.codes[row, column] < 0) == (not metric.contains(x))
-    ((_, query),) = curved.planes
+        assert (codes[row, column] < 0) == (not metric.contains(x))
+    ((_, query),) = curved.results["planes"]
     state = PlaneState.from_query(query)
     assert state.metric.geometry == "hyperbolic"
     assert len(state.points) == 178

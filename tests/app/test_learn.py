@@ -75,7 +75,7 @@ def test_choosing_a_table_its_target_and_columns(session):
         (choose("drop", "99"), "no column number 99"),
         (choose("drop", "x"), "numbers of columns"),
         ({"do": "upload", "name": "a.csv", "text": "a,b\n1"}, "a.csv"),
-        ({"do": "upload", "name": 5, "text": ""}, "text 'name'"),
+        ({"do": "upload", "name": 5, "text": ""}, "name must be a text"),
         ({"do": "dance"}, "no command"),
         ({"do": "load", "query": "data=points&points=1"}, "points"),
     ],

@@ -41,7 +41,7 @@ def areas(scene):
 
 @given(
     CURVATURES,
-    st.sampled_from(CHARTS),
+    st.sampled_from(list(CHARTS)),
     st.integers(1, 5),
     st.integers(0, 14),
     st.floats(-180, 180),
@@ -131,7 +131,7 @@ def test_regions_agree_with_the_nearest_point(K, chart):
         assert (within == (labels == label))[clear].all()
 
 
-@given(CURVATURES, st.sampled_from(CHARTS[:3]), st.floats(0.05, 1.5))
+@given(CURVATURES, st.sampled_from(list(CHARTS)[:3]), st.floats(0.05, 1.5))
 def test_spheres_are_at_their_radius(K, chart, radius):
     state = PlaneState(points=POINTS, curvature=K, radius=radius, shown=frozenset({"balls"}))
     scene = made(state, chart)

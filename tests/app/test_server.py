@@ -21,12 +21,13 @@ from tornado.websocket import websocket_connect
 
 from cayleyklein.app import explore
 from cayleyklein.app._learn import LearnSession
-from cayleyklein.app._server import Explorer, known_names, pack
+from cayleyklein.app._server import REFERENCES, TOUR, Explorer, known_names, pack
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
-from cayleyklein.app._tour import REFERENCES
 from cayleyklein.app._worker import FitSlots
+from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+from cayleyklein.learning import CurvedLMNN
 
 
 def get(url, **headers):
@@ -68,9 +69,25 @@ def test_exports(address, name):
     assert text
 
 
-def test_references(address):
-    for name in REFERENCES:
-        assert b"<pre" in get(f"{address}/reference/{name}")[2]
+def test_the_tour_sets_scenes_and_links_to_pages_that_are_there(address):
+    assert len(TOUR) == 8
+    for step in TOUR:
+        for query in (step["scene"], f"{step['scene']}&{step.get('after', '')}"):
+            assert PlaneState.from_query(query).points
+        assert step["reference"] in REFERENCES
+        assert b"<pre" in get(f"{address}/reference/{step['reference']}")[2]
+
+
+def test_the_learned_metric_of_the_tour_is_what_is_learned():
+    wine = load_wine()
+    X = wine.data[:, [6, 9]]
+    learned = CurvedLMNN(geometry="learned", random_state=0).fit(X, wine.target).metric_
+    state, exact = PlaneState.of_rows(learned, X, wine.target)
+    shown = PlaneState.from_query(f"{TOUR[7]['scene']}&{TOUR[7]['after']}")
+    assert exact
+    assert shown.points == state.points
+    for name in ("curvature", "center_x", "center_y", "major", "minor"):
+        assert getattr(shown, name) == pytest.approx(getattr(state, name), abs=0.15), name
 
 
 @pytest.mark.parametrize(

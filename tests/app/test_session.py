@@ -18,8 +18,8 @@ AS_SENT = [
     {"do": "set", "name": "curvature", "value": 0.25},
     {"do": "set", "name": "order", "value": 3.0},
     {"do": "step", "name": "turn", "by": 10},
-    {"do": "chart", "name": "chart", "value": "hyperboloid"},
-    {"do": "chart", "name": "second", "value": "half-plane"},
+    {"do": "chart", "value": "hyperboloid"},
+    {"do": "second", "value": "half-plane"},
     {"do": "toggle", "name": "balls", "value": True},
     {"do": "camera", "turn": 190.5, "tilt": -20.25},
     {"do": "label", "value": 3.0},
@@ -68,7 +68,7 @@ def test_every_command_is_done_as_the_page_sends_it():
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("K", [-0.7, 0.0, 0.7])
 def test_move(session, chart, K):
-    session.apply({"do": "chart", "name": "chart", "value": chart})
+    session.apply({"do": "chart", "value": chart})
     session.apply({"do": "set", "name": "curvature", "value": K})
     there = scene(session)
     target = there.points[4] + [0.06, -0.04]
@@ -131,7 +131,7 @@ def test_bounds(session):
 
 
 def test_the_pointer_is_in_both_views(session):
-    session.apply({"do": "chart", "name": "second", "value": "poincare"})
+    session.apply({"do": "second", "value": "poincare"})
     session.answer()
     answer = session.hear([{"do": "hover", "x": 0.1, "y": 0.1, "view": 0}])
     assert "pictures" not in answer

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cayleyklein.app._learn import LearnState
+from cayleyklein.app._learn_state import LearnState
 from cayleyklein.app._state import (
     CHARTS,
     LAYERS,
@@ -32,8 +32,8 @@ def states(draw):
         kind = st.integers if isinstance(low, int) else st.floats
         state = state.with_number(name, draw(kind(low, high)))
     parts = state.to_query()
-    parts += f"&chart={draw(st.sampled_from(CHARTS))}"
-    parts += f"&shown={','.join(draw(st.sets(st.sampled_from(LAYERS))))}"
+    parts += f"&chart={draw(st.sampled_from(list(CHARTS)))}"
+    parts += f"&shown={','.join(draw(st.sets(st.sampled_from(list(LAYERS)))))}"
     return PlaneState.from_query(parts)
 
 

@@ -26,7 +26,7 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from cayleyklein.app._learn import LearnState
+from cayleyklein.app._learn_state import LearnState
 from cayleyklein.app._session import COMMANDS, PlaneSession
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import MOST_BYTES, prepare, read_source

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from html import escape
+from pathlib import Path
+from string import Template
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,44 +27,7 @@ PAGE_BYTES = 3_000_000
 
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
 
-PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>cayleyklein: {title}</title>
-<style>
-body {{ font: 16px/1.5 system-ui, sans-serif; color: {ink}; background: {paper};
-        max-width: 46rem; margin: 0 auto; padding: 1rem; }}
-svg {{ width: 100%; height: auto; border: 1px solid {soft}; border-radius: 8px; }}
-input {{ width: 100%; }}
-pre {{ overflow: auto; padding: 1rem; border: 1px solid {soft}; border-radius: 8px; }}
-svg g {{ display: none; }}
-svg g.on {{ display: inline; }}
-</style>
-</head>
-<body>
-<h1>A curved plane</h1>
-<label for="K">Curvature K = <output id="value">{value}</output></label>
-<input id="K" type="range" min="0" max="{last}" value="{start}">
-<svg viewBox="0 0 {size} {size}" role="img" aria-labelledby="what">
-<title id="what">{title}</title>
-{frames}
-</svg>
-<details><summary>The code</summary><pre>{code}</pre></details>
-<p>Made with cayleyklein {version}.</p>
-<script>
-const frames = document.querySelectorAll("svg g"), slider = document.getElementById("K");
-function show() {{
-  frames.forEach((frame, i) => frame.classList.toggle("on", i === Number(slider.value)));
-  document.getElementById("value").textContent = frames[slider.value].dataset.k;
-}}
-slider.addEventListener("input", show);
-show();
-</script>
-</body>
-</html>
-"""
+TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
 def draw_plane(
@@ -125,8 +90,8 @@ def draw_plane(
     state = PlaneState.of_metric(
         metric,
         points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
-        chart=as_choice(chart, "chart", CHARTS),
-        shown=frozenset(as_choice(layer, "shown", LAYERS) for layer in shown),
+        chart=as_choice(chart, "chart", tuple(CHARTS)),
+        shown=frozenset(as_choice(layer, "shown", tuple(LAYERS)) for layer in shown),
         chosen=(int(chosen[0]), int(chosen[1])),
     )
     for name, value in {"order": order, "radius": radius, "turn": turn, "tilt": tilt}.items():
@@ -210,12 +175,9 @@ def offline_page(state: PlaneState, *, theme: str = "light") -> str:
     for K in steps.round(2).tolist():
         frames.setdefault(K + 0.0, frame(K + 0.0))
     curvatures = sorted(frames)
-    palette = PALETTE[theme]
-    return PAGE.format(
+    return Template(TEMPLATE.read_text("utf-8")).substitute(
+        PALETTE[theme],
         title=escape(describe(state, View(state.metric, state.chart))),
-        ink=palette["ink"],
-        paper=palette["paper"],
-        soft=palette["soft"],
         value=f"{state.curvature:.2f}",
         last=len(curvatures) - 1,
         start=curvatures.index(state.curvature),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein.app import _draw as draw
 from cayleyklein.app._paths import from_z
 from cayleyklein.app._state import PlaneState
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -22,18 +24,9 @@ from cayleyklein.plotting import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
 __all__ = [
-    "SEED",
-    "TEST_PART",
-    "Choosing",
-    "Finished",
-    "Model",
-    "ModelTask",
-    "Panel",
-    "Step",
-    "Task",
-    "carry_out",
-    "project",
-]
+    "SEED", "TEST_PART", "Choosing", "Finished", "Model", "ModelTask", "Panel", "Rows", "Step",
+    "Task", "carry_out",
+]  # fmt: skip
 
 TEST_PART = 0.3
 SEED = 0
@@ -54,8 +47,11 @@ GRID, FINER, MIXED_FINER = 81, 5, 2
 NEIGHBORS = 5
 """Neighbours of a row that the page shows."""
 
-OPENED = 300
-"""Most rows that are taken along to the plane."""
+OPENED, MOST_DRAWN = 300, 800
+"""Most rows that are taken along to the plane, and that a picture shows."""
+
+MOST_LETTERS = 40
+"""Letters of a name that is shown."""
 
 
 class Task(NamedTuple):
@@ -97,22 +93,13 @@ class Choosing(NamedTuple):
 
 
 class Panel(NamedTuple):
-    """A classifier: its regions on a plane, its metric there, and its results on held-out rows."""
+    """A classifier: what is said of it, its picture, and its results on held-out rows."""
 
     place: str
     summary: str
     accuracy: float
-    confusion: Ints
-    box: tuple[float, float, float, float]
-    codes: Ints
-    domains: list[Floats]
-    balls: list[Floats]
-    wrong: Bools
-    neighbors: Ints
-    distances: Floats
-    weights: list[tuple[str, float]]
-    trials: list[tuple[str, int, float, float]]
-    planes: list[tuple[str, str]]
+    picture: dict[str, Any]
+    results: dict[str, Any]
 
 
 class Finished(NamedTuple):
@@ -132,17 +119,41 @@ class Model(NamedTuple):
 Tell = Callable[[Any], None]
 
 
-def project(X: Floats, columns: tuple[str, ...]) -> tuple[Floats, tuple[str, str]]:
-    """Return rows on the plane of the pictures, and the names of its axes."""
-    section = _section(X, columns)
-    if X.shape[1] > 2:
-        return section.project(X), ("first principal component", "second")
-    return section.project(X), (columns[0], columns[1])
+class Rows:
+    """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
 
+    def __init__(self, X: Floats, y: Ints, columns: tuple[str, ...]) -> None:
+        self.X, self.y = X, y
+        ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
+        self.section = choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        self.axes = columns if flat else ("first principal component", "second")
+        self.shown = self.section.project(X)
+        low, high = self.shown.min(axis=0), self.shown.max(axis=0)
+        room = 0.05 * np.maximum(high - low, 1e-12)
+        self.box = np.stack([low - room, high + room])
+        self.drawn = np.sort(np.random.default_rng(SEED).permutation(len(y))[:MOST_DRAWN])
+        self.is_test = np.zeros(len(y), dtype=bool)
+        with suppress(ValueError):  # so few rows that a class is in one part only
+            self.is_test[split_rows(y)[1]] = True
 
-def _section(X: Floats, columns: tuple[str, ...]) -> Any:
-    ruler = CurvedMetric(factor=standard_factor(X))
-    return choose_section(ruler, X, (0, 1) if X.shape[1] == 2 else "pca", columns)
+    def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
+        """Draw the rows over shapes: training rows filled, test rows open, wrong ones ringed."""
+        x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
+        shapes = []
+        for label in np.unique(labels).tolist():
+            mine, hue, marker = labels == label, draw.class_color(label), draw.class_marker(label)
+            shapes.append(draw.marks(x[mine & ~test], hue, 3.4, marker=marker))
+            open_ = draw.marks(x[mine & test], "paper", 4.0, marker=marker, edge=hue, width=1.6)
+            shapes.append(open_)
+        if wrong is not None:
+            shapes.append(draw.marks(x[wrong[self.drawn]], "", 8.0, edge="ink", width=1.6))
+        return {
+            "window": self.box.ravel().tolist(),
+            "axes": [name[:MOST_LETTERS] for name in self.axes],
+            "shapes": under + [shape._asdict() for shape in shapes if len(shape.xy)],
+            "points": x,
+            "rows": self.drawn.tolist(),
+        }
 
 
 def carry_out(task: Task | ModelTask, tell: Tell, stopped: Callable[[], bool]) -> None:
@@ -199,7 +210,7 @@ class _Bench:
         self.train, self.test = split_rows(task.y)
         self.X_train, self.y_train = task.X[self.train], task.y[self.train]
         self.X_test, self.y_test = task.X[self.test], task.y[self.test]
-        self.section = _section(task.X, task.columns)
+        self.rows = Rows(task.X, task.y, task.columns)
         pick = np.random.default_rng(SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
 
@@ -250,51 +261,41 @@ class _Bench:
         trials: list[tuple[str, int, float, float]] | None = None,
     ) -> None:
         """Tell the regions, the neighbours and the accuracy of a classifier."""
-        said, metric = model.predict(self.X_test), model.metric_
-        shown = self.section.project(self.task.X)
-        box, codes = self._regions(model, shown)
+        said, metric, rows = model.predict(self.X_test), model.metric_, self.rows
         wrong = np.zeros(len(self.task.y), dtype=bool)
         wrong[self.test] = said != self.y_test
-        neighbors, distances = self._neighbors(model)
-        domains, balls, planes = self._on_the_plane(metric, shown)
+        neighbors, distances = self._neighbors(model, rows.drawn)
+        lines, planes = self._on_the_plane(metric)
+        picture = rows.picture([self._regions(model), *lines], wrong) | {
+            "neighbors": neighbors.tolist(),
+            "distances": distances,
+            "places": rows.shown[neighbors.ravel()],
+            "wrong": wrong[rows.drawn],
+        }
         weigh = getattr(metric, "feature_weights", None)
         weights = [] if weigh is None else np.asarray(weigh(self.X_train)).tolist()
-        self.tell(
-            Panel(
-                place,
-                f"{model.n_neighbors_} neighbours vote; {summary}",
-                float(np.mean(said == self.y_test)),
-                confusion_matrix(self.y_test, said, labels=np.unique(self.task.y)),
-                box,
-                codes,
-                domains,
-                balls,
-                wrong,
-                neighbors,
-                distances,
-                sorted(
-                    zip(self.task.columns, weights, strict=bool(weights)), key=lambda pair: -pair[1]
-                ),
-                trials or [],
-                planes,
-            )
-        )
+        named = zip(self.task.columns, weights, strict=bool(weights))
+        results = {
+            "confusion": confusion_matrix(
+                self.y_test, said, labels=np.unique(self.task.y)
+            ).tolist(),
+            "weights": sorted(named, key=lambda pair: -pair[1]),
+            "trials": trials or [],
+            "planes": planes,
+        }
+        summary = f"{model.n_neighbors_} neighbours vote; {summary}"
+        self.tell(Panel(place, summary, float(np.mean(said == self.y_test)), picture, results))
 
-    def _regions(
-        self, model: CurvedKNeighborsClassifier, shown: Floats
-    ) -> tuple[tuple[float, float, float, float], Ints]:
-        """Return a box around the rows, and the class at each point of a fine grid, or -1.
+    def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
+        """Return the class at each point of a fine grid over the rows, or -1.
 
         A coarse grid is refined in the squares whose corners differ.
         """
-        low, high = shown.min(axis=0), shown.max(axis=0)
-        room = 0.05 * np.maximum(high - low, 1e-12)
-        low, high = low - room, high + room
         times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
 
         def grid(n: int) -> Floats:
-            axes = np.linspace(low, high, n).T
-            return np.stack(np.meshgrid(*axes), axis=-1)
+            low, high = self.rows.box
+            return np.stack(np.meshgrid(*np.linspace(low, high, n).T), axis=-1)
 
         coarse = self._predict(model, grid(GRID).reshape(-1, 2)).reshape(GRID, GRID)
         corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
@@ -303,51 +304,51 @@ class _Bench:
         square = np.minimum(np.arange(fine) // times, GRID - 2)
         codes, open_ = (a[square[:, None], square] for a in (coarse[:-1, :-1], mixed))
         codes[open_] = self._predict(model, grid(fine)[open_])
-        return (float(low[0]), float(low[1]), float(high[0]), float(high[1])), codes
+        box = self.rows.box.ravel().tolist()
+        return {"kind": "raster", "codes": codes, "size": list(codes.shape), "box": box}
 
     def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
-        X = self.section.embed(spots)
+        X = self.rows.section.embed(spots)
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = model.predict(X[inside])
         return codes
 
-    def _neighbors(self, model: CurvedKNeighborsClassifier) -> tuple[Ints, Floats]:
-        """Return the nearest training rows of every row in the domain, and their distances."""
-        n, k = len(self.task.y), min(NEIGHBORS, len(self.train) - 1)
-        found, far = np.full((n, k), -1, dtype=np.intp), np.full((n, k), np.nan)
-        inside = np.flatnonzero(np.asarray(model.metric_.contains(self.task.X)))
-        distances, nearest = model.kneighbors(self.task.X[inside], n_neighbors=k + 1)
+    def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
+        """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
+        k = min(NEIGHBORS, len(self.train) - 1)
+        found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
+        inside = np.asarray(model.metric_.contains(self.task.X[rows]))
+        if not inside.any():
+            return found, far
+        distances, nearest = model.kneighbors(self.task.X[rows[inside]], n_neighbors=k + 1)
         nearest = self.train[nearest]
-        other = nearest != inside[:, None]
+        other = nearest != rows[inside, None]
         # the row itself is among its neighbours where it is a training row
         keep = other & (np.cumsum(other, axis=1) <= k)
         found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
         return found, far
 
-    def _on_the_plane(
-        self, metric: Metric, shown: Floats
-    ) -> tuple[list[Floats], list[Floats], list[tuple[str, str]]]:
-        """Return what the metric's parts are on the plane: domains, balls, and addresses."""
-        domains, balls, planes = [], [], []
+    def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+        """Return the domains and a ball of the metric's parts, and their addresses in the plane."""
+        lines, planes, shown = [], [], self.rows.shown
         angle = np.linspace(0, 2 * np.pi, 257)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         pick = np.random.default_rng(SEED).permutation(len(shown))[:OPENED]
-        parts = [metric] if isinstance(metric, CurvedMetric) else list(metric.metrics)
-        for part in parts:
+        for part in [metric] if isinstance(metric, CurvedMetric) else metric.metrics:
             try:
-                here = self.section.restrict(part)
+                here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
                 continue
-            if here.domain is not None:
-                domains.append(here.domain.from_euclidean(circle))
             size = np.median(np.linalg.norm((shown - here.center) @ here.factor.T, axis=1))
-            balls.append(from_z(here, size * circle))
+            lines.append(draw.line(from_z(here, size * circle), "soft", 1.4, (6, 4))._asdict())
+            if here.domain is not None:
+                rim = here.domain.from_euclidean(circle)
+                lines.append(draw.line(rim, "ink", 2.4)._asdict())
             state, exact = PlaneState.of_rows(here, shown[pick], self.task.y[pick])
-            name = _describe(part) + ("" if exact else " (about)")
-            planes.append((name, state.to_query()))
-        return domains, balls, planes
+            planes.append((_describe(part) + ("" if exact else " (about)"), state.to_query()))
+        return lines, planes
 
 
 def split_rows(y: Ints) -> tuple[Ints, Ints]:

@@ -5,33 +5,38 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl
 
 import numpy as np
 
-from cayleyklein._typing import Floats
-from cayleyklein._validation import as_choice
 from cayleyklein.app import _draw as draw
 from cayleyklein.app._fitting import (
-    SEED,
+    MOST_LETTERS,
     TEST_PART,
     Choosing,
     Finished,
     Model,
     ModelTask,
     Panel,
+    Rows,
     Step,
     Task,
-    project,
-    split_rows,
 )
-from cayleyklein.app._session import one_of, run, text
+from cayleyklein.app._learn_state import (
+    CHOICES,
+    GEOMETRIES,
+    NEIGHBORS,
+    POINTS,
+    UPLOAD,
+    LearnState,
+    learn_code,
+)
+from cayleyklein.app._session import TEXT, Value, run
 from cayleyklein.app._tables import (
     BUNDLED,
     Source,
-    Table,
     bundled_source,
     points_source,
     prepare,
@@ -40,95 +45,12 @@ from cayleyklein.app._tables import (
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-__all__ = ["GEOMETRIES", "LearnSession", "LearnState", "learn_code"]
-
-GEOMETRIES = {
-    "auto": "automatic: a product of curved spaces",
-    "elliptic": "elliptic, K > 0",
-    "hyperbolic": "hyperbolic, K < 0",
-    "learned": "K learned from the data",
-    "mixed": "mixed: elliptic + hyperbolic",
-    "flat": "flat, K = 0",
-}
-NEIGHBORS = ("auto", "1", "3", "5", "7", "11", "15", "25")
-UPLOAD, POINTS = "upload", "points"
+__all__ = ["COMMANDS", "LearnSession"]
 
 PLACES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
 
-PREVIEW, MOST_LETTERS = 5, 40
-"""Rows of a preview, and letters of a name or cell that is shown."""
-
-MOST_DRAWN = 800
-"""Rows that a picture shows; more hide the regions."""
-
-
-@dataclass(frozen=True)
-class LearnState:
-    """The choices of the page; `drop` has the positions of the columns that are not used.
-
-    Examples
-    --------
-    >>> state = LearnState.from_query({"data": "pima", "geometry": "elliptic"})
-    >>> state.to_query()
-    'data=pima&target=&drop=&geometry=elliptic&neighbors=auto'
-    """
-
-    data: str = "wine"
-    target: str = ""
-    drop: tuple[int, ...] = ()
-    geometry: str = "auto"
-    neighbors: str = "auto"
-    points: str = ""
-
-    def with_choice(self, name: str, value: str) -> LearnState:
-        """Return the state with another choice.
-
-        Raises
-        ------
-        InvalidInputError
-            When there is no such choice.
-        """
-        allowed = {
-            "data": (*BUNDLED, UPLOAD, POINTS),
-            "geometry": tuple(GEOMETRIES),
-            "neighbors": NEIGHBORS,
-        }
-        if name in allowed:
-            as_choice(value[:40], name, allowed[name])
-        if name == "data":
-            return replace(self, data=value, target="", drop=())
-        if name == "target":
-            return replace(self, target=value)
-        if name == "drop":
-            parts = [part for part in value.split(",") if part]
-            if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
-                raise InvalidInputError(f"drop must be numbers of columns; got {value[:20]!r}.")
-            return replace(self, drop=tuple(sorted({int(part) for part in parts})))
-        if name == "geometry":
-            return replace(self, geometry=value)
-        if name == "neighbors":
-            return replace(self, neighbors=value)
-        raise InvalidInputError(f"There is no choice {name[:20]!r}.")
-
-    def to_query(self) -> str:
-        """Return the state as the query of an address; an upload stays with its visitor."""
-        parts = {name: getattr(self, name) for name in ("data", "target", "drop", "geometry")}
-        parts |= {"drop": ",".join(map(str, self.drop)), "neighbors": self.neighbors}
-        if self.data == POINTS:
-            parts["points"] = self.points
-        return urlencode(parts, safe=",;")
-
-    @classmethod
-    def from_query(cls, parts: Mapping[str, str]) -> LearnState:
-        """Read a state back; missing parts have their default."""
-        state = cls()
-        for name in ("data", "target", "drop", "geometry", "neighbors"):
-            if name in parts and not (name == "data" and parts[name] == UPLOAD):
-                state = state.with_choice(name, parts[name])
-        if state.data == POINTS:
-            points_source(parts.get("points", ""))  # checks them
-            state = replace(state, points=parts.get("points", ""))
-        return state
+PREVIEW = 5
+"""Rows of a preview."""
 
 
 class LearnSession:
@@ -233,7 +155,6 @@ class LearnSession:
 
     def _clear(self) -> None:
         """Forget the results of another task, and show its rows."""
-        X, y = self.table.X, self.table.y
         self.texts = {f"about-{place}": "Not fitted yet: these are the rows." for place in PLACES}
         self.texts |= {"state": "", "live": ""}
         self.results: dict[str, Any] = {
@@ -246,12 +167,8 @@ class LearnSession:
         self._last: dict[str, Step] = {}
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
-        self.shown, self.axes = project(X, self.table.columns)
-        self.drawn = np.sort(np.random.default_rng(0).permutation(len(y))[:MOST_DRAWN])
-        self.is_test = np.zeros(len(y), dtype=bool)
-        if self._too_small() is None:
-            self.is_test[split_rows(y)[1]] = True
-        self._news: dict[str, Any] = {place: self._picture(None) for place in PLACES}
+        self.rows = Rows(self.table.X, self.table.y, self.table.columns)
+        self._news: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))
         self._fresh = True
 
     def _too_small(self) -> str | None:
@@ -344,66 +261,16 @@ class LearnSession:
             self.texts["state"] = "Fitting…"
 
     def _add_panel(self, panel: Panel) -> None:
-        self._news[panel.place] = self._picture(panel)
+        self._news[panel.place] = panel.picture
         self.texts[f"about-{panel.place}"] = (
             f"{panel.accuracy:.1%} of held-out rows right; {panel.summary}"
         )
-        self.results = {
-            "confusion": {
-                "caption": f"{PLACES[panel.place]} on held-out rows",
-                "names": self.table.classes,
-                "counts": panel.confusion.tolist(),
-            },
-            "weights": panel.weights,
-            "trials": panel.trials,
-            "planes": panel.planes,
-        }
+        caption = f"{PLACES[panel.place]} on held-out rows"
+        confusion = {"caption": caption, "names": self.table.classes}
+        confusion["counts"] = panel.results["confusion"]
+        self.results = panel.results | {"confusion": confusion}
 
-    # -- pictures and answers -------------------------------------------------------
-
-    def _picture(self, panel: Panel | None) -> dict[str, Any]:
-        """Draw the rows, with the regions and the metric of a classifier when there is one."""
-        low, high = self.shown.min(axis=0), self.shown.max(axis=0)
-        room = 0.05 * np.maximum(high - low, 1e-12)
-        shapes: list[dict[str, Any]] = []
-        if panel is not None:
-            rows, columns = panel.codes.shape
-            raster = {"kind": "raster", "codes": panel.codes, "size": [rows, columns]}
-            shapes.append(raster | {"box": panel.box})
-            shapes += [draw.line(path, "soft", 1.4, (6, 4))._asdict() for path in panel.balls]
-            shapes += [draw.line(path, "ink", 2.4)._asdict() for path in panel.domains]
-        shapes += [shape._asdict() for shape in self._rows_shapes(panel)]
-        found: dict[str, Any] = {
-            "window": [*(low - room), *(high + room)],
-            "axes": [name[:MOST_LETTERS] for name in self.axes],
-            "shapes": shapes,
-            "points": self.shown[self.drawn],
-            "rows": self.drawn.tolist(),
-        }
-        if panel is not None:
-            near = panel.neighbors[self.drawn]
-            found |= {
-                "neighbors": near.tolist(),
-                "distances": panel.distances[self.drawn],
-                "places": self.shown[near.ravel()],
-                "wrong": panel.wrong[self.drawn],
-            }
-        return found
-
-    def _rows_shapes(self, panel: Panel | None) -> list[draw.Shape]:
-        """Return marks: training rows filled, test rows open, rows that were wrong ringed."""
-        shapes, labels, test = [], self.table.y[self.drawn], self.is_test[self.drawn]
-        x: Floats = self.shown[self.drawn]
-        for label in np.unique(labels):
-            mine, hue = labels == label, draw.class_color(int(label))
-            marker = draw.class_marker(int(label))
-            trained = draw.marks(x[mine & ~test], hue, 3.4, marker=marker)
-            tested = draw.marks(x[mine & test], "paper", 4.0, marker=marker, edge=hue, width=1.6)
-            shapes += [trained, tested]
-        if panel is not None:
-            wrong = x[panel.wrong[self.drawn]]
-            shapes.append(draw.marks(wrong, "", 8.0, edge="ink", width=1.6))
-        return [shape for shape in shapes if len(shape.xy)]
+    # -- answers --------------------------------------------------------------------
 
     def _answer(self) -> dict[str, Any]:
         """Return the choices for the controls, and the pictures and results that are new."""
@@ -462,61 +329,16 @@ class LearnSession:
                 for i, (name, count) in enumerate(zip(table.classes, counts, strict=True))
             ],
             "labels": labels,
-            "test": self.is_test.astype(np.int8),
+            "test": self.rows.is_test,
         }
 
 
 COMMANDS: dict[str, Any] = {
-    "choose": (
-        LearnSession._choose,
-        {"name": one_of("data", "target", "drop", "geometry", "neighbors"), "value": text},
-    ),
-    "load": (LearnSession._load, {"query": text}),
-    "upload": (LearnSession._upload, {"name": text, "text": text}),
+    "choose": (LearnSession._choose, {"name": Value(str, CHOICES), "value": TEXT}),
+    "load": (LearnSession._load, {"query": TEXT}),
+    "upload": (LearnSession._upload, {"name": TEXT, "text": TEXT}),
     "fit": (LearnSession._start, {}),
     "model": (LearnSession._save, {}),
     "cancel": (LearnSession._cancel, {}),
 }
-"""Every command of the learning page: its action, and a check of each of its values."""
-
-
-def learn_code(state: LearnState, table: Table) -> str:
-    """Return the lines of Python that give the accuracy that the page shows."""
-    source = table.source
-    bundled = source.kind == "bundled"
-    if bundled:
-        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        columns = f"[:, {used}]" if table.dropped else ""
-        load = [f"from cayleyklein.datasets import load_{source.name}"]
-        read = [f"X, y = load_{source.name}(return_X_y=True)"]
-        read += [f"X = X{columns}"] if columns else []
-    else:
-        drop = f", drop={list(table.dropped)}" if table.dropped else ""
-        load = ["from cayleyklein.tables import TableEncoder, read_table, split_target"]
-        read = [
-            f"table = {source.reading.format(target=table.target)}",
-            f"rows, y, _ = split_target(table, {table.target!r})",
-            f"X = TableEncoder({drop.lstrip(', ')}).fit_transform(rows)",
-        ]
-    votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
-    lines = [
-        *load,
-        "from sklearn.model_selection import train_test_split",
-        "from cayleyklein import CurvedKNeighborsClassifier",
-        *read,
-        "X_train, X_test, y_train, y_test = train_test_split(",
-        f"    X, y, test_size={TEST_PART}, stratify=y, random_state={SEED})",
-        f'model = CurvedKNeighborsClassifier({votes}geometry="{state.geometry}", '
-        f"random_state={SEED})",
-        "model.fit(X_train, y_train)",
-        "print(model.metric_, model.score(X_test, y_test))",
-    ]
-    if source.kind == "upload":
-        drops = "".join(f" --drop {name!r}" for name in table.dropped)
-        k = "" if state.neighbors == "auto" else f" -k {state.neighbors}"
-        lines += [
-            "# the model that “Save model” makes, by the command:",
-            f"# cayleyklein fit {source.name!r} -t {table.target!r} -g {state.geometry}{k}{drops} "
-            f"-o model.ckm",
-        ]
-    return "\n".join(lines) + "\n"
+"""Every command of the learning page: its action, and what each of its values must be."""

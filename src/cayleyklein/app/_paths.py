@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.app import _draw as draw
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = [
+    "Canvas",
     "Loops",
     "Seen",
     "SeenLoops",
@@ -39,6 +41,9 @@ HORIZON_STEP = 0.03
 
 SMALL_ANGLE = 1e-3
 """Angle below which an arc is sampled as if it had this one, which is the same to rounding."""
+
+FAINT = 0.3
+"""Opacity of the far side of a surface, relative to its near side."""
 
 GAP = np.full((1, 2), np.nan)
 NOTHING = np.empty((0, 2))
@@ -195,12 +200,24 @@ def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
     size = np.diff(np.append(starts, len(side)))
     whole = np.repeat(np.where(far == 0, 1, np.where(far == size, -1, 0)), size)
     rings: tuple[list[Floats], list[Floats]] = ([], [])
+    after = np.arange(len(side)) + 1
+    after[starts + size - 1] = starts
+    cross = np.flatnonzero((side > 0) != (side[after] > 0))
+    at = _crossings(
+        loops.corners[cross], loops.corners[after[cross]], side[cross], side[after[cross]]
+    )
+    t = view.horizon_parameter(at)
     for start, end in zip(starts, starts + size, strict=True):
         if not whole[start]:
-            _cut(view, loops.corners[start:end], side[start:end], int(loops.loop[start]), rings)
-    found = []
-    for near, cut in zip((1, -1), rings, strict=True):
-        mine = whole == near
+            mine = slice(*np.searchsorted(cross, [start, end]))
+            near = bool(side[after[cross[mine][0]]] > 0)
+            found = _cut(loops.corners[start:end], cross[mine] - start, t[mine])
+            for i, ring in found:
+                rows = np.column_stack([ring, np.full(len(ring), loops.loop[start])])
+                rings[0 if near == (i % 2 == 0) else 1].append(rows)
+    sides = []
+    for near_or_far, cut in zip((1, -1), rings, strict=True):
+        mine = whole == near_or_far
         rows = np.column_stack(
             [
                 loops.corners[mine],
@@ -219,33 +236,27 @@ def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
         on_horizon = ~np.isnan(rows[:, 2])
         if on_horizon.any():
             rows[on_horizon, :2] = view.horizon(rows[on_horizon, 2])
-        ring, loop = rows[:, 3].astype(np.intp), rows[:, 4].astype(np.intp)
-        found.append(SeenLoops(view.to_screen(rows[:, :2]), ring, loop))
-    return found[0], found[1]
+        numbers = rows[:, 3:].astype(np.intp)
+        sides.append(SeenLoops(view.to_screen(rows[:, :2]), numbers[:, 0], numbers[:, 1]))
+    return sides[0], sides[1]
 
 
 def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
     return np.asarray(p + (at_p / (at_p - at_q))[:, None] * (q - p))
 
 
-def _cut(
-    view: View, x: Floats, side: Floats, loop: int, rings: tuple[list[Floats], list[Floats]]
-) -> None:
-    """Cut one polygon at the horizon, and add the rings of its near and its far side.
+def _cut(x: Floats, cross: Ints, t: Floats) -> list[tuple[int, Floats]]:
+    """Cut one polygon at the horizon; return the first crossing and the rows of each ring.
 
     Sorted along the horizon, the crossings bound in pairs the parts of it that are inside the
     polygon; each ring follows the polygon from one crossing to the next, then such a part. Its
-    rows are a corner, or NaN and a parameter of the horizon, and the number of the loop.
+    rows are a corner and NaN, or NaN and a parameter of the horizon.
     """
-    near, after = side > 0, np.roll(np.arange(len(x)), -1)
-    cross = np.flatnonzero(near != near[after])
-    at = _crossings(x[cross], x[after[cross]], side[cross], side[after[cross]])
-    t = view.horizon_parameter(at)
     order = np.argsort(t)
     partner = np.empty_like(order)
     partner[order[::2]], partner[order[1::2]] = order[1::2], order[::2]
     corners = np.column_stack([x, np.full(len(x), np.nan)])
-    todo = set(range(len(cross)))
+    found, todo = [], set(range(len(cross)))
     while todo:
         first = j = min(todo)
         ring = []
@@ -254,11 +265,59 @@ def _cut(
             k = (j + 1) % len(cross)
             count = (cross[k] - cross[j] - 1) % len(x) + 1
             ring.append(corners[(cross[j] + 1 + np.arange(count)) % len(x)])
-            steps = np.linspace(
-                t[k], t[partner[k]], 2 + int(abs(t[partner[k]] - t[k]) / HORIZON_STEP)
-            )
+            pieces = 2 + int(abs(t[partner[k]] - t[k]) / HORIZON_STEP)
+            steps = np.linspace(t[k], t[partner[k]], pieces)
             ring.append(np.column_stack([np.full((len(steps), 2), np.nan), steps]))
             j = int(partner[k])
-        rows = np.concatenate(ring)
-        found = rings[0 if near[after[cross[first]]] else 1]
-        found.append(np.column_stack([rows, np.full(len(rows), loop)]))
+        found.append((first, np.concatenate(ring)))
+    return found
+
+
+class Canvas:
+    """Collects shapes: first the far side of a surface, faint, then what is put or near."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._back: list[draw.Shape] = []
+        self._front: list[draw.Shape] = []
+
+    def shapes(self) -> tuple[draw.Shape, ...]:
+        """Return the shapes, those of the far side first."""
+        return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
+
+    def put(self, shape: draw.Shape) -> None:
+        """Add a shape of the screen."""
+        self._front.append(shape)
+
+    def areas(
+        self, seen: tuple[SeenLoops, SeenLoops], which: Bools, color: str, alpha: float
+    ) -> None:
+        """Add some of the polygons."""
+        front, back = (loops.of(which) for loops in seen)
+        self._front.append(draw.area(front, color, alpha))
+        self._back.append(draw.area(back, color, FAINT * alpha))
+
+    def line(
+        self,
+        path: Floats,
+        color: str,
+        width: float,
+        dash: tuple[float, ...] = (),
+        alpha: float = 1.0,
+    ) -> None:
+        """Add a polyline of the plane."""
+        if len(path):
+            front, back = see_path(self.view, path)
+            self._front.append(draw.line(front, color, width, dash, alpha))
+            self._back.append(draw.line(back, color, width, dash, FAINT * alpha))
+
+    def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
+        """Add marks at points of the plane."""
+        away = self.view.faces_away(x)
+        seen = self.view.to_screen(x)
+        self.put(draw.marks(seen[~away], color, size, marker=marker))
+        self._back.append(draw.marks(seen[away], color, size, marker=marker, alpha=0.4))
+
+    def words(self, x: Floats, text: tuple[str, ...]) -> None:
+        """Add words beside points of the plane."""
+        self.put(draw.words(self.view.to_screen(x), text, "ink"))

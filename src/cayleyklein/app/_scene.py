@@ -11,6 +11,7 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app import _draw as draw
 from cayleyklein.app._paths import (
+    Canvas,
     Loops,
     SeenLoops,
     chain,
@@ -18,9 +19,8 @@ from cayleyklein.app._paths import (
     sample_boundaries,
     sample_segments,
     see_loops,
-    see_path,
 )
-from cayleyklein.app._state import PlaneState
+from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import line_intersections, log_cross_ratio, metric_tensor
@@ -37,9 +37,6 @@ HANDLES = ("center", "major", "minor")
 FAR = 1e3
 """Where flat and elliptic diagrams end, in units of z: a thousandth before the equator."""
 
-FAINT = 0.3
-"""Opacity of the far side of a surface, relative to its near side."""
-
 EDGE_POINTS, RIM_POINTS, MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
 """Points of a ball at most and at least, and of all balls together."""
@@ -48,18 +45,6 @@ FEW = 60
 """Number of points up to which they are drawn large."""
 
 NOTHING = np.empty((0, 2))
-
-LAYER_NAMES = {
-    "cells": "Voronoi cells",
-    "regions": "decision regions",
-    "lit": "the cell of the chosen point",
-    "delaunay": "Delaunay triangulation",
-    "geodesics": "geodesics",
-    "bisector": "bisector",
-    "cross": "cross-ratio",
-    "balls": "balls",
-    "conic": "conic handles",
-}
 
 
 @dataclass(frozen=True)
@@ -87,7 +72,7 @@ def describe(state: PlaneState, view: View) -> str:
     parts = [f"{view.title} view of {len(state.points)} points"]
     parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
     missing = set() if view.chart == "klein" else {"conic"}
-    shown = [LAYER_NAMES[layer] for layer in LAYER_NAMES if layer in state.shown - missing]
+    shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
     return "; ".join([*parts, ", ".join(shown) or "points only"])
@@ -209,7 +194,7 @@ class Drafter:
         x = self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
         placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
-        canvas = _Canvas(view)
+        canvas = Canvas(view)
         self._draw_cells(canvas)
         self._draw_lines(canvas)
         points, away = view.to_screen(placed), view.faces_away(placed)
@@ -221,7 +206,7 @@ class Drafter:
         shapes = canvas.shapes()
         return Scene(view, shapes, points, away, handles, describe(self.state, view))
 
-    def _draw_cells(self, canvas: _Canvas) -> None:
+    def _draw_cells(self, canvas: Canvas) -> None:
         shown, view = self.state.shown, canvas.view
         if not self.live.size or not shown & {"cells", "regions", "lit"}:
             return
@@ -238,7 +223,7 @@ class Drafter:
             edges = self.diagram.frontier()
             canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 2.0)
 
-    def _draw_fills(self, canvas: _Canvas, cells: tuple[SeenLoops, SeenLoops]) -> None:
+    def _draw_fills(self, canvas: Canvas, cells: tuple[SeenLoops, SeenLoops]) -> None:
         if self.labelled:
             color = np.asarray(self.diagram.cell_labels)
         else:  # by the points themselves, so that a cell keeps its shade while others move
@@ -249,7 +234,7 @@ class Drafter:
                 name, alpha = draw.class_color(int(c)), draw.class_strength(int(c))
             canvas.areas(cells, color == c, name, alpha)
 
-    def _draw_lines(self, canvas: _Canvas) -> None:
+    def _draw_lines(self, canvas: Canvas) -> None:
         view, shown, tone = canvas.view, self.state.shown, self.tone
         x = self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
@@ -267,7 +252,7 @@ class Drafter:
             self._draw_pair(canvas, *self.pair)
         self._draw_rim(canvas)
 
-    def _draw_pair(self, canvas: _Canvas, p: Floats, q: Floats) -> None:
+    def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         view, shown = canvas.view, self.state.shown
         if "geodesics" in shown:
             canvas.line(sample_segments(view, p[None], q[None]), "gold", 2.6)
@@ -281,7 +266,7 @@ class Drafter:
         if view.chart == "hyperboloid" and view.surface:
             self._draw_projection(canvas, np.stack([p, q]))
 
-    def _draw_cross(self, canvas: _Canvas, p: Floats, q: Floats) -> None:
+    def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         """Draw the line pq, and its ends P and Q on a real conic."""
         names, places = ["p", "q"], [p, q]
         if self.state.curvature < 0:
@@ -297,7 +282,7 @@ class Drafter:
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
         canvas.words(np.stack(places), tuple(names))
 
-    def _draw_projection(self, canvas: _Canvas, x: Floats) -> None:
+    def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
         """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
         view = canvas.view
         flat = view.on_tangent_plane(x)
@@ -310,7 +295,7 @@ class Drafter:
             rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
             canvas.put(draw.line(rim, "soft", 1.2))
 
-    def _draw_rim(self, canvas: _Canvas) -> None:
+    def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
         view, circle = canvas.view, _circle(RIM_POINTS)
         rim = NOTHING
@@ -325,7 +310,7 @@ class Drafter:
         if view.surface:
             canvas.put(draw.line(view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
 
-    def _draw_balls(self, canvas: _Canvas) -> None:
+    def _draw_balls(self, canvas: Canvas) -> None:
         """Draw the balls; those that reach over the equator are open outlines."""
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
@@ -340,7 +325,7 @@ class Drafter:
         cut = [_cut_sphere(metric, center, radius) for center in x[~whole]]
         canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
 
-    def _draw_conic(self, canvas: _Canvas, handles: Floats) -> None:
+    def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
         """Draw the conic of K = -1 with its axes and handles."""
         canvas.line(from_z(self.metric, _circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
@@ -348,7 +333,7 @@ class Drafter:
         canvas.put(draw.marks(handles[:1], "paper", 7.5, marker="cross", edge="soft", width=1.5))
         canvas.put(draw.marks(handles[1:], "paper", 7.0, marker="square", edge="soft", width=2))
 
-    def _draw_points(self, canvas: _Canvas, points: Floats, away: Bools) -> None:
+    def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         state = self.state
         labels = state.labels if self.labelled else np.zeros(len(points), dtype=int)
         size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.6
@@ -370,50 +355,6 @@ class Drafter:
         for index, radius in zip(dict.fromkeys(state.chosen), (12.0, 9.0), strict=False):
             if index < len(points):
                 canvas.put(draw.marks(points[index][None], "", radius, edge="gold", width=2.4))
-
-
-class _Canvas:
-    """Collects shapes: first the far side of a surface, faint, then what is put or near."""
-
-    def __init__(self, view: View) -> None:
-        self.view = view
-        self._back: list[draw.Shape] = []
-        self._front: list[draw.Shape] = []
-
-    def shapes(self) -> tuple[draw.Shape, ...]:
-        return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
-
-    def put(self, shape: draw.Shape) -> None:
-        self._front.append(shape)
-
-    def areas(
-        self, seen: tuple[SeenLoops, SeenLoops], which: Bools, color: str, alpha: float
-    ) -> None:
-        front, back = (loops.of(which) for loops in seen)
-        self._front.append(draw.area(front, color, alpha))
-        self._back.append(draw.area(back, color, FAINT * alpha))
-
-    def line(
-        self,
-        path: Floats,
-        color: str,
-        width: float,
-        dash: tuple[float, ...] = (),
-        alpha: float = 1.0,
-    ) -> None:
-        if len(path):
-            front, back = see_path(self.view, path)
-            self._front.append(draw.line(front, color, width, dash, alpha))
-            self._back.append(draw.line(back, color, width, dash, FAINT * alpha))
-
-    def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
-        away = self.view.faces_away(x)
-        seen = self.view.to_screen(x)
-        self.put(draw.marks(seen[~away], color, size, marker=marker))
-        self._back.append(draw.marks(seen[away], color, size, marker=marker, alpha=0.4))
-
-    def words(self, x: Floats, text: tuple[str, ...]) -> None:
-        self.put(draw.words(self.view.to_screen(x), text, "ink"))
 
 
 def _circle(n: int) -> Floats:

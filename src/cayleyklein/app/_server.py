@@ -24,9 +24,12 @@ from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.app._tour import HELP, REFERENCES, TOUR
 from cayleyklein.app._worker import FitSlots
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.geometry import Ball, cross_ratio
+from cayleyklein.learning import CurvedLMNN
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["Explorer", "known_names", "pack"]
 
@@ -49,6 +52,22 @@ POLL = 0.1
 
 THREADS = 4
 """Commands and exports that are computed at once, so that no visitor waits for another."""
+
+TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
+"""The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
+
+REFERENCES = {
+    thing.__qualname__: thing
+    for thing in (
+        cross_ratio,
+        CurvedMetric,
+        Ball,
+        CurvedMetric.bisector,
+        CayleyKleinVoronoi,
+        CurvedLMNN,
+    )
+} | {"CurvedMetric.absolute": CurvedMetric.absolute}
+"""Objects whose documentation the tour shows."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -90,7 +109,7 @@ class Explorer:
                 (r"/ws/plane", PlaneSocket),
                 (r"/ws/learn", LearnSocket),
                 (r"/export/([a-z.]+)", ExportHandler),
-                (r"/reference/([a-z_]+)", ReferenceHandler),
+                (r"/reference/([A-Za-z_.]+)", ReferenceHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
             ],
             default_handler_class=MissingHandler,
@@ -226,12 +245,11 @@ class PageHandler(Guarded):
             most_bytes=MOST_BYTES,
             facts=json.dumps(
                 {
-                    "help": HELP,
                     "palette": PALETTE,
                     "markers": MARKERS,
                     "strengths": STRENGTHS,
                     "letters": LETTERS,
-                    "tour": [step.to_dict() for step in TOUR] if page == "plane" else [],
+                    "tour": TOUR if page == "plane" else [],
                 }
             ).replace("<", "\\u003c"),
         )
@@ -271,9 +289,9 @@ class ReferenceHandler(Guarded):
         """Answer with its docstring."""
         if name not in REFERENCES:
             raise HTTPError(404)
-        title, thing = REFERENCES[name]
+        thing = REFERENCES[name]
         self.render(
-            "reference.html", title=title, text=inspect.getdoc(thing) or "", page="reference"
+            "reference.html", title=name, text=inspect.getdoc(thing) or "", page="reference"
         )
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_choice
 from cayleyklein.app import _draw as draw
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
@@ -28,73 +27,45 @@ from cayleyklein.app._state import (
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-__all__ = ["COMMANDS", "PlaneSession", "number", "one_of", "optional", "run", "text", "whole"]
-
-Check = Callable[[Any, str], Any]
+__all__ = ["COMMANDS", "TEXT", "PlaneSession", "Value", "run"]
 
 NEAREST = 3
 """Number of nearest points that the pointer is told of, or the order where it is larger."""
 
-LARGEST = 1e6
-"""Largest coordinate that a page sends."""
+
+# -- commands -----------------------------------------------------------------------
 
 
-# -- checks of a command's values ---------------------------------------------------
+class Value(NamedTuple):
+    """What a command's value must be: a type, or choices, or a range; None where it may miss."""
+
+    kind: type = float
+    choices: Collection[str] = ()
+    low: float = -1e6
+    high: float = 1e6
+    optional: bool = False
+
+    def check(self, value: Any, name: str) -> Any:
+        """Return the value; a page may send a whole number as a float."""
+        if value is None and self.optional:
+            return None
+        if self.kind in (int, float):
+            fits = isinstance(value, int | float) and not isinstance(value, bool)
+            fits = fits and self.low <= value <= self.high
+            fits = fits and (self.kind is float or value == math.floor(value))
+        else:
+            fits = isinstance(value, self.kind) and (not self.choices or value in self.choices)
+        if not fits:
+            kinds = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+            said = ", ".join(self.choices) or kinds[self.kind]
+            raise InvalidInputError(f"{name} must be {said}; got {str(value)[:20]!r}.")
+        return self.kind(value)
 
 
-def number(value: Any, name: str) -> float:
-    """Check a finite number of moderate size."""
-    fits = isinstance(value, int | float) and not isinstance(value, bool)
-    if not fits or not abs(value) <= LARGEST:
-        raise InvalidInputError(f"The command needs a number {name!r}; got {str(value)[:20]!r}.")
-    return float(value)
+NUMBER, TEXT, FLAG = Value(), Value(str), Value(bool)
 
 
-def whole(low: int, high: int) -> Check:
-    """Return a check of a whole number from low to high; a page may send it as a float."""
-
-    def check(value: Any, name: str) -> int:
-        fits = isinstance(value, int | float) and not isinstance(value, bool)
-        if not fits or not low <= value <= high or value != math.floor(value):
-            raise InvalidInputError(
-                f"The command needs a whole number {name!r} from {low} to {high}; got "
-                f"{str(value)[:20]!r}."
-            )
-        return int(value)
-
-    return check
-
-
-def one_of(*choices: str) -> Check:
-    """Return a check of one of some texts."""
-    return lambda value, name: as_choice(text(value, name)[:40], name, choices)
-
-
-def text(value: Any, name: str) -> str:
-    """Check a text."""
-    if not isinstance(value, str):
-        raise InvalidInputError(f"The command needs a text {name!r}; got {str(value)[:20]!r}.")
-    return value
-
-
-def flag(value: Any, name: str) -> bool:
-    """Check a yes or no."""
-    if not isinstance(value, bool):
-        raise InvalidInputError(f"{name!r} must be true or false; got {str(value)[:20]!r}.")
-    return value
-
-
-def anything(value: Any, _name: str) -> Any:
-    """Accept a value that is checked later."""
-    return value
-
-
-def optional(check: Check) -> Check:
-    """Return a check that also takes a missing value, as None."""
-    return lambda value, name: None if value is None else check(value, name)
-
-
-def run(commands: Mapping[str, tuple[Any, Mapping[str, Check]]], owner: Any, given: Any) -> Any:
+def run(commands: Mapping[str, tuple[Any, Mapping[str, Value]]], owner: Any, given: Any) -> Any:
     """Check one command against a table, and do it.
 
     Raises
@@ -105,10 +76,8 @@ def run(commands: Mapping[str, tuple[Any, Mapping[str, Check]]], owner: Any, giv
     name = given.get("do") if isinstance(given, dict) else None
     if not isinstance(name, str) or name not in commands:
         raise InvalidInputError(f"There is no command {str(name)[:20]!r}.")
-    action, checks = commands[name]
-    return action(
-        owner, **{field: check(given.get(field), field) for field, check in checks.items()}
-    )
+    action, values = commands[name]
+    return action(owner, **{key: value.check(given.get(key), key) for key, value in values.items()})
 
 
 class PlaneSession:
@@ -222,14 +191,11 @@ class PlaneSession:
         value = getattr(self.state, name) + by
         return self.state.with_number(name, min(max(value, low), high))
 
-    def _chart(self, name: str, value: str) -> PlaneState:
-        if name == "chart" and not value:
-            raise InvalidInputError("The first view needs a chart.")
-        return (
-            replace(self.state, chart=value)
-            if name == "chart"
-            else replace(self.state, second=value)
-        )
+    def _chart(self, value: str) -> PlaneState:
+        return replace(self.state, chart=value)
+
+    def _second(self, value: str) -> PlaneState:
+        return replace(self.state, second=value)
 
     def _toggle(self, name: str, value: bool) -> PlaneState:
         return replace(self.state, shown=(self.state.shown - {name}) | ({name} if value else set()))
@@ -381,32 +347,34 @@ def _bounded(x: Floats) -> tuple[float, float]:
     return float(scale * x[0]), float(scale * x[1])
 
 
-ANY_POINT = whole(0, MAX_POINTS - 1)
-WHICH_VIEW = optional(whole(0, 1))
-PLACE = {"x": number, "y": number, "view": WHICH_VIEW}
-MAYBE_PLACE = {"x": optional(number), "y": optional(number), "view": WHICH_VIEW}
+ANY_POINT = Value(int, low=0, high=MAX_POINTS - 1)
+ANY_NUMBER = Value(str, RANGES)
+WHICH_VIEW = Value(int, low=0, high=1, optional=True)
+PLACE = {"x": NUMBER, "y": NUMBER, "view": WHICH_VIEW}
+MAYBE_PLACE = {key: value._replace(optional=True) for key, value in PLACE.items()}
 
-COMMANDS: dict[str, tuple[Callable[..., PlaneState | None], dict[str, Check]]] = {
-    "set": (PlaneSession._set, {"name": one_of(*RANGES), "value": anything}),
-    "step": (PlaneSession._step, {"name": one_of(*RANGES), "by": number}),
-    "chart": (
-        PlaneSession._chart,
-        {"name": one_of("chart", "second"), "value": one_of("", *CHARTS)},
-    ),
-    "toggle": (PlaneSession._toggle, {"name": one_of(*LAYERS), "value": flag}),
-    "camera": (PlaneSession._camera, {"turn": number, "tilt": number}),
-    "label": (PlaneSession._label, {"value": anything}),
-    "load": (PlaneSession._load, {"query": text}),
+COMMANDS: dict[str, tuple[Callable[..., PlaneState | None], dict[str, Value]]] = {
+    "set": (PlaneSession._set, {"name": ANY_NUMBER, "value": NUMBER}),
+    "step": (PlaneSession._step, {"name": ANY_NUMBER, "by": NUMBER}),
+    "chart": (PlaneSession._chart, {"value": Value(str, CHARTS)}),
+    "second": (PlaneSession._second, {"value": Value(str, ("", *CHARTS))}),
+    "toggle": (PlaneSession._toggle, {"name": Value(str, LAYERS), "value": FLAG}),
+    "camera": (PlaneSession._camera, {"turn": NUMBER, "tilt": NUMBER}),
+    "label": (PlaneSession._label, {"value": NUMBER}),
+    "load": (PlaneSession._load, {"query": TEXT}),
     "add": (PlaneSession._add, MAYBE_PLACE),
     "delete": (PlaneSession._delete, {}),
-    "scatter": (PlaneSession._scatter, {"n": whole(1, MAX_POINTS), "seed": whole(0, 2**31 - 1)}),
+    "scatter": (
+        PlaneSession._scatter,
+        {"n": Value(int, low=1, high=MAX_POINTS), "seed": Value(int, low=0, high=2**31)},
+    ),
     "reset": (PlaneSession._reset, {}),
-    "next": (PlaneSession._next, {"by": number}),
+    "next": (PlaneSession._next, {"by": NUMBER}),
     "choose": (PlaneSession._choose, {"index": ANY_POINT}),
-    "move": (PlaneSession._move, {"index": ANY_POINT, **PLACE, "far": flag}),
-    "nudge": (PlaneSession._nudge, {"dx": number, "dy": number}),
-    "handle": (PlaneSession._handle, {"name": one_of(*HANDLES), "x": number, "y": number}),
+    "move": (PlaneSession._move, {"index": ANY_POINT, **PLACE, "far": FLAG}),
+    "nudge": (PlaneSession._nudge, {"dx": NUMBER, "dy": NUMBER}),
+    "handle": (PlaneSession._handle, {"name": Value(str, HANDLES), "x": NUMBER, "y": NUMBER}),
     "hover": (PlaneSession._hover, MAYBE_PLACE),
     "leave": (PlaneSession._leave, {}),
 }
-"""Every command of the plane page: its action, and a check of each of its values."""
+"""Every command of the plane page: its action, and what each of its values must be."""

@@ -27,18 +27,25 @@ __all__ = [
     "scatter",
 ]
 
-CHARTS = ("klein", "poincare", "half-plane", "hemisphere", "hyperboloid")
-LAYERS = (
-    "cells",
-    "regions",
-    "lit",
-    "delaunay",
-    "geodesics",
-    "bisector",
-    "cross",
-    "balls",
-    "conic",
-)
+CHARTS = {
+    "klein": "Klein",
+    "poincare": "Poincaré",
+    "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere",
+    "hyperboloid": "Hyperboloid",
+}
+LAYERS = {
+    "cells": "Voronoi cells",
+    "regions": "decision regions",
+    "lit": "the cell of the chosen point",
+    "delaunay": "Delaunay triangulation",
+    "geodesics": "geodesics",
+    "bisector": "bisector",
+    "cross": "cross-ratio",
+    "balls": "balls",
+    "conic": "conic handles",
+}
+"""What may be shown, and its name in a description."""
 
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"
@@ -242,7 +249,7 @@ class PlaneState:
             if name in parts:
                 state = state.with_number(name, parts[name])
         if "chart" in parts:
-            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", CHARTS))
+            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", tuple(CHARTS)))
         if "second" in parts:
             second = as_choice(parts["second"][:20], "second", ("", *CHARTS))
             state = replace(state, second=second)
@@ -273,7 +280,7 @@ def _in_range(name: str, value: Any) -> float | int:
 
 def _layers(text: str) -> frozenset[str]:
     names = [name for name in text.split(",") if name]
-    return frozenset(as_choice(name[:20], "shown", LAYERS) for name in names)
+    return frozenset(as_choice(name[:20], "shown", tuple(LAYERS)) for name in names)
 
 
 def _numbers(text: str, name: str, count: int) -> list[float]:

@@ -170,11 +170,10 @@ const explorer = (() => {
 
   for (const place of all("[data-help]")) {
     const box = element("details", "", {className: "help"});
-    const name = place.tagName === "LEGEND" ? place.firstChild.textContent.trim() : place.dataset.help;
     const mark = element("summary", "?");
-    mark.setAttribute("aria-label", `What is this: ${name}`);
+    mark.setAttribute("aria-label", "What is this?");
     box.name = "help";
-    box.append(mark, element("p", facts.help[place.dataset.help]));
+    box.append(mark, element("p", place.dataset.help));
     box.addEventListener("toggle", () => { // keep the sentence within the window
       const text = box.lastChild;
       text.style.marginLeft = "";

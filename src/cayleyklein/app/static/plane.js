@@ -148,8 +148,8 @@
       send({do: "set", name: input.dataset.number, value: Number(input.value)}, `set ${input.dataset.number}`);
     });
   for (const input of all("input[name=chart]"))
-    input.addEventListener("change", () => send({do: "chart", name: "chart", value: input.value}));
-  one("#second").addEventListener("change", (event) => send({do: "chart", name: "second", value: event.target.value}));
+    input.addEventListener("change", () => send({do: "chart", value: input.value}));
+  one("#second").addEventListener("change", (event) => send({do: "second", value: event.target.value}));
   for (const input of all("[data-layer]"))
     input.addEventListener("change", () => send({do: "toggle", name: input.dataset.layer, value: input.checked}));
   one("#label").addEventListener("change", (event) => send({do: "label", value: Number(event.target.value)}));
@@ -295,8 +295,10 @@
     one("#tour-next").textContent = index + 1 < facts.tour.length ? "Next" : "Finish";
     one("#tour-before").hidden = one("#tour-after").hidden = !tour.after;
     one("#tour-play").hidden = !tour.play;
-    for (const name of ["paper", "reference"])
-      [one(`#tour-${name}`).textContent, one(`#tour-${name}`).href] = tour[name];
+    one("#tour-paper").textContent = `Paper, section ${tour.section}`;
+    one("#tour-paper").href = `https://arxiv.org/pdf/1609.07082#${tour.anchor}`;
+    one("#tour-reference").textContent = `Reference: ${tour.reference}`;
+    one("#tour-reference").href = `/reference/${tour.reference}`;
     stop();
     showScene(false);
     one("#tour-title").focus({preventScroll: true});
@@ -306,7 +308,7 @@
   function showScene(after) {
     one("#tour-before").setAttribute("aria-pressed", String(!after));
     one("#tour-after").setAttribute("aria-pressed", String(after));
-    send({do: "load", query: after ? facts.tour[at].after : facts.tour[at].query});
+    send({do: "load", query: facts.tour[at].scene + (after ? `&${facts.tour[at].after}` : "")});
   }
 
   function closeTour() {
