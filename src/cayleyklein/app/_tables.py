@@ -180,8 +180,10 @@ def _as_classes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
         raise InvalidInputError(
             f"Column {target[:SHOWN]!r} has {len(found)} classes; expected 2 to {MOST_CLASSES}."
         )
-    numeric = all(map(_is_number, found))
-    classes = sorted(found.tolist(), key=float if numeric else str)
+    # numbers in their order, then texts
+    classes = sorted(
+        found.tolist(), key=lambda c: (0, float(c), c) if _is_number(c) else (1, 0.0, c)
+    )
     position = {name: i for i, name in enumerate(classes)}
     y = np.array([position[label] for label in labels.tolist()], dtype=np.intp)
     counts = np.bincount(y)

@@ -91,7 +91,7 @@ const explorer = (() => {
   // -- the address: each settled state is an entry of the history, so Back is Undo
 
   let at = history.state?.at ?? 0, timer = null, busy = () => false;
-  let top = Math.max(at, Number(stored("top", sessionStorage) ?? 0));
+  let top = history.state ? Math.max(at, Number(stored("top", sessionStorage) ?? 0)) : 0; // a new address has no way forward
   let loading = true; // the address is being read, and is not a new state
 
   function stored(name, where = localStorage) {
