@@ -15,7 +15,6 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.app import _draw as draw
-from cayleyklein.app._paths import from_z
 from cayleyklein.app._state import PlaneState
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
@@ -341,8 +340,8 @@ class _Bench:
                 here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
                 continue
-            size = np.median(np.linalg.norm((shown - here.center) @ here.factor.T, axis=1))
-            lines.append(draw.line(from_z(here, size * circle), "soft", 1.4, (6, 4))._asdict())
+            size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
+            lines.append(draw.line(here.points(size * circle), "soft", 1.4, (6, 4))._asdict())
             if here.domain is not None:
                 rim = here.domain.from_euclidean(circle)
                 lines.append(draw.line(rim, "ink", 2.4)._asdict())

@@ -20,7 +20,6 @@ __all__ = [
     "Seen",
     "SeenLoops",
     "chain",
-    "from_z",
     "sample_boundaries",
     "sample_segments",
     "see_loops",
@@ -73,11 +72,6 @@ def chain(paths: Iterable[Floats]) -> Floats:
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
-def from_z(metric: CurvedMetric, z: Floats) -> Floats:
-    """Return the points x with z = L(x - μ)."""
-    return np.asarray(metric.center + z @ np.linalg.inv(metric.factor).T)
-
-
 # -- sampling -----------------------------------------------------------------------
 
 
@@ -111,7 +105,7 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
     if bent.any():
         theta = (first[row] + part - 1)[bent] * ARC_STEP
         on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-        x[bent] = from_z(view.metric, on_circle / math.sqrt(-view.metric.curvature))
+        x[bent] = view.metric.points(on_circle / math.sqrt(-view.metric.curvature))
     t = part[flat] / count[row[flat]]
     x[flat] = _along(view.metric, starts[row[flat]], ends[row[flat]], t)
     return Loops(x, cell[row])
@@ -130,7 +124,7 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
     h(t) is proportional to h₀ sin (1 - t)ω + h₁ sin tω.
     """
     if metric.curvature > 0 and len(t):
-        z = (np.stack([starts, ends]) - metric.center) @ metric.factor.T
+        z = metric.coordinates(np.stack([starts, ends]))
         sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
         cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
         omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)

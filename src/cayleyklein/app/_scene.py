@@ -15,7 +15,6 @@ from cayleyklein.app._paths import (
     Loops,
     SeenLoops,
     chain,
-    from_z,
     sample_boundaries,
     sample_segments,
     see_loops,
@@ -130,7 +129,7 @@ class Drafter:
     def _diagram(self, order: int) -> CayleyKleinVoronoi:
         window = None
         if self.metric.domain is None:
-            reach = FAR * np.linalg.norm(np.linalg.inv(self.metric.factor), axis=1)
+            reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
         return CayleyKleinVoronoi(
             self.state.coordinates[self.live],
@@ -305,7 +304,7 @@ class Drafter:
         elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
             rim = view.domain.from_euclidean(circle)
         elif view.sign > 0 and view.chart != "klein":
-            rim = from_z(self.metric, circle * FAR * FAR / math.sqrt(self.metric.curvature))
+            rim = self.metric.points(circle * FAR * FAR / math.sqrt(self.metric.curvature))
         canvas.line(rim, "ink", 2.6)
         if view.surface:
             canvas.put(draw.line(view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
@@ -327,7 +326,7 @@ class Drafter:
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
         """Draw the conic of K = -1 with its axes and handles."""
-        canvas.line(from_z(self.metric, _circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         canvas.put(draw.marks(handles[:1], "paper", 7.5, marker="cross", edge="soft", width=1.5))
@@ -368,7 +367,7 @@ def _spheres(metric: CurvedMetric, centers: Floats, radius: float) -> Floats:
         return np.empty((0, 1, 2))
     n = min(max(ALL_BALL_POINTS // len(centers), FEWEST_BALL_POINTS), BALL_POINTS)
     # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
-    C = np.linalg.cholesky(metric_tensor(centers, metric.frame))
+    C = np.linalg.cholesky(metric_tensor(centers, metric))
     velocities = radius * _circle(n) @ np.linalg.inv(C)
     return np.asarray(metric.exp(centers[:, None], velocities))
 

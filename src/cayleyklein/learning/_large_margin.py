@@ -18,8 +18,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import slopes_from_sqchord, sqchord_from
 from cayleyklein.learning._placed import Gradient, Parameters, Placed
@@ -251,7 +251,7 @@ def nearest_outside(
     return found
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc", "contract"})
+@vectorised
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
     """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
     chunk, n, m = 16, product.shape[1], found.shape[1]

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lift_points
 
@@ -121,7 +121,7 @@ class Placed:
         return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@vectorised
 def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
     """Write c² of rows (b,) to their own columns (b, w)."""
     for i in range(len(rows)):
