@@ -17,7 +17,7 @@ __all__ = ["CHOICES", "GEOMETRIES", "NEIGHBORS", "POINTS", "UPLOAD", "LearnState
 CHOICES = ("data", "target", "drop", "geometry", "neighbors")
 
 GEOMETRIES = {
-    "auto": "automatic: a product of curved spaces",
+    "auto": "automatic, tried on held-out rows",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
     "learned": "K learned from the data",
