@@ -53,9 +53,9 @@ def draw_plane(
         Of the plane.
     labels : sequence of n int, optional
         Classes, from 0 to 19.
-    chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}
+    chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
         The view.
-    shown : collection of str
+    shown : collection of str, default=("cells",)
         Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
         and "conic".
     order : int, default=1
@@ -64,9 +64,11 @@ def draw_plane(
         Radius of the balls.
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
-    turn, tilt : float
-        Camera of the hemisphere and the hyperboloid, in degrees.
-    theme : {"light", "dark"}
+    turn : float, default=0.0
+        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+    tilt : float, default=38.0
+        Height of the camera, in degrees.
+    theme : {"light", "dark"}, default="light"
 
     Returns
     -------
