@@ -42,19 +42,21 @@ from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
+    KINDS,
+    LEAST_ROWS,
+    Algorithm,
     CurvedNeighbors,
     LocalScales,
+    Ranked,
+    Weights,
+    as_metric,
+    check_weights,
     class_shares,
     labels_and_weights,
     local_votes,
     payload_of,
+    votes_of,
 )
-from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import votes_of
-from cayleyklein.neighbors._parameters import as_metric
-from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._votes import KINDS, Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
 
