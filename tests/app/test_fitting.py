@@ -50,6 +50,7 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
         confusion = np.array(panel.results["confusion"])
         assert confusion.sum() == 54
         assert np.trace(confusion) / 54 == pytest.approx(panel.accuracy)
+        assert sum(weight for _, weight in panel.results["weights"]) == pytest.approx(1)
         assert panel.picture["wrong"].sum() == 54 - np.trace(confusion)
         assert min(panel.picture["shapes"][0]["size"]) > 150
     if geometry in ("auto", "mixed"):

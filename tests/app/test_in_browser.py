@@ -451,6 +451,9 @@ def test_fit_and_its_results(learn, tmp_path):
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
     assert "load_wine" in learn.inner_text("#code")
+    bars = learn.locator("#weights .bar").all_inner_texts()
+    assert len(bars) == 13
+    assert sum(float(bar.split()[-2]) for bar in bars) == pytest.approx(100, abs=1)
     curved = "explorer.pictures[2]"
     x, y = learn.evaluate(f"{curved}.toPixel({curved}.points[20], {curved}.points[21])")
     box = learn.locator("#picture-curved").bounding_box()

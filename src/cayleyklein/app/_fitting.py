@@ -271,9 +271,8 @@ class _Bench:
             "places": rows.shown[neighbors.ravel()],
             "wrong": wrong[rows.drawn],
         }
-        weigh = getattr(metric, "feature_weights", None)
-        weights = [] if weigh is None else np.asarray(weigh(self.X_train)).tolist()
-        named = zip(self.task.columns, weights, strict=bool(weights))
+        weights = metric.feature_weights(self.X_train).tolist()
+        named = zip(self.task.columns, weights, strict=True)
         results = {
             "confusion": confusion_matrix(
                 self.y_test, said, labels=np.unique(self.task.y)
