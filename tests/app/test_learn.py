@@ -59,10 +59,24 @@ def test_choosing_a_table_its_target_and_columns(session):
     assert answer["pictures"]["before"]["axes"] == ["length", "width"]
     assert "drop=['day', 'name']" in answer["texts"]["code"]
     assert "cayleyklein fit 'mine.csv' -t 'kind'" in answer["texts"]["code"]
+    answer = do(session, choose("target", "length"))
+    assert (
+        answer["texts"]["table"] == "60 rows, 7 classes" or answer["preview"]["target"] == "length"
+    )
+    answer = do(session, choose("target", "kind"), choose("drop", "0,3"))
     query = answer["query"]
     do(session, choose("data", "wine"))
     answer = do(session, {"do": "load", "query": query})
     assert answer["texts"]["table"] == "60 rows, 2 classes"
+
+
+def test_odd_names_and_gaps_are_shown(session):
+    text = "a{b},c,kind\n" + "".join(
+        f"{i % 5}.5,{'' if i == 1 else i % 3},k{i % 2}\n" for i in range(30)
+    )
+    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "text": text})
+    assert answer["preview"]["rows"][1] == ["1.5", "", "k1"]
+    compile(answer["texts"]["code"], "learn.py", "exec")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +84,7 @@ def test_choosing_a_table_its_target_and_columns(session):
     [
         (choose("data", "upload"), "file first"),
         (choose("data", "moon"), "data"),
-        (choose("target", "alcohol"), "classes"),
+        (choose("target", "alcohol"), "no column"),
         (choose("target", "moon"), "no column"),
         (choose("drop", "99"), "no column number 99"),
         (choose("drop", "x"), "numbers of columns"),

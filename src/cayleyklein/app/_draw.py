@@ -88,11 +88,7 @@ def class_color(label: int) -> str:
 
 
 def class_marker(label: int) -> str:
-    """Return the marker of a class; with the colour it is unique up to 56 classes.
-
-    >>> class_marker(0), class_marker(7)
-    ('circle', 'star')
-    """
+    """Return the marker of a class; with the colour it is unique up to 56 classes."""
     return list(MARKERS)[label % len(MARKERS)]
 
 
@@ -102,11 +98,7 @@ def class_strength(label: int) -> float:
 
 
 def geometry_color(curvature: float) -> str:
-    """Return the colour of a curvature: green, blue or red, mixed in between.
-
-    >>> geometry_color(0.0) == GEOMETRY_COLORS["flat"].lower()
-    True
-    """
+    """Return the colour of a curvature: green, blue or red, mixed in between."""
     end = GEOMETRY_COLORS["hyperbolic" if curvature < 0 else "elliptic"]
     part = min(abs(curvature), 1.0) ** 0.5
     flat, other = (
@@ -170,12 +162,7 @@ def words(xy: Floats, text: tuple[str, ...], color: str) -> Shape:
 
 
 def svg(shapes: Iterable[Shape], window: Floats, title: str, *, theme: str = "light") -> str:
-    """Return a picture of a square window; the title describes it to screen readers.
-
-    >>> window = np.array([[-1.0, -1.0], [1.0, 1.0]])
-    >>> svg([marks(np.zeros((1, 2)), "ink", 4)], window, "a point")[:28]
-    '<svg xmlns="http://www.w3.or'
-    """
+    """Return a picture of a square window; the title describes it to screen readers."""
     paper = PALETTE[theme]["paper"]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '

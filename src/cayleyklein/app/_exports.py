@@ -108,12 +108,7 @@ def picture(state: PlaneState, *, theme: str = "light") -> str:
 
 
 def points_csv(state: PlaneState) -> str:
-    r"""Return the points as a table.
-
-    >>> from cayleyklein.app._state import Generator
-    >>> points_csv(PlaneState(points=(Generator(0.5, -0.25, 1),)))
-    'x,y,class\n0.5,-0.25,B\n'
-    """
+    r"""Return the points as a table."""
     rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
     return "x,y,class\n" + "".join(rows)
 
@@ -157,14 +152,7 @@ def plane_code(state: PlaneState, *, theme: str = "light") -> str:
 
 
 def offline_page(state: PlaneState, *, theme: str = "light") -> str:
-    """Return a page of the first view at many curvatures, without a server or a network.
-
-    Examples
-    --------
-    >>> page = offline_page(PlaneState())
-    >>> page.count("<g "), "src=" in page
-    (41, False)
-    """
+    """Return a page of the first view at many curvatures, without a server or a network."""
 
     def frame(K: float) -> str:
         scene = Drafter(replace(state, curvature=K)).scene(state.chart)

@@ -156,18 +156,7 @@ class Rows:
 
 
 def carry_out(task: Task | ModelTask, tell: Tell, stopped: Callable[[], bool]) -> None:
-    """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result.
-
-    Parameters
-    ----------
-    task : Task or ModelTask
-    tell : callable
-        Called with a :class:`Choosing` where held-out rows are asked first, a :class:`Step` each
-        iteration, a :class:`Panel` for each classifier, and :class:`Finished` at the end; for a
-        model with a :class:`Model`.
-    stopped : callable
-        Asked at each iteration whether to stop.
-    """
+    """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         if isinstance(task, ModelTask):
@@ -358,11 +347,7 @@ def split_rows(y: Ints) -> tuple[Ints, Ints]:
 
 
 def _describe(metric: Metric) -> str:
-    """Name the geometry and the curvatures of a metric.
-
-    >>> _describe(CurvedMetric.euclidean(2, curvature=0.5))
-    'elliptic, K = 0.5'
-    """
+    """Name the geometry and the curvatures of a metric."""
     if isinstance(metric, CurvedMetric):
         return f"{metric.geometry}, K = {metric.curvature:.3g}"
     joined = " + " if isinstance(metric, MixedMetric) else " × "

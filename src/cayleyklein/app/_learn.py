@@ -54,15 +54,7 @@ PREVIEW = 5
 
 
 class LearnSession:
-    """One visitor's learning page.
-
-    Parameters
-    ----------
-    parts : mapping of str to str
-        The query of the address.
-    slots : FitSlots
-        Of the server.
-    """
+    """One visitor's learning page."""
 
     def __init__(self, parts: Mapping[str, str], slots: FitSlots) -> None:
         self.slots = slots
@@ -140,7 +132,7 @@ class LearnSession:
         """Take over choices, when there is something to learn with them."""
         source = self._source(state)
         target = state.target or source.target
-        if target not in source.columns:
+        if target not in source.targets:
             raise InvalidInputError(f"There is no column {target[:MOST_LETTERS]!r} of classes.")
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
@@ -157,12 +149,9 @@ class LearnSession:
         """Forget the results of another task, and show its rows."""
         self.texts = {f"about-{place}": "Not fitted yet: these are the rows." for place in PLACES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {
-            "confusion": None,
-            "weights": [],
-            "trials": [],
-            "planes": [],
-        }
+        self.results: dict[str, Any] = {"confusion": None} | dict.fromkeys(
+            ("weights", "trials", "planes"), ()
+        )
         self.first_loss: dict[str, float] = {}
         self._last: dict[str, Step] = {}
         self._steps: list[list[Any]] = []
@@ -216,8 +205,7 @@ class LearnSession:
         if self.fit is None:
             return False
         before, told = dict(self.texts), self.fit.poll()
-        waiting = self.texts["state"].startswith("Waiting")
-        if self.fit.started and waiting:
+        if self.fit.started and self.texts["state"].startswith("Waiting"):
             self.texts["state"] = "Fitting…"
         for news in told:
             if isinstance(news, Step):
@@ -285,7 +273,7 @@ class LearnSession:
             "choices": {n: getattr(state, n) for n in ("data", "target", "geometry", "neighbors")},
             "options": {
                 "data": data,
-                "target": [[name, name[:MOST_LETTERS]] for name in source.columns],
+                "target": [[name, name[:MOST_LETTERS]] for name in source.targets],
                 "geometry": [list(item) for item in GEOMETRIES.items()],
                 "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBORS],
             },
@@ -313,22 +301,19 @@ class LearnSession:
         """Return the first rows as text, the classes, and what becomes of odd columns."""
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
-        cells = [
-            ["" if cell != cell or cell is None else str(cell)[:MOST_LETTERS] for cell in row]
-            for row in frame.head(PREVIEW).itertuples(index=False, name=None)
-        ]
+        head = frame.head(PREVIEW)
+        cells = np.where(head.isna(), "", head.astype(str)).tolist()
         left_out = [f"{name}: left out by you" for name in table.dropped]
-        labels = table.y.tolist()
         return {
             "names": [name[:MOST_LETTERS] for name in table.source.columns],
             "target": table.target[:MOST_LETTERS],
-            "rows": cells,
+            "rows": [[cell[:MOST_LETTERS] for cell in row] for row in cells],
             "notes": [*table.notes, *left_out],
             "classes": [
                 [name[:MOST_LETTERS], count, draw.class_color(i), draw.class_marker(i)]
                 for i, (name, count) in enumerate(zip(table.classes, counts, strict=True))
             ],
-            "labels": labels,
+            "labels": table.y.tolist(),
             "test": self.rows.is_test,
         }
 

@@ -36,14 +36,7 @@ OPTIONS = {
 
 @dataclass(frozen=True)
 class LearnState:
-    """The choices of the page; `drop` has the positions of the columns that are not used.
-
-    Examples
-    --------
-    >>> state = LearnState.from_query({"data": "pima", "geometry": "elliptic"})
-    >>> state.to_query()
-    'data=pima&target=&drop=&geometry=elliptic&neighbors=auto'
-    """
+    """The choices of the page; `drop` has the positions of the columns that are not used."""
 
     data: str = "wine"
     target: str = ""
@@ -90,20 +83,18 @@ class LearnState:
 def learn_code(state: LearnState, table: Table) -> str:
     """Return the lines of Python that give the accuracy that the page shows."""
     source = table.source
-    bundled = source.kind == "bundled"
-    if bundled:
+    if source.kind == "bundled":
         used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
-        columns = f"[:, {used}]" if table.dropped else ""
         load = [f"from cayleyklein.datasets import load_{source.name}"]
         read = [f"X, y = load_{source.name}(return_X_y=True)"]
-        read += [f"X = X{columns}"] if columns else []
+        read += [f"X = X[:, {used}]"] if table.dropped else []
     else:
-        drop = f", drop={list(table.dropped)}" if table.dropped else ""
+        drop = f"drop={list(table.dropped)}" if table.dropped else ""
         load = ["from cayleyklein.tables import TableEncoder, read_table, split_target"]
         read = [
-            f"table = {source.reading.format(target=table.target)}",
+            f"table = read_table({source.name!r}, text=[{table.target!r}]{source.options})",
             f"rows, y, _ = split_target(table, {table.target!r})",
-            f"X = TableEncoder({drop.lstrip(', ')}).fit_transform(rows)",
+            f"X = TableEncoder({drop}).fit_transform(rows)",
         ]
     votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
     lines = [

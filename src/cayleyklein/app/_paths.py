@@ -63,11 +63,7 @@ class Seen(NamedTuple):
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
-    """Join polylines, with a row of NaN between two.
-
-    >>> chain([np.zeros((1, 2)), np.ones((1, 2))]).shape
-    (3, 2)
-    """
+    """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 

@@ -78,16 +78,7 @@ def describe(state: PlaneState, view: View) -> str:
 
 
 class Drafter:
-    """Computes the layers of a state once, and draws them in any view.
-
-    Examples
-    --------
-    >>> from cayleyklein.app._state import scatter
-    >>> state = PlaneState(points=scatter(10, seed=0), shown=frozenset({"cells", "delaunay"}))
-    >>> drafter = Drafter(state)
-    >>> len(drafter.scene("klein").points), drafter.scene("hemisphere").view.title
-    (10, 'Hemisphere')
-    """
+    """Computes the layers of a state once, and draws them in any view."""
 
     def __init__(self, state: PlaneState) -> None:
         self.state, self.metric = state, state.metric

@@ -80,15 +80,7 @@ HEADERS = {
 
 
 class Explorer:
-    """A server that listens on a port, and serves once it is started.
-
-    Parameters
-    ----------
-    port : int, default=0
-        0 takes a free one.
-    host : str, default="127.0.0.1"
-        The address to listen on; the loopback is this computer only.
-    """
+    """A server that listens on a port, and serves once it is started."""
 
     def __init__(self, port: int = 0, host: str = LOOPBACK) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -106,8 +98,7 @@ class Explorer:
             [
                 (r"/", PageHandler),
                 (r"/learn", PageHandler),
-                (r"/ws/plane", PlaneSocket),
-                (r"/ws/learn", LearnSocket),
+                (r"/ws/(?:plane|learn)", Socket),
                 (r"/export/([a-z.]+)", ExportHandler),
                 (r"/reference/([A-Za-z_.]+)", ReferenceHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
@@ -131,22 +122,13 @@ class Explorer:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, function: Any, *given: Any) -> Any:
-        """Compute something off the loop, for a limited time.
-
-        Raises
-        ------
-        TimeoutError
-        """
+        """Compute something off the loop, for a limited time."""
         work = asyncio.get_running_loop().run_in_executor(self.pool, function, *given)
         return await asyncio.wait_for(work, PATIENCE)
 
 
 def known_names(host: str) -> list[str]:
-    """Return the names under which this server may be called.
-
-    >>> known_names("127.0.0.1")
-    ['127.0.0.1', 'localhost']
-    """
+    """Return the names under which this server may be called."""
     names = {LOOPBACK, "localhost"}
     if ":" in host:
         names.add("[::1]")
@@ -301,15 +283,12 @@ class ReferenceHandler(Guarded):
 class Socket(Guarded, WebSocketHandler):
     """The connection of one page: batches of commands come in, and answers go out."""
 
-    session: Any = None
+    session: PlaneSession | LearnSession | None = None
+    _ticking: asyncio.Task[None] | None = None
 
     def check_origin(self, origin: str) -> bool:
         """Accept pages of this server only."""
         return urlsplit(origin).netloc.lower() in self.explorer.hosts
-
-    def make_session(self, parts: dict[str, str]) -> Any:
-        """Return the session of a page with this address."""
-        raise NotImplementedError
 
     async def on_message(self, message: str | bytes) -> None:
         """Do a batch of commands, and answer it."""
@@ -318,58 +297,42 @@ class Socket(Guarded, WebSocketHandler):
             number, given = _read_message(message)
             if self.session is None:
                 parts = dict(parse_qsl(str(given).lstrip("?"), keep_blank_values=True))
-                self.session = self.make_session(parts)
-                given = []
-            answer = await self.explorer.compute(self._hear, given)
+                given, self.session = [], self._begin(parts)
+            if not isinstance(given, list):
+                raise InvalidInputError("A message to the server was not understood.")
+            answer = await self.explorer.compute(self.session.hear, given)
         except InvalidInputError as error:
             answer = {"errors": [str(error)]}
         except TimeoutError:
             self.close(1011, "This took too long; show less")
             return
-        await self.send(answer | {"number": number})
+        await self._send(answer | {"number": number})
 
-    def _hear(self, commands: Any) -> dict[str, Any]:
-        if not isinstance(commands, list):
-            raise InvalidInputError("A message to the server was not understood.")
-        answer: dict[str, Any] = self.session.hear(commands)
-        return answer
+    def _begin(self, parts: dict[str, str]) -> PlaneSession | LearnSession:
+        """Return the session of a page with this address."""
+        if self.request.path == "/ws/plane":
+            return PlaneSession.from_query(parts)
+        session = LearnSession(parts, self.explorer.slots)
+        self._ticking = asyncio.create_task(self._tick(session))
+        return session
 
-    async def send(self, answer: dict[str, Any]) -> None:
-        """Send an answer, unless the visitor has left."""
-        with suppress(WebSocketClosedError):
-            await self.write_message(pack(answer), binary=True)
-
-
-class PlaneSocket(Socket):
-    """The connection of a plane page."""
-
-    def make_session(self, parts: dict[str, str]) -> PlaneSession:
-        """Return a new plane."""
-        return PlaneSession.from_query(parts)
-
-
-class LearnSocket(Socket):
-    """The connection of a learning page, which also tells of a running fit."""
-
-    _ticking: asyncio.Task[None] | None = None
-
-    def make_session(self, parts: dict[str, str]) -> LearnSession:
-        """Return a new page of learning."""
-        self._ticking = asyncio.create_task(self._tick())
-        return LearnSession(parts, self.explorer.slots)
-
-    async def _tick(self) -> None:
+    async def _tick(self, session: LearnSession) -> None:
+        """Tell of a running fit, until the visitor leaves."""
         while True:
             await asyncio.sleep(POLL)
-            news = self.session.poll() if self.session is not None else None
+            news = session.poll()
             if news is not None:
-                await self.send(news)
+                await self._send(news)
+
+    async def _send(self, answer: dict[str, Any]) -> None:
+        with suppress(WebSocketClosedError):  # the visitor has left
+            await self.write_message(pack(answer), binary=True)
 
     def on_close(self) -> None:
         """End the fit of a page that is left."""
         if self._ticking is not None:
             self._ticking.cancel()
-        if self.session is not None:
+        if isinstance(self.session, LearnSession):
             self.session.close()
 
 

@@ -66,13 +66,7 @@ NUMBER, TEXT, FLAG = Value(), Value(str), Value(bool)
 
 
 def run(commands: Mapping[str, tuple[Any, Mapping[str, Value]]], owner: Any, given: Any) -> Any:
-    """Check one command against a table, and do it.
-
-    Raises
-    ------
-    InvalidInputError
-        When it is not understood; nothing has changed then.
-    """
+    """Check one command against a table, and do it."""
     name = given.get("do") if isinstance(given, dict) else None
     if not isinstance(name, str) or name not in commands:
         raise InvalidInputError(f"There is no command {str(name)[:20]!r}.")
@@ -81,16 +75,7 @@ def run(commands: Mapping[str, tuple[Any, Mapping[str, Value]]], owner: Any, giv
 
 
 class PlaneSession:
-    """One visitor's plane.
-
-    Examples
-    --------
-    >>> session = PlaneSession(PlaneState())
-    >>> session.apply({"do": "add", "x": 0.25, "y": 0.5, "view": 0})
-    >>> session.apply({"do": "set", "name": "curvature", "value": 0.5})
-    >>> session.state.points, session.state.metric
-    ((Generator(x=0.25, y=0.5, label=0),), CurvedMetric(elliptic, d=2, K=0.5))
-    """
+    """One visitor's plane."""
 
     def __init__(self, state: PlaneState) -> None:
         self.state = state

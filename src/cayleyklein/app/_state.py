@@ -95,14 +95,6 @@ class PlaneState:
     symmetric root L of the matrix, so that views of z = L(x - μ) are not turned. `chosen` are the
     two points of the bisector and the geodesic; keys move the first. `second` is the chart of the
     second view, or "".
-
-    Examples
-    --------
-    >>> state = PlaneState(points=(Generator(0.1, 0.2), Generator(-0.3, 0.0, 1)), curvature=-0.5)
-    >>> state.metric
-    CurvedMetric(hyperbolic, d=2, K=-0.5)
-    >>> PlaneState.from_query(state.to_query()) == state
-    True
     """
 
     points: tuple[Generator, ...] = ()
@@ -170,11 +162,7 @@ class PlaneState:
 
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
-        """Return a state with the conic and the curvature of a metric of the plane.
-
-        >>> PlaneState.of_metric(CurvedMetric(factor=[[2.0, 0.0], [0.0, 1.0]])).minor
-        0.5
-        """
+        """Return a state with the conic and the curvature of a metric of the plane."""
         lengths, axes = np.linalg.eigh(metric.matrix)
         (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
@@ -235,13 +223,7 @@ class PlaneState:
 
     @classmethod
     def from_query(cls, parts: Mapping[str, str] | str) -> PlaneState:
-        """Read a state back; parts that are missing have their default.
-
-        Raises
-        ------
-        InvalidInputError
-            Saying which part is out of range or is not understood.
-        """
+        """Read a state back; parts that are missing have their default."""
         if isinstance(parts, str):
             parts = dict(parse_qsl(parts, keep_blank_values=True))
         state = cls(points=DEFAULT_POINTS)
@@ -321,11 +303,7 @@ def as_generator(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    """Return n points spread evenly over a disc, with classes that a curve parts.
-
-    >>> len(scatter(5, seed=0))
-    5
-    """
+    """Return n points spread evenly over a disc, with classes that a curve parts."""
     rng = np.random.default_rng(seed)
     # the golden angle spreads points evenly, and the noise takes the pattern away
     rows = np.arange(n) + 0.5

@@ -44,18 +44,23 @@ SHOWN, MOST_NAME = 30, 255
 
 
 class Source(NamedTuple):
-    """A table as it was read: a DataFrame, the column of classes at first, and code to read it."""
+    """A table as it was read: a DataFrame, its column of classes at first, options of reading."""
 
     name: str
     frame: Any
     target: str
     kind: str
-    reading: str
+    options: str = ""
 
     @property
     def columns(self) -> list[str]:
         """The names of all columns."""
         return [str(name) for name in self.frame.columns]
+
+    @property
+    def targets(self) -> list[str]:
+        """The columns that may hold the classes; in data that are not uploaded, the one."""
+        return self.columns if self.kind == "upload" else [self.target]
 
 
 class Table(NamedTuple):
@@ -74,24 +79,16 @@ class Table(NamedTuple):
 
 
 def bundled_source(name: str) -> Source:
-    """Return a data set of the library, with the classes in a column "class".
-
-    >>> bundled_source("wine").frame.shape
-    (178, 14)
-    """
+    """Return a data set of the library, with the classes in a column "class"."""
     loaded: Any = getattr(datasets, f"load_{as_choice(name, 'data', BUNDLED)}")()
     pandas = require("pandas", "cli")
     frame = pandas.DataFrame(loaded.data, columns=[str(c) for c in loaded.feature_names])
     names = np.array([str(label) for label in loaded.target_names])
-    return Source(name, frame.assign(**{"class": names[loaded.target]}), "class", "bundled", "")
+    return Source(name, frame.assign(**{"class": names[loaded.target]}), "class", "bundled")
 
 
 def points_source(points: str) -> Source:
-    """Return the points of a plane's address as a table.
-
-    >>> points_source("0.5,0.25,1").frame.to_numpy().tolist()
-    [[0.5, 0.25, 'B']]
-    """
+    """Return the points of a plane's address as a table."""
     state = PlaneState.from_query({"points": points})
     pandas = require("pandas", "cli")
     frame = pandas.DataFrame(
@@ -101,26 +98,11 @@ def points_source(points: str) -> Source:
             "class": [LETTERS[label] for label in state.labels],
         }
     )
-    return Source("points", frame, "class", "points", "read_table('points.csv', text=['class'])")
+    return Source("points.csv", frame, "class", "points")
 
 
 def read_source(text: str, name: str) -> Source:
-    r"""Read an upload as `cayleyklein fit` reads a file.
-
-    Parameters
-    ----------
-    text : str
-        A table in text, see :func:`cayleyklein.tables.read_table`; without a line of names the
-        columns are x1, x2, …
-    name : str
-        The name of the file, for messages.
-
-    Examples
-    --------
-    >>> source = read_source("a;b;kind\n1;2;x\n3;4;y\n", "small.csv")
-    >>> source.columns, source.target
-    (['a', 'b', 'kind'], 'kind')
-    """
+    r"""Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     file = io.BytesIO(text.encode("utf-8", "replace"))
@@ -137,19 +119,11 @@ def read_source(text: str, name: str) -> Source:
     names = [str(column) for column in frame.columns]
     lowered = [column.lower() for column in names]
     target = next((names[lowered.index(n)] for n in TARGET_NAMES if n in lowered), names[-1])
-    options = "" if header else ", header=False"
-    reading = f"read_table({full_name!r}, text=[{{target!r}}]{options})"
-    return Source(full_name, frame, target, "upload", reading)
+    return Source(full_name, frame, target, "upload", "" if header else ", header=False")
 
 
 def prepare(source: Source, target: str, drop: Collection[str] = ()) -> Table:
-    """Split a table into rows and classes, and encode the columns that are used.
-
-    Raises
-    ------
-    InvalidInputError
-        When there are too few columns, rows or classes to learn from.
-    """
+    """Split a table into rows and classes, and encode the columns that are used."""
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
     rows, labels, n_unlabelled = split_target(source.frame, target)
     rows = rows.drop(columns=list(dropped))

@@ -64,18 +64,7 @@ HORIZON_END = 4.0
 
 
 class View:
-    """One of the page's views, for one metric.
-
-    Examples
-    --------
-    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> View(metric, "poincare").to_screen([[0.8, 0.0]])
-    array([[1., 0.]])
-    >>> View(metric, "poincare").from_screen([1.0, 0.0])
-    array([0.8, 0. ])
-    >>> View(metric, "poincare").from_screen([4.0, 0.0]).round(3)  # moved back inside
-    array([1., 0.])
-    """
+    """One of the page's views, for one metric."""
 
     def __init__(
         self, metric: CurvedMetric, chart: str, turn: float = 0.0, tilt: float = 38.0
@@ -191,14 +180,7 @@ class View:
     # -- and back -------------------------------------------------------------------
 
     def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Floats:
-        """Return the point seen at (2,); a place outside the chart gives the nearest inside.
-
-        Parameters
-        ----------
-        seen : array-like of shape (2,)
-        far_side : bool, default=False
-            Whether the far side of a surface is meant.
-        """
+        """Return the point seen at (2,); a place outside the chart gives the nearest inside."""
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
             return inset(self.domain, spot, EDGE)

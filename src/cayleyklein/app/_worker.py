@@ -50,14 +50,7 @@ class FitSlots:
 
 
 class FitProcess:
-    """A task in a process of its own.
-
-    Parameters
-    ----------
-    task : Task or ModelTask
-    slots : FitSlots
-        Of the server; the fit starts when one is free.
-    """
+    """A task in a process of its own."""
 
     def __init__(self, task: Task | ModelTask, slots: FitSlots) -> None:
         context = _context()
