@@ -16,23 +16,6 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.plotting import GEOMETRY_COLORS
 
-__all__ = [
-    "MARKERS",
-    "PALETTE",
-    "SIZE",
-    "Shape",
-    "area",
-    "class_color",
-    "class_marker",
-    "class_strength",
-    "elements",
-    "geometry_color",
-    "line",
-    "marks",
-    "svg",
-    "words",
-]
-
 SIZE = 720
 """Width and height of a picture in pixels."""
 

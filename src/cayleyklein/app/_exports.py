@@ -20,8 +20,6 @@ from cayleyklein.app._views import View
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["EXPORTS", "draw_plane", "offline_page", "picture", "plane_code", "points_csv"]
-
 PAGE_BYTES = 3_000_000
 """Size of an offline page; frames that are larger leave room for fewer."""
 

@@ -22,11 +22,6 @@ from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_fact
 from cayleyklein.plotting import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
-__all__ = [
-    "SEED", "TEST_PART", "Choosing", "Finished", "Model", "ModelTask", "Panel", "Rows", "Step",
-    "Task", "carry_out",
-]  # fmt: skip
-
 TEST_PART = 0.3
 SEED = 0
 """Seed of the split and of the learner, so that the code shown gives the numbers shown."""

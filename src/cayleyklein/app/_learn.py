@@ -45,8 +45,6 @@ from cayleyklein.app._tables import (
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-__all__ = ["COMMANDS", "LearnSession"]
-
 PLACES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
 
 PREVIEW = 5

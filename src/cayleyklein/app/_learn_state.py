@@ -12,8 +12,6 @@ from cayleyklein.app._fitting import SEED, TEST_PART
 from cayleyklein.app._tables import BUNDLED, Table, points_source
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["CHOICES", "GEOMETRIES", "NEIGHBORS", "POINTS", "UPLOAD", "LearnState", "learn_code"]
-
 CHOICES = ("data", "target", "drop", "geometry", "neighbors")
 
 GEOMETRIES = {

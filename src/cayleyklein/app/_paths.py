@@ -14,18 +14,6 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = [
-    "Canvas",
-    "Loops",
-    "Seen",
-    "SeenLoops",
-    "chain",
-    "sample_boundaries",
-    "sample_segments",
-    "see_loops",
-    "see_path",
-]
-
 SAG = 0.0002
 """Largest distance of a polyline from its curve, in half widths: a part of a pixel."""
 

@@ -26,8 +26,6 @@ from cayleyklein.geometry import line_intersections, log_cross_ratio, metric_ten
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset, line_path
 
-__all__ = ["HANDLES", "Drafter", "Scene", "describe", "handle_places"]
-
 N_SHADES = 6
 """Strengths of the colour of unlabelled cells."""
 

@@ -31,8 +31,6 @@ from cayleyklein.geometry import Ball, cross_ratio
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Explorer", "known_names", "pack"]
-
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
 

@@ -27,8 +27,6 @@ from cayleyklein.app._state import (
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-__all__ = ["COMMANDS", "TEXT", "PlaneSession", "Value", "run"]
-
 NEAREST = 3
 """Number of nearest points that the pointer is told of, or the order where it is larger."""
 

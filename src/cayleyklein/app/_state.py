@@ -16,17 +16,6 @@ from cayleyklein._validation import as_choice, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = [
-    "CHARTS",
-    "LAYERS",
-    "LETTERS",
-    "MAX_POINTS",
-    "RANGES",
-    "Generator",
-    "PlaneState",
-    "scatter",
-]
-
 CHARTS = {
     "klein": "Klein",
     "poincare": "Poincaré",

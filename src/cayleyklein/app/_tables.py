@@ -17,17 +17,6 @@ from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, iter_table, split_target
 
-__all__ = [
-    "BUNDLED",
-    "MOST_BYTES",
-    "Source",
-    "Table",
-    "bundled_source",
-    "points_source",
-    "prepare",
-    "read_source",
-]
-
 BUNDLED = ("wine", "balance", "vowel", "pima", "sonar")
 
 MOST_BYTES = 1_000_000

@@ -21,8 +21,6 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset
 
-__all__ = ["View"]
-
 LIBRARY_CHARTS = {
     "poincare": ("conformal", "conformal", "conformal"),
     "half-plane": ("half_space", "conformal", "conformal"),

@@ -10,8 +10,6 @@ from typing import Any
 from cayleyklein.app._fitting import ModelTask, Task, carry_out
 from cayleyklein.exceptions import CayleyKleinError
 
-__all__ = ["Failed", "FitProcess", "FitSlots"]
-
 MOST_FITS = 2
 """Fits that run at once; others wait for their turn."""
 
