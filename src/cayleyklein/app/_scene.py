@@ -324,7 +324,7 @@ class Drafter:
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         state = self.state
         labels = state.labels if self.labelled else np.zeros(len(points), dtype=int)
-        size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.6
+        size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
         faint = away | ~self.inside
         for label in np.unique(labels):
             for hidden in (True, False):

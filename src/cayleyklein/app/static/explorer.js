@@ -177,8 +177,10 @@ const explorer = (() => {
     box.addEventListener("toggle", () => { // keep the sentence within the window
       const text = box.lastChild;
       text.style.marginLeft = "";
-      const over = text.getBoundingClientRect().right - document.documentElement.clientWidth + 8;
+      text.classList.remove("above");
+      const edges = text.getBoundingClientRect(), over = edges.right - document.documentElement.clientWidth + 8;
       if (over > 0) text.style.marginLeft = `${-over}px`;
+      text.classList.toggle("above", edges.bottom > innerHeight && edges.height < edges.top - 30);
     });
     place.append(box);
   }
