@@ -19,13 +19,12 @@ from cayleyklein._estimators import (
 )
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.neighbors._engines import Algorithm
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors._engines import Algorithm, as_metric
 from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import CurvedNeighbors, votes_of
-from cayleyklein.neighbors._parameters import as_metric
-from cayleyklein.neighbors._rows import Metric
+from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._votes import Weights, check_weights, weighted_mean
+from cayleyklein.neighbors._votes import Weights, check_weights, votes_of, weighted_mean
 
 __all__ = ["CurvedKNeighborsRegressor"]
 
@@ -48,7 +47,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, CurvedNeighbors):
 
     Attributes
     ----------
-    metric_, algorithm_used_, recall_, n_samples_fit_, n_features_in_ : see CurvedNeighbors
+    metric_, algorithm_used_, n_samples_fit_, n_features_in_ : see CurvedNeighbors
 
     Examples
     --------
