@@ -135,7 +135,7 @@ def test_regions_agree_with_the_nearest_point(K, chart):
 def test_spheres_are_at_their_radius(K, chart, radius):
     state = PlaneState(points=POINTS, curvature=K, radius=radius, shown=frozenset({"balls"}))
     scene = made(state, chart)
-    path = next(s.xy for s in scene.shapes if s.kind == "line" and s.width == 1.1)
+    path = next(s.xy for s in scene.shapes if s.kind == "line" and s.size == 1.1)
     seen = path[~np.isnan(path[:, 0])]
     # near the edge of a chart places are pulled inside
     seen = seen[np.linalg.norm(seen, axis=1) < 1.5]

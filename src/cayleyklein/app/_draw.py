@@ -92,53 +92,21 @@ def geometry_color(curvature: float) -> str:
 
 
 class Shape(NamedTuple):
-    """Something to draw: an area, a line, marks or words; xy has a row of NaN between two paths.
+    """Something to draw: an "area", a "line", "marks" or "words"; NaN in xy parts two paths.
 
-    `color` fills areas and marks and strokes lines; `edge` strokes marks. `size` is the radius of
-    marks in pixels.
+    `size` is the width of a line or the radius of marks, in pixels. A colour "" leaves marks open.
     """
 
     kind: str
     xy: Floats
     color: str
-    alpha: float = 1.0
-    width: float = 1.0
+    size: float = 1.0
     dash: tuple[float, ...] = ()
+    alpha: float = 1.0
     marker: str = "circle"
-    size: float = 0.0
-    edge: str = ""
+    edge: str = "paper"
+    edge_width: float = 1.0
     text: tuple[str, ...] = ()
-
-
-def area(xy: Floats, color: str, alpha: float) -> Shape:
-    """Return filled polygons."""
-    return Shape("area", xy, color, alpha)
-
-
-def line(
-    xy: Floats, color: str, width: float = 1.0, dash: tuple[float, ...] = (), alpha: float = 1.0
-) -> Shape:
-    """Return polylines."""
-    return Shape("line", xy, color, alpha, width, dash)
-
-
-def marks(
-    xy: Floats,
-    color: str,
-    size: float,
-    *,
-    marker: str = "circle",
-    edge: str = "paper",
-    alpha: float = 1.0,
-    width: float = 1.0,
-) -> Shape:
-    """Return marks; a colour "" leaves them open."""
-    return Shape("marks", xy, color, alpha, width, (), marker, size, edge)
-
-
-def words(xy: Floats, text: tuple[str, ...], color: str) -> Shape:
-    """Return words beside points."""
-    return Shape("words", xy, color, text=text)
 
 
 # -- SVG ----------------------------------------------------------------------------
@@ -178,7 +146,7 @@ def _write_area(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
 def _write_line(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
     dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
     return (
-        f'<path d="{_path(xy)}" fill="none" stroke="{color}" stroke-width="{shape.width:g}" '
+        f'<path d="{_path(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
         f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
     )
 
@@ -190,7 +158,7 @@ def _write_marks(shape: Shape, xy: Floats, color: str, edge: str) -> str:
     d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in starts)
     return (
         f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
-        f'stroke-width="{shape.width:g}"/>'
+        f'stroke-width="{shape.edge_width:g}"/>'
     )
 
 

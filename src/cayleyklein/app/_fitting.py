@@ -14,7 +14,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.app import _draw as draw
+from cayleyklein.app._draw import Shape, class_color, class_marker
 from cayleyklein.app._state import PlaneState
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
@@ -135,12 +135,14 @@ class Rows:
         x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
-            mine, hue, marker = labels == label, draw.class_color(label), draw.class_marker(label)
-            shapes.append(draw.marks(x[mine & ~test], hue, 3.4, marker=marker))
-            open_ = draw.marks(x[mine & test], "paper", 4.0, marker=marker, edge=hue, width=1.6)
+            mine, hue, marker = labels == label, class_color(label), class_marker(label)
+            shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
+            open_ = Shape(
+                "marks", x[mine & test], "paper", 4.0, marker=marker, edge=hue, edge_width=1.6
+            )
             shapes.append(open_)
         if wrong is not None:
-            shapes.append(draw.marks(x[wrong[self.drawn]], "", 8.0, edge="ink", width=1.6))
+            shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
         return {
             "window": self.box.ravel().tolist(),
             "axes": [name[:MOST_LETTERS] for name in self.axes],
@@ -324,10 +326,10 @@ class _Bench:
             except NotRepresentableError:  # it has no section on this plane
                 continue
             size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
-            lines.append(draw.line(here.points(size * circle), "soft", 1.4, (6, 4))._asdict())
+            lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4))._asdict())
             if here.domain is not None:
                 rim = here.domain.from_euclidean(circle)
-                lines.append(draw.line(rim, "ink", 2.4)._asdict())
+                lines.append(Shape("line", rim, "ink", 2.4)._asdict())
             state, exact = PlaneState.of_rows(here, shown[pick], self.task.y[pick])
             planes.append((_describe(part) + ("" if exact else " (about)"), state.to_query()))
         return lines, planes

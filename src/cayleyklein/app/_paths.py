@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app import _draw as draw
+from cayleyklein.app._draw import Shape
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
@@ -256,14 +256,14 @@ class Canvas:
 
     def __init__(self, view: View) -> None:
         self.view = view
-        self._back: list[draw.Shape] = []
-        self._front: list[draw.Shape] = []
+        self._back: list[Shape] = []
+        self._front: list[Shape] = []
 
-    def shapes(self) -> tuple[draw.Shape, ...]:
+    def shapes(self) -> tuple[Shape, ...]:
         """Return the shapes, those of the far side first."""
         return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
 
-    def put(self, shape: draw.Shape) -> None:
+    def put(self, shape: Shape) -> None:
         """Add a shape of the screen."""
         self._front.append(shape)
 
@@ -272,8 +272,8 @@ class Canvas:
     ) -> None:
         """Add some of the polygons."""
         front, back = (loops.of(which) for loops in seen)
-        self._front.append(draw.area(front, color, alpha))
-        self._back.append(draw.area(back, color, FAINT * alpha))
+        self._front.append(Shape("area", front, color, alpha=alpha))
+        self._back.append(Shape("area", back, color, alpha=FAINT * alpha))
 
     def line(
         self,
@@ -286,16 +286,16 @@ class Canvas:
         """Add a polyline of the plane."""
         if len(path):
             front, back = see_path(self.view, path)
-            self._front.append(draw.line(front, color, width, dash, alpha))
-            self._back.append(draw.line(back, color, width, dash, FAINT * alpha))
+            self._front.append(Shape("line", front, color, width, dash, alpha))
+            self._back.append(Shape("line", back, color, width, dash, FAINT * alpha))
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
         """Add marks at points of the plane."""
         away = self.view.faces_away(x)
         seen = self.view.to_screen(x)
-        self.put(draw.marks(seen[~away], color, size, marker=marker))
-        self._back.append(draw.marks(seen[away], color, size, marker=marker, alpha=0.4))
+        self.put(Shape("marks", seen[~away], color, size, marker=marker))
+        self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
 
     def words(self, x: Floats, text: tuple[str, ...]) -> None:
         """Add words beside points of the plane."""
-        self.put(draw.words(self.view.to_screen(x), text, "ink"))
+        self.put(Shape("words", self.view.to_screen(x), "ink", text=text))

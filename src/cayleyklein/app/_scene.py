@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app import _draw as draw
+from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength, geometry_color
 from cayleyklein.app._paths import (
     Canvas,
     Loops,
@@ -49,7 +49,7 @@ class Scene:
     """One view of a state: its shapes, and where its points and handles are on the screen."""
 
     view: View
-    shapes: tuple[draw.Shape, ...]
+    shapes: tuple[Shape, ...]
     points: Floats
     away: Bools
     handles: Floats
@@ -82,7 +82,7 @@ class Drafter:
         self.state, self.metric = state, state.metric
         x = state.coordinates
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
-        self.tone = draw.geometry_color(state.curvature)
+        self.tone = geometry_color(state.curvature)
         self.labelled = "regions" in state.shown
 
     # -- points and diagrams --------------------------------------------------------
@@ -219,7 +219,7 @@ class Drafter:
         for c in np.unique(color):
             name, alpha = self.tone, 0.06 + 0.26 * c / (N_SHADES - 1)
             if self.labelled:
-                name, alpha = draw.class_color(int(c)), draw.class_strength(int(c))
+                name, alpha = class_color(int(c)), class_strength(int(c))
             canvas.areas(cells, color == c, name, alpha)
 
     def _draw_lines(self, canvas: Canvas) -> None:
@@ -277,11 +277,11 @@ class Drafter:
         rays = chain(
             [np.stack([view.apex, a, b]) for a, b in zip(flat, view.to_screen(x), strict=True)]
         )
-        canvas.put(draw.line(rays, "soft", 1.0, (2, 3)))
-        canvas.put(draw.marks(np.vstack([view.apex[None], flat]), "soft", 3.0))
+        canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
+        canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
             rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
-            canvas.put(draw.line(rim, "soft", 1.2))
+            canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
@@ -289,14 +289,14 @@ class Drafter:
         rim = NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
-            canvas.put(draw.line(low + np.array([[-FAR, 0.0], [FAR, 0.0]]), "ink", 2.6))
+            canvas.put(Shape("line", low + np.array([[-FAR, 0.0], [FAR, 0.0]]), "ink", 2.6))
         elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
             rim = view.domain.from_euclidean(circle)
         elif view.sign > 0 and view.chart != "klein":
             rim = self.metric.points(circle * FAR * FAR / math.sqrt(self.metric.curvature))
         canvas.line(rim, "ink", 2.6)
         if view.surface:
-            canvas.put(draw.line(view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
+            canvas.put(Shape("line", view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
         """Draw the balls; those that reach over the equator are open outlines."""
@@ -318,8 +318,12 @@ class Drafter:
         canvas.line(self.metric.points(_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
-        canvas.put(draw.marks(handles[:1], "paper", 7.5, marker="cross", edge="soft", width=1.5))
-        canvas.put(draw.marks(handles[1:], "paper", 7.0, marker="square", edge="soft", width=2))
+        canvas.put(
+            Shape("marks", handles[:1], "paper", 7.5, marker="cross", edge="soft", edge_width=1.5)
+        )
+        canvas.put(
+            Shape("marks", handles[1:], "paper", 7.0, marker="square", edge="soft", edge_width=2)
+        )
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         state = self.state
@@ -329,20 +333,23 @@ class Drafter:
         for label in np.unique(labels):
             for hidden in (True, False):
                 mine = (labels == label) & (faint == hidden)
-                shape = draw.marks(
+                shape = Shape(
+                    "marks",
                     points[mine],
-                    draw.class_color(int(label)) if self.labelled else "ink",
+                    class_color(int(label)) if self.labelled else "ink",
                     size,
-                    marker=draw.class_marker(int(label)) if self.labelled else "circle",
+                    marker=class_marker(int(label)) if self.labelled else "circle",
                     alpha=0.35 if hidden else 1.0,
                 )
                 canvas.put(shape)
         if self.lit_cell is not None:
             lit = self.live[self.diagram.cell_generators[self.lit_cell]]
-            canvas.put(draw.marks(points[lit], "", 10.0, edge="ink", width=2))
+            canvas.put(Shape("marks", points[lit], "", 10.0, edge="ink", edge_width=2))
         for index, radius in zip(dict.fromkeys(state.chosen), (12.0, 9.0), strict=False):
             if index < len(points):
-                canvas.put(draw.marks(points[index][None], "", radius, edge="gold", width=2.4))
+                canvas.put(
+                    Shape("marks", points[index][None], "", radius, edge="gold", edge_width=2.4)
+                )
 
 
 def _circle(n: int) -> Floats:

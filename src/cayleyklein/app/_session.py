@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.app import _draw as draw
+from cayleyklein.app._draw import Shape
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import (
@@ -315,8 +315,8 @@ class PlaneSession:
         for index in range(len(self.charts)):
             view = self.view(index)
             seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
-            dot = draw.marks(view.to_screen(x[None]), "ink", 3.0)
-            paths = (draw.line(path, "ink", 1.0, (2, 2)) for path in seen)
+            dot = Shape("marks", view.to_screen(x[None]), "ink", 3.0)
+            paths = (Shape("line", path, "ink", 1.0, (2, 2)) for path in seen)
             shapes.append([shape._asdict() for shape in (*paths, dot)])
         self._pointer = said, shapes
 

@@ -319,7 +319,7 @@ const explorer = (() => {
     line(ink, shape, t) {
       trace(ink, shape.xy, t, false);
       ink.globalAlpha = shape.alpha;
-      ink.lineWidth = shape.width;
+      ink.lineWidth = shape.size;
       ink.lineJoin = "round";
       ink.setLineDash(shape.dash);
       ink.strokeStyle = color(shape.color);
@@ -338,7 +338,7 @@ const explorer = (() => {
       }
       ink.globalAlpha = shape.alpha;
       if (shape.color) { ink.fillStyle = color(shape.color); ink.fill(); }
-      if (shape.edge) { ink.strokeStyle = color(shape.edge); ink.lineWidth = shape.width; ink.stroke(); }
+      if (shape.edge) { ink.strokeStyle = color(shape.edge); ink.lineWidth = shape.edge_width; ink.stroke(); }
       ink.globalAlpha = 1;
     },
     words(ink, shape, t) {

@@ -152,11 +152,11 @@
 
   function lit(picture, i) {
     const at = [picture.points[2 * i], picture.points[2 * i + 1]];
-    const shapes = [{kind: "marks", xy: at, color: "", edge: "gold", size: 9, width: 2.4, marker: "circle", alpha: 1}];
+    const shapes = [{kind: "marks", xy: at, color: "", edge: "gold", size: 9, edge_width: 2.4, marker: "circle", alpha: 1}];
     if (!picture.neighbors || picture.neighbors[i][0] < 0) return shapes;
     const k = picture.neighbors[i].length, ends = [...picture.places.slice(2 * i * k, 2 * (i + 1) * k)], path = [];
     for (let j = 0; j < k; j += 1) path.push(...at, ends[2 * j], ends[2 * j + 1], NaN, NaN);
-    return [{kind: "line", xy: path, color: "gold", width: 2, dash: [], alpha: 1}, ...shapes];
+    return [{kind: "line", xy: path, color: "gold", size: 2, dash: [], alpha: 1}, ...shapes];
   }
 
   for (const picture of Object.values(pictures)) {
@@ -202,7 +202,7 @@
       }
       const room = 0.06 * (high - low);
       charts[key].shapes = Object.entries(series).map(([name, mine]) =>
-        ({kind: "line", xy: mine[key], color: name, width: 2, dash: SERIES[name] ?? [], alpha: 1}));
+        ({kind: "line", xy: mine[key], color: name, size: 2, dash: SERIES[name] ?? [], alpha: 1}));
       charts[key].reframe([0, low - room, 1.03 * last, high + room]);
     }
   }
