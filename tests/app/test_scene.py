@@ -85,7 +85,7 @@ def test_cells_on_a_surface_cover_its_near_and_its_far_side_once(surface, turn, 
     x = x[np.asarray(state.metric.contains(x))]
     gaps = state.metric.pairwise(x, state.coordinates)
     nearest, two = np.argmin(gaps, axis=1), np.sort(gaps, axis=1)[:, :2]
-    clear = (np.abs(view.facing(x)) > 0.05) & (n == 1 or two[:, -1] - two[:, 0] > 0.02)
+    clear = (np.abs(view.look(x)[1]) > 0.05) & (n == 1 or two[:, -1] - two[:, 0] > 0.02)
     for side, loops in enumerate(seen):
         mine = clear & (view.faces_away(x) == bool(side))
         spots, cells = view.to_screen(x[mine]), nearest[mine]

@@ -71,7 +71,7 @@ def test_the_horizon_is_where_the_surface_turns_away(K, chart, turn, tilt, part)
     assert looking.has_horizon
     t = 4 * part - 2 if K < 0 and chart == "hyperboloid" else math.pi * part
     x = looking.horizon(t)
-    assert looking.facing(x[None]) == pytest.approx([0], abs=1e-6)
+    assert looking.look(x[None])[1] == pytest.approx([0], abs=1e-6)
     assert looking.horizon_parameter(x[None]) == pytest.approx([t], abs=1e-6)
 
 

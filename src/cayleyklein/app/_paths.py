@@ -139,15 +139,13 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
 def see_path(view: View, path: Floats) -> Seen:
     """Return a polyline on the screen, cut at the horizon of a surface."""
     gap = np.isnan(path[:, 0])
-    whole = np.where(gap[:, None], view.metric.center, path)
-    side = view.facing(whole)
+    seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
     if not (side < 0).any():
-        return Seen(np.where(gap[:, None], np.nan, view.to_screen(whole)), NOTHING)
+        return Seen(np.where(gap[:, None], np.nan, seen), NOTHING)
     side = np.where(gap, np.nan, side)
     cut = np.flatnonzero(side[:-1] * side[1:] < 0)
-    at = _crossings(path[cut], path[cut + 1], side[cut], side[cut + 1])
-    whole, side = np.insert(whole, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
-    seen = view.to_screen(whole)
+    at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
+    seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
     front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
     return Seen(front, back)
 
@@ -169,54 +167,47 @@ class SeenLoops(NamedTuple):
 
 def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
     """Return polygons on the screen, cut at the horizon: the near side, and the far side."""
-    side = view.facing(loops.corners)
-    nothing = SeenLoops(NOTHING, np.empty(0, np.intp), np.empty(0, np.intp))
-    if not (side < 0).any():
-        return SeenLoops(view.to_screen(loops.corners), loops.loop, loops.loop), nothing
-    starts = np.flatnonzero(np.diff(loops.loop, prepend=-1))
-    far = np.add.reduceat((side < 0).astype(np.intp), starts)
-    size = np.diff(np.append(starts, len(side)))
-    whole = np.repeat(np.where(far == 0, 1, np.where(far == size, -1, 0)), size)
-    rings: tuple[list[Floats], list[Floats]] = ([], [])
-    after = np.arange(len(side)) + 1
+    x, loop = loops
+    seen, side = view.look(x)
+    near = side > 0
+    if near.all():
+        nobody = np.empty(0, dtype=np.intp)
+        return SeenLoops(seen, loop, loop), SeenLoops(NOTHING, nobody, nobody)
+    starts = np.flatnonzero(np.diff(loop, prepend=-1))
+    size = np.diff(np.append(starts, len(x)))
+    count = np.add.reduceat(near.astype(np.intp), starts)
+    after = np.arange(len(x)) + 1
     after[starts + size - 1] = starts
-    cross = np.flatnonzero((side > 0) != (side[after] > 0))
-    at = _crossings(
-        loops.corners[cross], loops.corners[after[cross]], side[cross], side[after[cross]]
+    cross = np.flatnonzero(near != near[after])
+    t = view.horizon_parameter(
+        _crossings(x[cross], x[after[cross]], side[cross], side[after[cross]])
     )
-    t = view.horizon_parameter(at)
-    for start, end in zip(starts, starts + size, strict=True):
-        if not whole[start]:
-            mine = slice(*np.searchsorted(cross, [start, end]))
-            near = bool(side[after[cross[mine][0]]] > 0)
-            found = _cut(loops.corners[start:end], cross[mine] - start, t[mine])
-            for i, ring in found:
-                rows = np.column_stack([ring, np.full(len(ring), loops.loop[start])])
-                rings[0 if near == (i % 2 == 0) else 1].append(rows)
-    sides = []
-    for near_or_far, cut in zip((1, -1), rings, strict=True):
-        mine = whole == near_or_far
-        rows = np.column_stack(
-            [
-                loops.corners[mine],
-                np.full((mine.sum(), 1), np.nan),
-                loops.loop[mine],
-                loops.loop[mine],
-            ]
-        )
-        # after the loops that are whole: corner (2), parameter of the horizon, ring, loop
-        last = int(loops.loop[-1]) + 1
-        numbered = [
-            np.column_stack([ring[:, :3], np.full(len(ring), last + i), ring[:, 3]])
-            for i, ring in enumerate(cut)
-        ]
-        rows = np.concatenate([rows, *numbered])
-        on_horizon = ~np.isnan(rows[:, 2])
-        if on_horizon.any():
-            rows[on_horizon, :2] = view.horizon(rows[on_horizon, 2])
-        numbers = rows[:, 3:].astype(np.intp)
-        sides.append(SeenLoops(view.to_screen(rows[:, :2]), numbers[:, 0], numbers[:, 1]))
-    return sides[0], sides[1]
+    # rows: place on the screen (2), or NaN and a parameter of the horizon; ring, loop
+    whole = np.column_stack([seen, np.full(len(x), np.nan), loop, loop])
+    rows = [
+        [whole[np.repeat(count == size, size)]],
+        [whole[np.repeat(count == 0, size)]],
+    ]
+    ring = int(loop[-1])
+    for i in np.flatnonzero((count > 0) & (count < size)):
+        start, end = starts[i], starts[i] + size[i]
+        mine = slice(*np.searchsorted(cross, [start, end]))
+        for first, part in _cut(seen[start:end], cross[mine] - start, t[mine]):
+            ring += 1
+            numbers = np.broadcast_to([ring, loop[start]], (len(part), 2))
+            is_near = near[after[cross[mine][first]]]
+            rows[0 if is_near else 1].append(np.column_stack([part, numbers]))
+    front, back = (_as_seen(view, np.concatenate(parts)) for parts in rows)
+    return front, back
+
+
+def _as_seen(view: View, rows: Floats) -> SeenLoops:
+    """Put the places of the horizon on the screen."""
+    on_horizon = ~np.isnan(rows[:, 2])
+    if on_horizon.any():
+        rows[on_horizon, :2] = view.to_screen(view.horizon(rows[on_horizon, 2]))
+    numbers = rows[:, 3:].astype(np.intp)
+    return SeenLoops(rows[:, :2], numbers[:, 0], numbers[:, 1])
 
 
 def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:

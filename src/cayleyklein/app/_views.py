@@ -108,12 +108,20 @@ class View:
 
     def to_screen(self, x: ArrayLike) -> Floats:
         """Return points (…, 2) on the screen; those of the absolute a hair inside it."""
-        points = np.asarray(x, dtype=float)
-        if self.chart == "klein" or not points.size:
-            return points
-        seen = self._project(self.lift(points))
+        return self.look(np.asarray(x, dtype=float))[0]
+
+    def look(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return points on the screen, and how much a surface faces the eye there.
+
+        It is negative on the far side of a surface.
+        """
+        if self.chart == "klein" or not x.size:
+            return x, np.ones(x.shape[:-1])
+        y = self._chart(x)
+        facing = y @ self._facing if self.has_horizon else np.ones(x.shape[:-1])
+        seen = self._project((y - self._origin) * self._scale)
         reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
-        return np.asarray(seen / np.maximum(reach, 1.0))
+        return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
 
     def lift(self, x: Floats) -> Floats:
         """Return points in the coordinates of the chart, of two or three dimensions."""
@@ -141,15 +149,9 @@ class View:
 
     # -- the horizon ----------------------------------------------------------------
 
-    def facing(self, x: Floats) -> Floats:
-        """Return how much a surface faces the eye at points: negative on its far side."""
-        if not self.surface or not self.has_horizon or not x.size:
-            return np.ones(x.shape[:-1])
-        return np.asarray(self._chart(x) @ self._facing)
-
     def faces_away(self, x: ArrayLike) -> Bools:
         """Say which points are on the far side of a surface."""
-        return np.asarray(self.facing(np.asarray(x, dtype=float)) < 0)
+        return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
 
     def horizon(self, t: ArrayLike) -> Floats:
         """Return the points of the plane on the horizon at parameters t."""
