@@ -81,6 +81,7 @@
     if (drag && !drag.travelled && drag.kind === "point") send({do: "choose", index: drag.index});
     drag = null;
     moved = null;
+    showLinks();
     keepAddress();
   }
 
@@ -189,6 +190,7 @@
     if (!playing) return;
     playing = 0;
     showPlaying();
+    showLinks();
     keepAddress();
   }
   function showPlaying() {
@@ -248,9 +250,7 @@
       for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
       one("#label").value = news.label;
     }
-    for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export);
-    const points = new URLSearchParams(news.query).get("points");
-    one("#learn").href = `/learn?data=points&points=${points}`;
+    if (drag === null && !playing) showLinks();
     one("#geometry").textContent = news.geometry;
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
     one("#count").textContent = news.count ? `${news.count}, chosen ${chosen}` : "none yet";
@@ -262,7 +262,11 @@
   }
 
   const exportAddress = (file) => `/export/${file}?${answer.query}&theme=${theme()}`;
-  explorer.themed.push(() => { for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export); });
+  function showLinks() { // long addresses, so not at every step of a drag
+    for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export);
+    one("#learn").href = `/learn?data=points&points=${new URLSearchParams(answer.query).get("points")}`;
+  }
+  explorer.themed.push(showLinks);
 
   async function savePicture() {
     const image = new Image();
