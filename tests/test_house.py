@@ -12,7 +12,7 @@ import cayleyklein
 
 ROOT = Path(__file__).resolve().parents[1]
 
-HEAVY = {"bokeh", "dask", "distributed", "matplotlib", "pandas", "panel", "pyarrow", "shapely"}
+HEAVY = {"dask", "distributed", "matplotlib", "pandas", "panel", "pyarrow", "shapely", "tornado"}
 
 # Spelled in pieces, so that this file passes its own test.
 MACHINE_PATHS = r"(?<![\w.~/-])/(?:work|root|home)" + r"/[\w.]"

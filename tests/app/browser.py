@@ -1,4 +1,4 @@
-"""A served explorer and a headless Chromium, for the tests and for the screenshots."""
+"""A served explorer and a headless Chromium, for the tests, the screenshots and the benchmark."""
 
 import os
 import shutil
@@ -42,9 +42,11 @@ def reason_to_skip():
 
 
 @contextmanager
-def served():
-    """Serve the explorer on a free port, and give its address."""
-    process = subprocess.Popen([sys.executable, "-c", SERVE], stdout=subprocess.PIPE, text=True)
+def served(log=None):
+    """Serve the explorer on a free port, and give its address; errors go to a file."""
+    process = subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", SERVE], stdout=subprocess.PIPE, stderr=log, text=True
+    )
     try:
         address = process.stdout.readline().strip().rstrip("/")
         assert address.startswith("http://"), "the server did not start"
@@ -77,6 +79,12 @@ def open_page(context, address):
     page.complaints = []
     page.on("console", lambda said: said.type == "error" and page.complaints.append(said.text))
     page.on("pageerror", lambda error: page.complaints.append(str(error)))
+    return visit(page, address)
+
+
+def visit(page, address):
+    """Go to an address and wait until the page hears the server."""
+    page.complaints.clear()
     page.goto(address)
     page.wait_for_selector("body[data-ready=yes]")
     settle(page)
@@ -87,36 +95,49 @@ def settle(page):
     """Wait until the server has answered everything."""
     # what the pointer did arrives with the next frame
     page.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    page.wait_for_function("explorer.idle()")
+    page.wait_for_function("() => explorer.idle()")
 
 
 def keep_address(page):
-    """Wait until the address is what the page shows, which is put off while things move."""
+    """Wait until the address is that of the picture, which is put off while things move."""
     settle(page)
-    page.wait_for_function("explorer.kept()")
+    page.wait_for_function("() => explorer.settled()")
 
 
-def data(page, source):
-    """Return the columns of a source of the page, as lists."""
+def points(page, view=0):
+    """Return the places of the points in a view."""
+    flat = page.evaluate("i => Array.from(explorer.views[i].points)", view)
+    return list(zip(flat[::2], flat[1::2], strict=True))
+
+
+def shapes(page, view=0):
+    """Return the shapes of a view as text, to see whether they have changed."""
     return page.evaluate(
-        """name => {
-          const model = Bokeh.documents[0].get_model_by_name(name);
-          const plain = v => v === null || typeof v !== "object" ? v : Array.from(v, plain);
-          return Object.fromEntries(Object.entries(model.data).map(([k, v]) => [k, plain(v)]));
-        }""",
-        source,
+        "i => JSON.stringify(explorer.views[i].shapes.map(s => [s.kind, s.color, [...s.xy]]))", view
     )
 
 
-def pixel(page, x, y):
-    """Return where a place of the plot is in the window."""
+def window(page, view=0):
+    """Return the box that a view shows."""
+    return page.evaluate("i => explorer.views[i].box", view)
+
+
+def pixel(page, x, y, view=0):
+    """Return where a place of a view is in the window."""
     return page.evaluate(
-        """([x, y]) => {
-          const plot = Bokeh.documents[0].get_model_by_name("plot");
-          const box = document.querySelector("#canvas").getBoundingClientRect();
-          const part = (v, range) => (v - range.start) / (range.end - range.start);
-          return [box.left + part(x, plot.x_range) * box.width,
-                  box.bottom - part(y, plot.y_range) * box.height];
+        """([x, y, i]) => {
+          const view = explorer.views[i], box = view.host.getBoundingClientRect();
+          const [px, py] = view.toPixel(x, y);
+          return [box.left + view.host.clientLeft + px, box.top + view.host.clientTop + py];
         }""",
-        [x, y],
+        [x, y, view],
     )
+
+
+def drag(page, start, end, steps=4):
+    """Drag with the mouse."""
+    page.mouse.move(*start)
+    page.mouse.down()
+    page.mouse.move(*end, steps=steps)
+    page.mouse.up()
+    settle(page)

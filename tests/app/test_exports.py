@@ -2,61 +2,50 @@
 
 import csv
 import io
+import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from cayleyklein.app._code import plane_code, points_csv
-from cayleyklein.app._offline import offline_page
-from cayleyklein.app._scene import make_scene
-from cayleyklein.app._state import CHARTS, LAYERS, PlaneState, scatter
-from cayleyklein.app._svg import svg
+from cayleyklein.app import draw_plane
+from cayleyklein.app._exports import EXPORTS, offline_page, picture, plane_code, points_csv
+from cayleyklein.app._state import CHARTS, LAYERS, MAX_POINTS, PlaneState, scatter
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
 
-STATE = PlaneState(points=scatter(9, seed=2), shown=frozenset(LAYERS), order=2)
+STATE = PlaneState(points=scatter(9, seed=2), shown=frozenset(LAYERS), order=2, turn=40, tilt=20)
 SVG = "{http://www.w3.org/2000/svg}"
 
 
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("K", [-0.6, 0.0, 0.6])
-def test_svg_is_well_formed_and_finite(chart, K):
-    state = replace(STATE, chart=chart, curvature=K)
-    text = svg(state, make_scene(state), theme="dark")
-    root = ET.fromstring(text)
-    assert "nan" not in text
-    markers = [path for path in root.iter(f"{SVG}path") if path.get("stroke") == "#15181c"]
-    assert len(markers) == 9
-    assert "9 points" in root.find(f"{SVG}title").text
-
-
-def test_csv_holds_the_points():
-    rows = list(csv.reader(io.StringIO(points_csv(STATE))))
-    assert rows[0] == ["x", "y", "class"]
-    assert np.array(rows[1:], dtype=float)[:, :2] == pytest.approx(STATE.coordinates)
-
-
-@pytest.mark.parametrize("chart", CHARTS)
-@pytest.mark.parametrize("K", [-0.6, 0.0, 0.6])
-def test_the_code_runs_and_has_the_metric(chart, K, monkeypatch):
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-    shown = []
-    monkeypatch.setattr(plt, "show", lambda: shown.append(len(plt.get_fignums())))
+def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
     state = replace(STATE, chart=chart, curvature=K)
     names = {}
-    exec(compile(plane_code(state), "plane.py", "exec"), names)
-    plt.close("all")
-    assert shown == [1]
-    assert names["metric"] == state.metric
+    exec(compile(plane_code(state, theme="dark"), "plane.py", "exec"), names)
+    drawn = (tmp_path / "plane.svg").read_text("utf-8")
+    assert drawn == picture(state, theme="dark")
+    assert "nan" not in drawn
+    assert "9 points" in ET.fromstring(drawn).find(f"{SVG}title").text
+    assert np.allclose(names["metric"].matrix, state.metric.matrix)
+    p, q = state.coordinates[[0, 1]]
+    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(state.metric(p, q))
 
 
-def test_the_code_of_an_empty_plane_runs(capsys):
+def test_the_code_of_an_empty_plane_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     exec(compile(plane_code(PlaneState()), "plane.py", "exec"), {})
-    assert "without a point" in capsys.readouterr().out
+    assert (tmp_path / "plane.svg").exists()
+
+
+def test_csv_names_classes_as_the_page_does():
+    rows = list(csv.reader(io.StringIO(points_csv(STATE))))
+    assert rows[0] == ["x", "y", "class"]
+    assert [row[2] for row in rows[1:]] == ["ABC"[label] for label in STATE.labels]
+    assert np.array([row[:2] for row in rows[1:]], float) == pytest.approx(STATE.coordinates)
 
 
 def test_the_offline_page_needs_nothing():
@@ -64,3 +53,29 @@ def test_the_offline_page_needs_nothing():
     assert page.count("<g ") == 42
     assert 'data-k="-0.33"' in page
     assert "http" not in page.replace("http://www.w3.org/2000/svg", "")
+
+
+def test_files_of_the_largest_scene_are_bounded():
+    large = PlaneState(points=scatter(MAX_POINTS, seed=0), shown=frozenset(LAYERS))
+    before = time.process_time()
+    for name, (_, make) in EXPORTS.items():
+        assert len(make(large, "light")) < 8_000_000, name
+    assert time.process_time() - before < 15
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"chart": "mercator"}, "chart"),
+        ({"shown": ["moon"]}, "shown"),
+        ({"labels": [1]}, "labels"),
+        ({"order": 9}, "order"),
+        ({"theme": "pink"}, "theme"),
+        ({"metric": CurvedMetric.euclidean(3)}, "of the plane"),
+        ({"points": [[np.nan, 0]]}, "points"),
+    ],
+)
+def test_draw_plane_says_what_is_wrong(given, said):
+    ready = {"points": [[0.0, 0.0], [0.5, 0.1]], "metric": CurvedMetric.euclidean(2)} | given
+    with pytest.raises(InvalidInputError, match=said):
+        draw_plane(ready.pop("points"), ready.pop("metric"), **ready)

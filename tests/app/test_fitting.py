@@ -5,88 +5,103 @@ import time
 import numpy as np
 import pytest
 
-from cayleyklein.app._fitting import Choosing, Finished, Panel, Step, carry_out
+pytest.importorskip("pandas")
+
+from cayleyklein.app._fitting import Choosing, Finished, ModelTask, Panel, Step, Task, carry_out
 from cayleyklein.app._learn_state import GEOMETRIES, LearnState, learn_code
-from cayleyklein.app._tables import bundled_table, read_table
+from cayleyklein.app._state import PlaneState
+from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.app._worker import Failed, FitProcess, FitSlots
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import CurvedLMNN
 
-WINE = bundled_table("wine")
+WINE = prepare(bundled_source("wine"), "class")
+TWO = prepare(
+    bundled_source("wine"), "class", [c for c in WINE.columns if c not in ("flavanoids", "hue")]
+)
 
 
-def told(task, stopped=lambda: False):
+def task(table=WINE, geometry="elliptic", k="auto"):
+    return Task(table.X, table.y, table.columns, geometry, k)
+
+
+def told(given, stopped=lambda: False):
     messages = []
-    carry_out(task, messages.append, stopped)
+    carry_out(given, messages.append, stopped)
     return messages
+
+
+def panels(messages):
+    return {message.place: message for message in messages if isinstance(message, Panel)}
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("geometry", GEOMETRIES)
-@pytest.mark.parametrize("plane", ["projection", "columns"])
-def test_the_code_gives_the_accuracy_that_is_shown(geometry, plane, capsys):
-    state = LearnState(geometry=geometry, plane=plane, x="6", y="9")
-    messages = told(state.task(WINE))
-    panels = {message.place: message for message in messages if isinstance(message, Panel)}
-    assert list(panels) == ["before", "flat", "curved"]
+def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
+    table = TWO if geometry in ("elliptic", "mixed") else WINE
+    messages = told(task(table, geometry))
+    found = panels(messages)
+    assert list(found) == ["before", "flat", "curved"]
     assert isinstance(messages[-1], Finished)
     assert not messages[-1].stopped
-    code = learn_code(state, WINE)
-    assert len(code.splitlines()) <= 12
-    exec(compile(code, "learn.py", "exec"), {})
+    exec(compile(learn_code(LearnState(geometry=geometry), table), "learn.py", "exec"), {})
     printed = float(capsys.readouterr().out.split()[-1])
-    assert printed == pytest.approx(panels["curved"].accuracy, abs=1e-12)
-    for panel in panels.values():
-        assert panel.confusion.sum() == 54
-        assert np.trace(panel.confusion) / 54 == pytest.approx(panel.accuracy)
-        assert panel.codes.shape == (len(panel.y), len(panel.x))
-
-
-@pytest.mark.parametrize(("geometry", "words"), [("mixed", "shares"), ("auto", "product")])
-def test_it_is_told_that_held_out_rows_are_asked(geometry, words):
-    messages = told(LearnState(geometry=geometry).task(WINE))
-    (choosing,) = [m.text for m in messages if isinstance(m, Choosing)]
-    assert words in choosing
-    panel = next(m for m in messages if isinstance(m, Panel) and m.place == "curved")
-    assert "Chosen: " in panel.summary
-    assert "neighbours vote" in panel.summary
-
-
-def test_steps_are_told():
-    steps = [m for m in told(LearnState(geometry="learned").task(WINE)) if isinstance(m, Step)]
-    assert {step.series for step in steps} == {"flat", "learned"}
-    assert all(0 <= step.accuracy <= 1 for step in steps)
-    assert {step.n_pass for step in steps} == {1, 2, 3, 4}
-
-
-def test_parts_of_a_product_are_told():
-    table = bundled_table("balance")
-    messages = told(LearnState(geometry="auto").task(table))
-    parts = dict.fromkeys(m.part for m in messages if isinstance(m, Step))
-    assert len(parts) == 3
-    assert [part.split(",")[0] for part in parts] == ["flat", "elliptic", "elliptic"]
-    panel = next(m for m in messages if isinstance(m, Panel) and m.place == "curved")
-    assert "product: elliptic (K = 0.09) × elliptic (K = 1) × flat (K = 0)" in panel.summary
+    assert printed == pytest.approx(found["curved"].accuracy, abs=1e-12)
+    for panel in found.values():
+        confusion = np.array(panel.results["confusion"])
+        assert confusion.sum() == 54
+        assert np.trace(confusion) / 54 == pytest.approx(panel.accuracy)
+        assert sum(weight for _, weight in panel.results["weights"]) == pytest.approx(1)
+        assert panel.picture["wrong"].sum() == 54 - np.trace(confusion)
+        assert min(panel.picture["shapes"][0]["size"]) > 150
+    if geometry in ("auto", "mixed"):
+        (choosing,) = [m.text for m in messages if isinstance(m, Choosing)]
+        assert {"auto": "product", "mixed": "shares"}[geometry] in choosing
+        assert found["curved"].results["trials"]
+        assert "Chosen: " in found["curved"].summary
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_the_code_with_votes_and_iterations(capsys):
-    state = LearnState(geometry="elliptic", neighbors="5", iterations="50")
-    curved = next(m for m in told(state.task(WINE)) if isinstance(m, Panel) and m.place == "curved")
-    exec(compile(learn_code(state, WINE), "learn.py", "exec"), {})
-    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(curved.accuracy)
+def test_regions_neighbours_and_the_metric_are_those_of_the_model():
+    curved = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
+    learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
+    from cayleyklein.app._fitting import split_rows
+
+    train, _ = split_rows(TWO.y)
+    metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
+    near, far = np.array(curved.picture["neighbors"]), curved.picture["distances"]
+    i = int(np.flatnonzero(near[:, 0] >= 0)[7])
+    assert i not in near[i]
+    assert set(near[i]) <= set(train.tolist())
+    assert far[i] == pytest.approx(metric.distance(TWO.X[i], TWO.X[near[i]]), rel=1e-9)
+    raster, _, rim, *_ = curved.picture["shapes"]
+    domain, codes = rim["xy"], raster["codes"]
+    assert metric.domain.to_euclidean(domain) ** 2 @ [1, 1] == pytest.approx(1)
+    x0, y0, x1, y1 = raster["box"]
+    n = len(codes)
+    for row, column in ((0, 0), (n // 2, n // 2), (n - 1, n // 3)):
+        x = np.array([x0 + (x1 - x0) * column / (n - 1), y0 + (y1 - y0) * row / (n - 1)])
+        assert (codes[row, column] < 0) == (not metric.contains(x))
+    ((_, query),) = curved.results["planes"]
+    state = PlaneState.from_query(query)
+    assert state.metric.geometry == "hyperbolic"
+    assert len(state.points) == 178
+
+
+def test_steps_are_told():
+    steps = [m for m in told(task(geometry="learned")) if isinstance(m, Step)]
+    assert {step.series for step in steps} == {"flat", "learned"}
+    assert all(0 <= step.accuracy <= 1 for step in steps)
 
 
 def test_a_stopped_fit_learns_no_more():
     seen = []
-    task = LearnState(geometry="elliptic", iterations="1000").task(WINE)
-    carry_out(task, seen.append, lambda: any(isinstance(m, Step) for m in seen))
+    carry_out(task(), seen.append, lambda: any(isinstance(m, Step) for m in seen))
     assert sum(isinstance(m, Step) for m in seen) == 1
     assert seen[-1].stopped
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
-    pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     # numbers as classes, gaps, and a long name
     rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("01", "b")[i % 2]) for i in range(40)]
@@ -94,29 +109,12 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     name = "flowers of a garden in spring, counted.csv"
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    table, state = read_table(text, name), LearnState(geometry="elliptic")
-    curved = next(
-        m for m in told(state.task(table)) if isinstance(m, Panel) and m.place == "curved"
-    )
-    exec(compile(learn_code(state, table), "learn.py", "exec"), {})
+    source = read_source(text, name)
+    table = prepare(source, source.target)
+    curved = panels(told(task(table)))["curved"]
+    code = learn_code(LearnState(data="upload", geometry="elliptic"), table)
+    exec(compile(code, "learn.py", "exec"), {})
     assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(curved.accuracy)
-
-
-def test_two_different_columns_are_needed():
-    with pytest.raises(InvalidInputError, match="two different columns"):
-        LearnState(plane="columns", x="1", y="1").task(WINE)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("".join(f"{i}.5,2,{i % 2}\n" for i in range(20)), "every cell is 2.; two are needed"),
-        ("".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16)), "too few for 8 classes"),
-    ],
-)
-def test_what_cannot_be_learned_is_said_before(text, said):
-    with pytest.raises(InvalidInputError, match=said):
-        LearnState().task(read_table(text, "mine.csv"))
 
 
 def drain(fit, seconds=60):
@@ -130,20 +128,10 @@ def drain(fit, seconds=60):
     raise AssertionError("the fit did not end")
 
 
-def test_a_process_tells_what_a_call_does():
-    task = LearnState(geometry="elliptic").task(WINE)
-    fit = FitProcess(task, FitSlots())
-    by_process = [m for m in drain(fit) if isinstance(m, Panel)]
-    here = [m for m in told(task) if isinstance(m, Panel)]
-    assert [p.accuracy for p in by_process] == [p.accuracy for p in here]
-    fit.kill()
-
-
 def test_waiting_for_a_place_cancelling_and_killing():
     slots = FitSlots(most=1)
-    vowel = bundled_table("vowel")
-    task = LearnState(geometry="learned", iterations="1000").task(vowel)
-    first, second = FitProcess(task, slots), FitProcess(task, slots)
+    vowel = task(prepare(bundled_source("vowel"), "class"), "learned")
+    first, second = FitProcess(vowel, slots), FitProcess(vowel, slots)
     first.poll()
     second.poll()
     assert first.started
@@ -157,15 +145,23 @@ def test_waiting_for_a_place_cancelling_and_killing():
     second.kill()
     assert not second.process.is_alive()
     assert slots.free()
-
-
-def test_a_fit_that_waits_can_be_cancelled():
-    fit = FitProcess(LearnState().task(WINE), FitSlots(most=0))
-    assert fit.poll() == []
-    fit.cancel()
-    assert isinstance(fit.poll()[0], Failed)
+    third = FitProcess(vowel, FitSlots(most=0))
+    assert third.poll() == []
+    third.cancel()
+    assert isinstance(third.poll()[0], Failed)
 
 
 def test_a_failure_is_told():
-    task = LearnState().task(WINE)._replace(geometry="round")
-    assert "round" in drain(FitProcess(task, FitSlots()))[-1]
+    assert "round" in drain(FitProcess(task(geometry="round"), FitSlots()))[-1]
+
+
+def test_a_model_is_that_of_the_command(tmp_path):
+    pytest.importorskip("skops")
+    from cayleyklein.tables import TableClassifier, load_model
+
+    (model,) = told(ModelTask(WINE.rows, WINE.labels, "class", "elliptic", 5))
+    (tmp_path / "wine.ckm").write_bytes(model.content)
+    loaded = load_model(tmp_path / "wine.ckm")
+    fitted = TableClassifier(5, geometry="elliptic", random_state=0).fit(WINE.rows, WINE.labels)
+    assert (loaded.predict(WINE.rows) == fitted.predict(WINE.rows)).all()
+    assert loaded.target_ == "class"

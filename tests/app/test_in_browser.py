@@ -1,306 +1,289 @@
 """Everything a visitor does, in a real browser. Skipped, with the reason, where there is none."""
 
-import json
 import urllib.parse
 
 import pytest
 from tests.app.browser import (
     browser,
-    data,
+    drag,
     keep_address,
     open_page,
     pixel,
+    points,
     reason_to_skip,
-    served,
     settle,
+    shapes,
+    visit,
+    window,
 )
 
+from cayleyklein.app._server import TOUR
+from cayleyklein.app._state import CHARTS, LAYERS
 from cayleyklein.app._tables import BUNDLED
 
 pytestmark = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
 
 SCRIPT = "<img src=x onerror='hacked = 1'>"
-GOOD = f"{SCRIPT},width,kind\n" + "".join(
-    f"{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},{(SCRIPT, 'b')[i % 2]}\n" for i in range(60)
+LONG = "a class with a very long name that goes on and on"
+GOOD = f"{SCRIPT},width,day,kind\n" + "".join(
+    f"{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},2024-02-{i % 28 + 1:02d},{(SCRIPT, LONG)[i % 2]}\n"
+    for i in range(60)
 )
 BAD = "length,width,kind\n1,2,a\n3,4\n"
 
 
 @pytest.fixture(scope="module")
-def address():
-    with served() as at:
-        yield at
-
-
-@pytest.fixture(scope="module")
 def context():
-    with browser() as opened:
+    with browser() as opened:  # not for the session: its loop would stay in the way of others
         yield opened
 
 
 @pytest.fixture(scope="module")
-def window(context, address):
+def tab(context, address):
     page = open_page(context, address)
+    page.evaluate("localStorage.setItem('tour', 'seen')")
     yield page
     page.close()
 
 
-def visit(page, address):
-    page.complaints.clear()
-    page.goto(address)
-    page.wait_for_selector("body[data-ready=yes]")
-    settle(page)
-    return page
+@pytest.fixture
+def plane(tab, address):
+    yield visit(tab, address)
+    assert tab.complaints == []
 
 
 @pytest.fixture
-def plane(window, address):
-    yield visit(window, address)
-    assert window.complaints == []
+def learn(tab, address):
+    yield visit(tab, f"{address}/learn?data=wine&geometry=elliptic")
+    assert tab.complaints == []
 
 
-@pytest.fixture
-def learn(window, address):
-    yield visit(window, f"{address}/learn?data=wine&geometry=elliptic")
-    assert window.complaints == []
-
-
-def first_point(page):
-    points = data(page, "points")
-    return points["x"][0], points["y"][0]
-
-
-def cells(page):
-    return json.dumps(data(page, "cells")["xs"])
-
-
-def drag(page, start, end, steps=8):
-    page.mouse.move(*start)
-    page.mouse.down()
-    page.mouse.move(*end, steps=steps)
-    page.mouse.up()
-    settle(page)
+def center(page, selector):
+    box = page.locator(selector).bounding_box()
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
 # -- the plane ----------------------------------------------------------------------
 
 
-def test_drag_moves_a_point_and_its_cells(plane):
-    x, y = first_point(plane)
-    before = cells(plane)
-    drag(plane, pixel(plane, x, y), pixel(plane, x + 0.3, y + 0.2))
-    assert first_point(plane) == pytest.approx((x + 0.3, y + 0.2), abs=0.03)
-    assert cells(plane) != before
-
-
-def test_cells_follow_while_the_button_is_down(plane):
-    x, y = first_point(plane)
-    before = cells(plane)
+def test_drag_undo_and_redo(plane):
+    (x, y), before = points(plane)[0], shapes(plane)
     plane.mouse.move(*pixel(plane, x, y))
     plane.mouse.down()
-    plane.mouse.move(*pixel(plane, x + 0.2, y), steps=5)
+    plane.mouse.move(*pixel(plane, x + 0.2, y), steps=3)
     settle(plane)
-    during = cells(plane)
+    assert shapes(plane) != before  # cells follow while the button is down
+    plane.mouse.move(*pixel(plane, x + 0.3, y + 0.2), steps=2)
     plane.mouse.up()
+    keep_address(plane)
+    moved = points(plane)[0]
+    assert moved == pytest.approx((x + 0.3, y + 0.2), abs=0.03)
+    plane.mouse.dblclick(*pixel(plane, 0.05, 0.93))
+    keep_address(plane)
+    assert points(plane)[-1] == pytest.approx((0.05, 0.93), abs=0.02)
+    plane.click("#undo")
+    keep_address(plane)
+    assert len(points(plane)) == 28
+    plane.keyboard.press("Control+z")
+    keep_address(plane)
+    assert points(plane)[0] == pytest.approx((x, y), abs=1e-3)
+    assert plane.is_disabled("#undo")
+    plane.keyboard.press("Control+y")
+    keep_address(plane)
+    assert points(plane)[0] == moved
+    plane.click("#redo")
+    keep_address(plane)
+    assert len(points(plane)) == 29
+    plane.go_back()
+    keep_address(plane)
+    assert len(points(plane)) == 28
+    plane.click("[data-do=reset]")
     settle(plane)
-    assert during != before
-
-
-def test_handles_move_the_conic(plane):
-    handles = data(plane, "handles")
-    rim = data(plane, "rim")["x"]
-    start = handles["x"][1], handles["y"][1]
-    drag(plane, pixel(plane, *start), pixel(plane, 0.7 * start[0], 0.7 * start[1]))
-    moved = data(plane, "handles")
-    assert abs(moved["x"][1]) < 0.9 * abs(start[0])
-    assert max(data(plane, "rim")["x"]) < max(rim)
-
-
-def test_other_charts_say_why_they_have_no_handles(plane):
-    plane.click(".segments >> text=Poincaré")
-    settle(plane)
-    assert data(plane, "handles")["x"] == []
-    assert "in Klein's view only" in plane.inner_text("#notes")
-    plane.uncheck("[data-layer=conic]")
-    settle(plane)
-    assert plane.text_content("#notes") == ""
+    assert "Undo brings yours back" in plane.inner_text("#status")
+    assert points(plane)[0] == pytest.approx((x, y), abs=1e-3)
 
 
 def test_a_drag_ends_where_it_was_dropped_though_another_follows(plane):
-    points = data(plane, "points")
-    spots = [(points["x"][i], points["y"][i]) for i in (0, 5)]
-    # all while the server is busy with the first: what is of one kind may be thinned out
+    spots = [points(plane)[i] for i in (0, 5)]
+    # all while the server is busy with the first: commands of one kind may be thinned out
     plane.evaluate(
         """spots => {
           explorer.send({do: "next", by: 1});
-          for (const [x, y] of spots) {
-            explorer.send({do: "grab", x, y, reach: 0.02});
-            for (const part of [0.5, 1]) explorer.send({do: "drag", x: x + part * 0.1, y}, "drag");
-            explorer.send({do: "drop"});
-          }
+          [0, 5].forEach((index, i) => {
+            const [x, y] = spots[i];
+            for (const part of [0.5, 1])
+              explorer.send({do: "move", index, x: x + part * 0.1, y, view: 0, far: false}, "drag");
+            explorer.send({do: "choose", index: 1});
+          });
         }""",
         spots,
     )
     settle(plane)
-    moved = data(plane, "points")
     for i, (x, _) in zip((0, 5), spots, strict=True):
-        assert moved["x"][i] == pytest.approx(x + 0.1, abs=1e-3)
+        assert points(plane)[i][0] == pytest.approx(x + 0.1, abs=1e-3)
 
 
-def test_slider_moves_through_zero(plane):
-    slider = plane.locator("#curvature")
-    seen = []
-    for value in (-0.5, -0.01, 0, 0.01, 0.5, 1):
-        slider.fill(str(value))
-        settle(plane)
-        seen.append(plane.inner_text("#geometry"))
-        assert len(data(plane, "points")["x"]) == 28
-        assert data(plane, "cells")["xs"]
-    assert seen == ["hyperbolic"] * 2 + ["flat"] + ["elliptic"] * 3
-
-
-def test_slider_keeps_up_with_the_hand(plane):
-    box = plane.locator("#curvature").bounding_box()
-    drag(
-        plane,
-        (box["x"] + 0.2 * box["width"], box["y"] + box["height"] / 2),
-        (box["x"] + 0.8 * box["width"], box["y"] + box["height"] / 2),
-        steps=40,
-    )
-    keep_address(plane)
-    shown = float(plane.inner_text(".reading output").replace("−", "-"))
-    assert shown == pytest.approx(0.6, abs=0.1)
-    assert f"curvature={shown:g}" in plane.url
-
-
-def test_add_and_delete(plane):
-    plane.mouse.dblclick(*pixel(plane, 0.05, 0.93))
+def test_handles_choosing_and_points(plane):
+    handles = plane.evaluate("Array.from(explorer.views[0].handles)")
+    start = handles[2], handles[3]
+    drag(plane, pixel(plane, *start), pixel(plane, 0.7 * start[0], 0.7 * start[1]))
+    assert float(plane.input_value("#major")) == pytest.approx(0.7 * 1.25, abs=0.03)
+    plane.mouse.click(*pixel(plane, *points(plane)[3]))
     settle(plane)
-    assert len(data(plane, "points")["x"]) == 29
-    assert data(plane, "points")["y"][-1] == pytest.approx(0.93, abs=0.02)
-    plane.click("[data-do=delete]")
-    settle(plane)
-    assert len(data(plane, "points")["x"]) == 28
+    assert "chosen 4 and 1" in plane.inner_text("#count")
+    plane.select_option("#label", label="F")
     plane.click("[data-do=add]")
     settle(plane)
-    assert len(data(plane, "points")["x"]) == 29
+    assert "29" in plane.inner_text("#count")
+    assert plane.input_value("#label") == "5"
+    plane.click("[data-do=delete]")
+    plane.select_option("#scatter", "2000")
+    plane.wait_for_function("() => explorer.views[0].points.length === 4000", timeout=5000)
 
 
-def test_switch_chart_and_drag_there(plane):
-    for chart in ("Poincaré", "Half-plane", "Hemisphere"):
+def test_views_second_view_and_turning(plane):
+    for chart in ("Poincaré", "Half-plane", "Hemisphere", "Hyperboloid"):
         plane.click(f".segments >> text={chart}")
         settle(plane)
-        x, y = first_point(plane)
+        x, y = points(plane)[0]
         drag(plane, pixel(plane, x, y), pixel(plane, x + 0.1, y - 0.1))
-        assert first_point(plane) == pytest.approx((x + 0.1, y - 0.1), abs=0.03)
+        assert points(plane)[0] == pytest.approx((x + 0.1, y - 0.1), abs=0.05)
+    assert "in Klein's view only" in plane.inner_text("#notes")
+    before = points(plane)
+    px, py = plane.locator("#view0").bounding_box()["x"] + 30, center(plane, "#view0")[1] + 200
+    drag(plane, (px, py), (px + 100, py - 20))
+    assert float(plane.input_value("#turn")) == pytest.approx(-40, abs=2)
+    assert float(plane.input_value("#tilt")) == pytest.approx(30, abs=2)
+    assert points(plane)[4] != before[4]
+    plane.select_option("#second", "klein")
+    settle(plane)
+    x, y = points(plane, 1)[6]
+    plane.mouse.move(*pixel(plane, x + 0.01, y, 1))
+    settle(plane)
+    assert "to point 7" in plane.inner_text("#readout")
+    for view in (0, 1):
+        assert plane.evaluate("i => explorer.views[i].over.length", view) == 3
+    drag(plane, pixel(plane, x, y, 1), pixel(plane, x + 0.1, y, 1))
+    assert points(plane, 1)[6][0] == pytest.approx(x + 0.1, abs=0.02)
+    plane.select_option("#second", "")
+    settle(plane)
+    assert plane.is_hidden("#view1")
 
 
-LAYERS = {
-    "delaunay": "delaunay",
-    "geodesics": "geodesic",
-    "bisector": "bisector",
-    "balls": "spheres",
-    "regions": "frontier",
-}
+def test_the_slider_goes_through_zero_and_plays(plane):
+    seen = []
+    for value in (-0.5, -0.01, 0, 0.01, 1):
+        plane.locator("#curvature").fill(str(value))
+        settle(plane)
+        seen.append(plane.inner_text("#geometry"))
+    assert seen == ["hyperbolic"] * 2 + ["flat"] + ["elliptic"] * 2
+    plane.click("#play")
+    plane.wait_for_function("() => Number(document.querySelector('#curvature').value) < 0.9")
+    plane.click("#play")
+    keep_address(plane)
+    stopped = plane.input_value("#curvature")
+    assert f"curvature={float(stopped):g}" in plane.url
+    x, y = center(plane, "#curvature")
+    drag(plane, (x - 100, y), (x + 100, y), steps=20)
+    keep_address(plane)
+    assert f"curvature={float(plane.input_value('#curvature')):g}" in plane.url
 
 
-def test_toggles(plane):
-    for layer, source in LAYERS.items():
-        assert data(plane, source)["x"] == []
+def test_every_layer_can_be_shown(plane):
+    for layer in LAYERS:
+        plane.uncheck(f"[data-layer={layer}]")
+    settle(plane)
+    bare = shapes(plane)
+    for layer in LAYERS:
         plane.check(f"[data-layer={layer}]")
         settle(plane)
-        assert len(data(plane, source)["x"]) > 1
+        assert shapes(plane) != bare, layer
+        if layer == "cross":
+            assert "its logarithm" in plane.inner_text("#cross")
         plane.uncheck(f"[data-layer={layer}]")
         settle(plane)
-        assert data(plane, source)["x"] == []
-
-
-def test_order_and_radius(plane):
-    before = cells(plane)
+        assert shapes(plane) == bare
+    plane.check("[data-layer=balls]")
+    plane.locator("#radius").fill("0.6")
+    plane.check("[data-layer=cells]")
     plane.locator("#order").fill("3")
     settle(plane)
-    assert cells(plane) != before
-    plane.check("[data-layer=balls]")
-    settle(plane)
-    small = max(v for v in data(plane, "spheres")["x"] if v is not None)
-    plane.locator("#radius").fill("0.6")
-    settle(plane)
-    assert max(v for v in data(plane, "spheres")["x"] if v is not None) > small
+    assert "order 3" in plane.get_attribute("#view0", "aria-label")
 
 
-def test_hover_says_distances(plane):
-    x, y = first_point(plane)
-    plane.mouse.move(*pixel(plane, x + 0.01, y))
+def test_zoom_pan_and_fit(plane):
+    whole = window(plane)
+    plane.mouse.move(*center(plane, "#view0"))
+    plane.set_viewport_size({"width": 1280, "height": 500})
+    plane.mouse.wheel(0, 200)
+    plane.wait_for_function("() => scrollY > 0")  # without the focus the page scrolls
+    assert window(plane) == whole
+    plane.set_viewport_size({"width": 1280, "height": 800})
+    plane.focus("#view0")
+    plane.mouse.wheel(0, -240)
     settle(plane)
-    assert "to point 1" in plane.inner_text("#readout").split(",")[1]
-    plane.mouse.move(*pixel(plane, -1.55, 1.4))
-    settle(plane)
-    assert "Outside" in plane.inner_text("#readout")
+    near = window(plane)
+    assert near[2] - near[0] < 0.95 * (whole[2] - whole[0])
+    x, y = pixel(plane, -1.0, 1.0)
+    drag(plane, (x, y), (x + 60, y + 30))
+    panned = window(plane)
+    assert panned[0] < near[0]
+    assert panned[1] > near[1]
+    plane.keyboard.press("0")
+    assert window(plane) == pytest.approx(whole)
+    plane.click("[aria-label='Zoom in']")
+    plane.click("[aria-label='Zoom in']")
+    plane.click("[aria-label='Zoom out']")
+    assert window(plane)[2] == pytest.approx(whole[2] / 1.25)
+    plane.click("#fit")
+    assert window(plane) == pytest.approx(whole)
 
 
-def test_keyboard(plane):
-    plane.focus("#canvas")
-    x, y = first_point(plane)
-    plane.keyboard.press("n")
-    plane.keyboard.press("p")
+def test_keyboard_only(plane):
+    plane.focus("#skip-link" if plane.locator("#skip-link").count() else ".skip")
+    for _ in range(12):
+        plane.keyboard.press("Tab")
+        if plane.evaluate("document.activeElement.id") == "view0":
+            break
+    assert plane.evaluate("document.activeElement.id") == "view0"
+    x, y = points(plane)[0]
+    for key in "np":
+        plane.keyboard.press(key)
     settle(plane)
     assert plane.inner_text("#readout").startswith(f"point 1 = ({x:.3f}, {y:.3f}); d = ")
     assert plane.get_attribute("#readout", "aria-live") == "polite"
-    plane.keyboard.press("ArrowRight")
-    plane.keyboard.press("ArrowUp")
+    for key in ("ArrowRight", "ArrowUp", "+", "n", "a", "3", "]"):
+        plane.keyboard.press(key)
     settle(plane)
-    moved = first_point(plane)
-    assert moved[0] > x
-    assert moved[1] > y
-    plane.keyboard.press("+")
-    plane.keyboard.press("n")
-    plane.keyboard.press("a")
-    plane.keyboard.press("3")
-    settle(plane)
+    assert points(plane)[0][0] > x
+    assert points(plane)[0][1] > y
     assert plane.inner_text(".reading output") == "−0.55"
     assert plane.inner_text("#count").startswith("29, chosen 29")
     plane.keyboard.press("Delete")
     settle(plane)
     assert plane.inner_text("#count").startswith("28")
-
-
-def test_the_wheel_zooms_and_a_key_shows_all_again(plane):
-    width = """() => { const r = Bokeh.documents[0].get_model_by_name("plot").x_range;
-                       return r.end - r.start; }"""
-    whole = plane.evaluate(width)
-    plane.mouse.move(*pixel(plane, 0.0, 0.0))
-    plane.mouse.wheel(0, -240)
+    plane.mouse.move(*pixel(plane, -1.55, 1.4))
     settle(plane)
-    assert plane.evaluate(width) < 0.95 * whole
-    plane.focus("#canvas")
-    plane.keyboard.press("0")
-    settle(plane)
-    assert plane.evaluate(width) == pytest.approx(whole)
+    assert "Outside" in plane.inner_text("#readout")
 
 
-def test_reload_from_the_address(plane):
+def test_reload_from_the_address(plane, context, address):
     plane.click(".segments >> text=Poincaré")
     plane.locator("#curvature").fill("0.4")
     plane.check("[data-layer=delaunay]")
-    settle(plane)
-    drag(plane, pixel(plane, *first_point(plane)), pixel(plane, 0.2, 0.9))
     keep_address(plane)
-    before = data(plane, "points")
-    query = urllib.parse.urlsplit(plane.url).query
-    assert "chart=poincare" in query
+    before = points(plane)
+    assert "chart=poincare" in urllib.parse.urlsplit(plane.url).query
     plane.reload()
     plane.wait_for_selector("body[data-ready=yes]")
     settle(plane)
-    assert data(plane, "points") == before
+    assert points(plane) == before
     assert plane.inner_text("#geometry") == "elliptic"
     assert plane.is_checked("[data-layer=delaunay]")
-
-
-def test_nonsense_in_the_address_is_said(context, address):
-    page = open_page(context, f"{address}/?curvature=nonsense")
-    assert "not understood" in page.inner_text("#status")
-    assert len(data(page, "points")["x"]) == 28
-    page.close()
+    other = open_page(context, f"{address}/?curvature=nonsense")
+    assert "not understood" in other.inner_text("#status")
+    assert other.inner_text("#geometry") == "hyperbolic"  # visitors share nothing
+    other.close()
 
 
 def test_a_lost_connection_comes_back_with_the_state(context, address):
@@ -312,103 +295,135 @@ def test_a_lost_connection_comes_back_with_the_state(context, address):
           constructor(...given) { super(...given); window.sockets.push(this); }
         };"""
     )
-    page.goto(address)
-    page.wait_for_selector("body[data-ready=yes]")
+    page.complaints = []
+    visit(page, address)
     page.locator("#curvature").fill("0.9")
     settle(page)
-    page.evaluate(
-        """() => {
-          window.old = true;
-          explorer.send({do: "set", name: "order", value: 2});
-          window.sockets.forEach(socket => socket.close());
-        }"""
-    )
+    page.evaluate("() => { window.old = true; window.sockets.forEach(s => s.close()); }")
     page.wait_for_selector("#status >> text=Reload")
-    page.wait_for_function("!window.old && document.body.dataset.ready === 'yes'")
+    page.wait_for_function("() => !window.old && document.body.dataset.ready === 'yes'")
     settle(page)
     assert page.inner_text("#geometry") == "elliptic"
     assert page.text_content("#status") == ""
     page.close()
 
 
-def test_two_visitors_do_not_share(plane, context, address):
-    other = open_page(context, address)
-    other.locator("#curvature").fill("0.9")
-    settle(other)
-    assert other.inner_text("#geometry") == "elliptic"
-    assert plane.inner_text("#geometry") == "hyperbolic"
-    other.close()
-
-
 EXPORTS = {
     "SVG": b"<svg",
     "PNG": b"\x89PNG",
     "CSV": b"x,y,class",
-    "Python": b"import",
+    "Python": b"from",
     "HTML": b"<!DOCTYPE html>",
 }
 
 
-def test_exports(plane):
+def test_exports_and_the_page_without_a_server(plane, context, tmp_path):
     for button, start in EXPORTS.items():
         with plane.expect_download() as waiting:
-            plane.click(f"text={button} >> visible=true")
-        assert waiting.value.path().read_bytes().startswith(start)
-
-
-def test_offline_page_works_without_a_server(plane, context, tmp_path):
-    with plane.expect_download() as waiting:
-        plane.click("[data-export='plane.html']")
-    kept = tmp_path / "plane.html"
-    waiting.value.save_as(kept)
+            plane.click(f"fieldset .row >> text={button} >> visible=true")
+        kept = tmp_path / waiting.value.suggested_filename
+        waiting.value.save_as(kept)
+        assert kept.read_bytes().startswith(start)
     page = context.new_page()
-    complaints = []
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(kept.as_uri())
+    page.goto((tmp_path / "plane.html").as_uri())
     shown = "document.querySelector('svg g.on').dataset.k"
     assert page.evaluate(shown) == "-0.60"
     page.locator("#K").fill("0")
     assert page.evaluate(shown) == "-1.00"
-    assert complaints == []
     page.close()
 
 
-def test_dark_changes_the_drawing(plane):
-    before = data(plane, "points")["fill"][0]
+def test_dark(plane):
+    before = plane.evaluate("explorer.color('ink')")
     plane.click("#theme")
-    settle(plane)
-    assert data(plane, "points")["fill"][0] != before
+    assert plane.evaluate("explorer.color('ink')") != before
+    assert "theme=dark" in plane.get_attribute("[data-export='plane.svg']", "href")
     plane.click("#theme")
-    settle(plane)
-    assert data(plane, "points")["fill"][0] == before
-
-
-def test_everything_has_a_name(plane):
-    nameless = plane.evaluate(
-        """() => [...document.querySelectorAll("button, input, select, a")].filter(e =>
-             !(e.getAttribute("aria-label") || e.labels?.length || e.textContent.trim())
-           ).map(e => e.outerHTML)"""
-    )
-    assert nameless == []
-    assert "28 points" in plane.get_attribute("#canvas", "aria-label")
+    assert plane.evaluate("explorer.color('ink')") == before
 
 
 @pytest.mark.parametrize("path", ["/", "/learn"])
-def test_fits_a_phone_and_has_no_nameless_stop_of_the_tab_key(context, address, path):
+def test_names_help_and_a_phone(context, address, path):
     page = open_page(context, address + path)
-    stops = page.evaluate(
-        """() => {
-          const inner = root => [...root.querySelectorAll("*")].flatMap(({shadowRoot: shadow}) =>
-            shadow ? [...inner(shadow), ...shadow.querySelectorAll("[tabindex='0']")] : []);
-          return inner(document).map(e => e.className);
-        }"""
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("button, input, select, a, summary")].filter(e =>
+             !(e.closest("[hidden]") || e.getAttribute("aria-label") || e.labels?.length ||
+               e.textContent.trim())
+           ).map(e => e.outerHTML)"""
     )
-    assert stops == []
+    assert nameless == []
+    unhelped = page.evaluate(
+        """() => [...document.querySelectorAll("input:not([type=radio]), select")].filter(e =>
+             !e.closest("fieldset, details:not(.help)").querySelector(".help")
+           ).map(e => e.outerHTML)"""
+    )
+    assert unhelped == []
+    box = page.locator("details.help").first
+    box.locator("summary").click()
+    assert box.locator("p").is_visible()
+    page.keyboard.press("Escape")
+    assert not box.locator("p").is_visible()
     page.set_viewport_size({"width": 390, "height": 844})
     settle(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    for i in range(page.locator("details.help").count()):
+        box = page.locator("details.help").nth(i)
+        if box.locator("summary").is_visible():
+            box.locator("summary").click()
+            settle(page)
+            edges = box.locator("p").bounding_box()
+            assert edges["x"] >= 0
+            assert edges["x"] + edges["width"] <= 390
+            page.keyboard.press("Escape")
     assert page.complaints == []
     page.close()
+
+
+def test_the_tour(tab, context, address):
+    tab.evaluate("localStorage.removeItem('tour')")
+    page = visit(tab, address)
+    assert page.is_visible("#hint")
+    page.focus("#hint-tour")
+    page.keyboard.press("Enter")
+    seen = []
+    for i, step in enumerate(TOUR):
+        settle(page)
+        assert page.inner_text("#tour-title") == step["title"]
+        assert page.inner_text("#tour-count") == f"{i + 1} of 8"
+        assert page.inner_text("#tour-formula") == step["formula"]
+        assert page.get_attribute("#tour-paper", "href").startswith("https://arxiv.org/pdf/")
+        assert page.evaluate("document.activeElement.id") == "tour-title"
+        picture = shapes(page)
+        seen.append(picture)
+        if "after" in step:
+            page.click("#tour-after")
+            settle(page)
+            assert shapes(page) != picture
+            assert page.inner_text("#geometry") == "elliptic"
+        if "play" in step:
+            page.click("#tour-play")
+            page.wait_for_function(
+                "() => Number(document.querySelector('#curvature').value) > -0.6"
+            )
+        if i == 1:
+            with context.expect_page() as opened:
+                page.click("#tour-reference")
+            opened.value.wait_for_selector("pre")
+            assert "cross-ratio" in opened.value.inner_text("pre")
+            opened.value.close()
+            page.bring_to_front()
+        page.focus("#tour-next")
+        page.keyboard.press("Enter")
+    assert len(set(seen)) == 8
+    assert page.is_hidden("#tour")
+    page.reload()
+    page.wait_for_selector("body[data-ready=yes]")
+    assert page.is_hidden("#hint")
+    page.click("#start-tour")
+    assert page.is_visible("#tour")
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#tour")
+    assert page.complaints == []
 
 
 # -- learning -----------------------------------------------------------------------
@@ -420,114 +435,119 @@ def ended(page):
     return page.inner_text("#state")
 
 
-def start(page):
-    page.click("[data-do=fit]")
+def start(page, button="fit"):
+    page.click(f"[data-do={button}]")
     page.wait_for_selector("body[data-running=yes]")
 
 
-def test_fit(learn):
+def test_fit_and_its_results(learn, tmp_path):
+    assert learn.locator("#preview tbody tr").count() == 5
+    assert learn.locator("#legend li").all_inner_texts() == ["1\n59", "2\n71", "3\n48"]
     start(learn)
     assert ended(learn) == "Done."
     for place in ("before", "flat", "curved"):
-        assert "% on held-out rows" in learn.inner_text(f"#about-{place}")
+        assert "of held-out rows right" in learn.inner_text(f"#about-{place}")
     assert "iteration" in learn.inner_text("#live")
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
     assert "load_wine" in learn.inner_text("#code")
+    bars = learn.locator("#weights .bar").all_inner_texts()
+    assert len(bars) == 13
+    assert sum(float(bar.split()[-2]) for bar in bars) == pytest.approx(100, abs=1)
+    curved = "explorer.pictures[2]"
+    x, y = learn.evaluate(f"{curved}.toPixel({curved}.points[20], {curved}.points[21])")
+    box = learn.locator("#picture-curved").bounding_box()
+    learn.mouse.move(box["x"] + x, box["y"] + y)
+    assert "Nearest: row " in learn.inner_text("#row")
+    assert learn.evaluate(f"{curved}.over.length") == 2
+    with learn.expect_download(timeout=60_000) as waiting:
+        start(learn, "model")
+    waiting.value.save_as(tmp_path / "wine.ckm")
+    from cayleyklein.tables import load_model
+
+    assert load_model(tmp_path / "wine.ckm").target_ == "class"
+    assert waiting.value.suggested_filename == "wine.ckm"
+    learn.click("#planes a")
+    learn.wait_for_selector("body[data-page=plane][data-ready=yes]")
+    settle(learn)
+    assert learn.inner_text("#geometry") == "elliptic"
+    assert len(points(learn)) == 178
+    learn.click("#learn")
+    learn.wait_for_selector("body[data-page=learn][data-ready=yes]")
+    settle(learn)
+    assert learn.inner_text("#table") == "178 rows, 3 classes"
 
 
-def test_cancel(learn):
-    learn.select_option("[data-choice=data]", "vowel")
-    learn.select_option("[data-choice=geometry]", "learned")
-    learn.select_option("[data-choice=iterations]", "1000")
+def test_a_fit_is_cancelled_and_holds_up_nobody(learn, context, address):
+    learn.select_option("#data", "vowel")
+    learn.select_option("#geometry", "mixed")
     settle(learn)
     start(learn)
-    learn.wait_for_function("document.querySelector('#live').textContent.includes('iteration')")
+    other = open_page(context, address)
+    other.locator("#curvature").fill("0.5")
+    settle(other)
+    assert other.inner_text("#geometry") == "elliptic"
+    assert learn.get_attribute("body", "data-running") == "yes"
+    other.close()
     learn.click("[data-do=cancel]")
     assert ended(learn) in ("Stopped early; what was learned is shown.", "Cancelled.")
     assert learn.is_enabled("[data-do=fit]")
 
 
-def test_a_fit_does_not_hold_up_another_visitor(learn, context, address):
-    learn.select_option("[data-choice=data]", "vowel")
-    learn.select_option("[data-choice=iterations]", "1000")
-    settle(learn)
-    start(learn)
-    other = open_page(context, address)
-    before = cells(other)
-    other.locator("#curvature").fill("0.5")
-    settle(other)
-    assert cells(other) != before
-    assert learn.get_attribute("body", "data-running") == "yes"
-    other.close()
-    learn.click("[data-do=cancel]")
-    ended(learn)
-
-
-def test_upload_a_good_table(learn, tmp_path):
-    file = tmp_path / "mine.csv"
-    file.write_text(GOOD)
-    learn.set_input_files("#csv", file)
-    learn.wait_for_function("document.querySelector('#table').textContent.startsWith('60 rows')")
-    assert learn.inner_text("#table") == "60 rows, 2 columns, 2 classes"
-    start(learn)
-    assert ended(learn) == "Done."
-    assert "mine.csv" in learn.inner_text("#code")
-    assert learn.inner_text("[data-choice=x] option:first-child") == SCRIPT
-    assert learn.inner_text("#confusion tbody tr:first-child th") == SCRIPT
-    assert learn.evaluate("window.hacked") is None
-
-
-def test_upload_a_bad_table(learn, tmp_path):
+def test_uploads(learn, tmp_path):
     file = tmp_path / "mine.csv"
     file.write_text(BAD)
     learn.set_input_files("#csv", file)
     learn.wait_for_selector("#status:not(:empty)")
     assert "line 3" in learn.inner_text("#status").lower()
     assert learn.inner_text("#table").startswith("178 rows")
-
-
-def test_upload_too_large(learn, tmp_path):
-    file = tmp_path / "mine.csv"
     file.write_text("1,2,a\n" * 200_000)
     learn.set_input_files("#csv", file)
-    learn.wait_for_selector("#status:not(:empty)")
-    assert "the most" in learn.inner_text("#status")
+    learn.wait_for_selector("#status >> text=the most")
+    file.write_text(GOOD)
+    learn.set_input_files("#csv", file)
+    learn.wait_for_selector("#table >> text=60 rows, 2 classes")
+    assert learn.input_value("#target") == "kind"
+    assert "day: " in learn.inner_text("#column-notes")
+    learn.click("#columns-box > summary")
+    learn.uncheck("#columns input >> nth=2")
+    learn.wait_for_selector("#column-notes >> text=day: left out by you")
+    assert learn.inner_text("#columns-count") == "(2 of 3)"
+    start(learn)
+    assert ended(learn) == "Done."
+    assert "mine.csv" in learn.inner_text("#code")
+    assert learn.inner_text("#confusion tbody tr:first-child th") == SCRIPT
+    box = learn.locator("#confusion").bounding_box()
+    card = learn.locator("#confusion").locator("xpath=ancestor::article").bounding_box()
+    assert box["width"] <= card["width"]  # a long name does not push the numbers out of sight
+    assert learn.evaluate("window.hacked") is None
 
 
-def test_a_late_answer_does_not_undo_a_choice(learn):
-    shown = learn.evaluate(
-        """() => {
-          const said = Bokeh.documents[0].get_model_by_name("said"), late = said.data.answer[0];
-          const select = document.querySelector("[data-choice=data]");
-          select.value = "sonar";
-          select.dispatchEvent(new Event("change"));
-          said.data = {answer: [late]};
-          return select.value;
-        }"""
-    )
-    assert shown == "sonar"
-    settle(learn)
-    assert learn.input_value("[data-choice=data]") == "sonar"
-    assert learn.inner_text("#table").startswith("208 rows")
-
-
-def test_every_bundled_data_set_can_be_chosen(learn):
-    assert learn.locator("[data-choice=data] option").all_inner_texts() == list(BUNDLED)
+def test_choices(learn):
+    assert learn.locator("#data option").all_inner_texts() == list(BUNDLED)
     for name in BUNDLED:
-        learn.select_option("[data-choice=data]", name)
+        learn.select_option("#data", name)
         settle(learn)
         assert f"load_{name}" in learn.inner_text("#code")
-
-
-def test_choices_are_in_the_address(learn):
-    learn.select_option("[data-choice=data]", "sonar")
-    learn.select_option("[data-choice=plane]", "columns")
-    learn.select_option("[data-choice=neighbors]", "5")
+    learn.select_option("#neighbors", "5")
     keep_address(learn)
     learn.reload()
     learn.wait_for_selector("body[data-ready=yes]")
     settle(learn)
-    assert learn.input_value("[data-choice=data]") == "sonar"
-    assert learn.input_value("[data-choice=neighbors]") == "5"
-    assert learn.is_enabled("[data-choice=x]")
+    assert learn.input_value("#data") == BUNDLED[-1]
+    assert learn.input_value("#neighbors") == "5"
+    learn.go_back()
+    keep_address(learn)
+    assert learn.input_value("#neighbors") == "auto"
+
+
+def test_classes_are_told_apart_in_the_legend(learn):
+    learn.select_option("#data", "vowel")
+    settle(learn)
+    names = learn.locator("#legend .name").all_inner_texts()
+    assert names == [str(i) for i in range(11)]
+    keys = learn.evaluate(
+        "[...document.querySelectorAll('#legend canvas')].map(c => c.toDataURL())"
+    )
+    assert len(set(keys)) == 11
+    assert len(CHARTS) == 5

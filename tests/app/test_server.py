@@ -1,42 +1,62 @@
-"""The server: loopback, origins, exports and errors, over plain HTTP."""
+"""The server: names, origins, headers, exports and errors, over plain HTTP."""
 
+import asyncio
+import gzip
 import http.client
+import json
 import re
+import socket
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
+from contextlib import closing
 
+import numpy as np
 import pytest
-from tests.app.browser import served
 
-pytest.importorskip("bokeh")
+pytest.importorskip("tornado")
+
+from tornado.websocket import websocket_connect
 
 from cayleyklein.app import explore
-from cayleyklein.app._server import known_names, make_server
-from cayleyklein.app._state import PlaneState, scatter
+from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._server import REFERENCES, TOUR, Explorer, known_names, pack
+from cayleyklein.app._session import PlaneSession
+from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._worker import FitSlots
+from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
-
-
-@pytest.fixture(scope="module")
-def address():
-    with served() as at:
-        yield at
+from cayleyklein.learning import CurvedLMNN
 
 
 def get(url, **headers):
     request = urllib.request.Request(url, headers=headers)
     with urllib.request.urlopen(request, timeout=30) as answer:
-        return answer.status, answer.headers, answer.read().decode()
+        return answer.status, answer.headers, answer.read()
+
+
+def refused(url, **headers):
+    with pytest.raises(urllib.error.HTTPError) as caught:
+        get(url, **headers)
+    caught.value.close()
+    return caught.value.code
 
 
 @pytest.mark.parametrize("path", ["/", "/learn"])
-def test_pages_come_with_all_they_need(address, path):
-    status, _, page = get(address + path)
-    assert status == 200
-    assert '<html lang="en">' in page
-    for source in re.findall(r'(?:src|href)="([^"#]+)"', page):
-        assert not source.startswith(("http:", "https:", "//")) or source.startswith(address)
-    assert get(f"{address}/assets/explorer.js")[0] == 200
+def test_a_first_load_is_small_and_local(address, path):
+    _, headers, page = get(address + path, **{"Accept-Encoding": "gzip"})
+    total, text = len(page), gzip.decompress(page).decode()
+    assert '<html lang="en">' in text
+    assets = re.findall(r'(?:src|href)="(/assets/[^"#]+)"', text)
+    assert len(assets) == 3
+    for asset in assets:
+        total += len(get(address + asset, **{"Accept-Encoding": "gzip"})[2])
+    assert total < 60_000
+    assert not re.findall(r'(?:src|href)="(?:https?:)?//', text)
+    for name in ("frame-ancestors 'none'", "script-src 'self'", "default-src 'none'"):
+        assert name in headers["Content-Security-Policy"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
 
 
 @pytest.mark.parametrize("name", ["plane.svg", "plane.html", "plane.py", "points.csv"])
@@ -45,7 +65,29 @@ def test_exports(address, name):
     status, headers, text = get(f"{address}/export/{name}?{query}")
     assert status == 200
     assert name in headers["Content-Disposition"]
+    assert headers["X-Content-Type-Options"] == "nosniff"
     assert text
+
+
+def test_the_tour_sets_scenes_and_links_to_pages_that_are_there(address):
+    assert len(TOUR) == 8
+    for step in TOUR:
+        for query in (step["scene"], f"{step['scene']}&{step.get('after', '')}"):
+            assert PlaneState.from_query(query).points
+        assert step["reference"] in REFERENCES
+        assert b"<pre" in get(f"{address}/reference/{step['reference']}")[2]
+
+
+def test_the_learned_metric_of_the_tour_is_what_is_learned():
+    wine = load_wine()
+    X = wine.data[:, [6, 9]]
+    learned = CurvedLMNN(geometry="learned", random_state=0).fit(X, wine.target).metric_
+    state, exact = PlaneState.of_rows(learned, X, wine.target)
+    shown = PlaneState.from_query(f"{TOUR[7]['scene']}&{TOUR[7]['after']}")
+    assert exact
+    assert shown.points == state.points
+    for name in ("curvature", "center_x", "center_y", "major", "minor"):
+        assert getattr(shown, name) == pytest.approx(getattr(state, name), abs=0.15), name
 
 
 @pytest.mark.parametrize(
@@ -55,13 +97,28 @@ def test_exports(address, name):
         ("/export/plane.svg?curvature=9", 400),
         ("/assets/../_server.py", 403),
         ("/assets/%2e%2e/_server.py", 403),
+        ("/assets/nothing.js", 404),
+        ("/reference/os", 404),
+        ("/nothing", 404),
+        ("/export/plane.svg?points=" + "0,0,0;" * 30_000, 414),
     ],
 )
 def test_what_is_not_there_is_refused(address, path, status):
-    with pytest.raises(urllib.error.HTTPError) as caught:
-        get(address + path)
-    assert caught.value.code == status
-    caught.value.close()
+    assert refused(address + path) == status
+
+
+def test_an_address_of_the_most_points_is_answered(address):
+    query = PlaneState(points=scatter(MAX_POINTS, seed=0)).to_query()
+    assert len(query) > 30_000
+    assert get(f"{address}/export/points.csv?{query}")[0] == 200
+    assert get(f"{address}/?{'x' * 70_000}")[0] == 200
+
+
+def test_other_names_are_refused(address):
+    port = urllib.parse.urlsplit(address).port
+    for host in ("evil.example", f"evil.example:{port}", "localhost:1", ""):
+        assert refused(address, Host=host) in (400, 403)
+    assert get(address, Host=f"127.0.0.1:{port}")[0] == 200
 
 
 def upgrade(address, origin):
@@ -73,11 +130,10 @@ def upgrade(address, origin):
         "Origin": origin,
     }
     connection = http.client.HTTPConnection(urllib.parse.urlsplit(address).netloc, timeout=30)
-    try:
-        connection.request("GET", "/ws", headers=headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()
+    with closing(connection):
+        connection.request("GET", "/ws/plane", headers=headers)
+        with connection.getresponse() as answer:
+            return answer.status
 
 
 def test_other_origins_may_not_connect(address):
@@ -85,25 +141,127 @@ def test_other_origins_may_not_connect(address):
     assert upgrade(address, address) == 101
 
 
+async def leave(one):
+    """Close a socket and wait until it is."""
+    one.close()
+    while await one.read_message() is not None:
+        pass
+
+
+MESSAGES = [
+    "nonsense",
+    "5",
+    '{"number": 1}',
+    '{"number": "x", "commands": []}',
+    '{"number": 1, "commands": 7}',
+    '{"number": 1, "commands": [null]}',
+    '{"number": 1, "commands": [{"do": "choose", "name": [], "value": {}}]}',
+    f'{{"number": 1, "commands": [{{"do": "label", "value": {10**400}}}]}}',
+    '{"number": 1, "commands": [{"do": "hover", "x": NaN, "y": Infinity}]}',
+    "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("page", ["plane", "learn"])
+def test_whatever_is_sent_is_answered(address, page):
+    async def talk():
+        socket = await websocket_connect(f"{address.replace('http', 'ws')}/ws/{page}")
+        answers = []
+        for message in ['{"number": 0, "commands": "?data=wine"}', *MESSAGES]:
+            await socket.write_message(message)
+            raw = await asyncio.wait_for(socket.read_message(), 20)
+            length = int.from_bytes(raw[:4], "little")
+            answers.append(json.loads(raw[4 : 4 + length]))
+        await leave(socket)
+        return answers
+
+    first, *rest = asyncio.run(talk())
+    assert first["query"]
+    for answer in rest:
+        assert answer.get("errors") or answer.get("notes")
+
+
+def test_a_slow_scatter_holds_up_nobody(address):
+    async def talk():
+        at = f"{address.replace('http', 'ws')}/ws/plane"
+        slow, quick = await websocket_connect(at), await websocket_connect(at)
+        for one in (slow, quick):
+            await one.write_message('{"number": 0, "commands": ""}')
+            await one.read_message()
+        # a random seed arrives as a float
+        command = {"do": "scatter", "n": 2000.0, "seed": 2147483645.0}
+        more = {"do": "set", "name": "order", "value": 5}
+        await slow.write_message(json.dumps({"number": 1, "commands": [command, more]}))
+        start = time.monotonic()
+        await quick.write_message('{"number": 1, "commands": [{"do": "next", "by": 1}]}')
+        await asyncio.wait_for(quick.read_message(), 10)
+        waited = time.monotonic() - start
+        assert await asyncio.wait_for(slow.read_message(), 20)
+        await leave(slow)
+        await leave(quick)
+        return waited
+
+    assert asyncio.run(talk()) < 3
+
+
+def test_visitors_who_leave_early_leave_no_traces(address, server_log):
+    where = urllib.parse.urlsplit(address)
+    for path in ("/", f"/export/plane.html?{PlaneState(points=scatter(50, 0)).to_query()}"):
+        with socket.create_connection((where.hostname, where.port)) as raw:
+            raw.sendall(f"GET {path} HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
+
+    async def come_and_go():
+        for page in ("plane", "learn"):
+            one = await websocket_connect(f"{address.replace('http', 'ws')}/ws/{page}")
+            await one.write_message('{"number": 0, "commands": ""}')
+            await one.write_message('{"number": 1, "commands": [{"do": "fit"}]}')
+            one.protocol.stream.close()
+            one.close()
+            await asyncio.sleep(0.1)
+
+    asyncio.run(come_and_go())
+    get(address)
+    time.sleep(1.0)
+    assert server_log.read_text() == ""
+
+
+def test_arrays_are_packed():
+    raw = pack({"a": np.arange(3.0), "b": np.array([1, -1]), "c": np.float64(2)})
+    length = int.from_bytes(raw[:4], "little")
+    found = json.loads(raw[4 : 4 + length])
+    assert length % 4 == 0
+    assert found == {
+        "a": {"$": "f", "at": 0, "n": 3},
+        "b": {"$": "i", "at": 12, "n": 2},
+        "c": 2.0,
+    }
+    assert np.frombuffer(raw, np.float32, 3, 4 + length).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "session", [PlaneSession.from_query, lambda p: LearnSession(p, FitSlots())]
+)
+def test_answers_can_be_packed(session):
+    assert pack(session({"points": "nonsense", "data": "moon"}).hear([]))
+
+
 def test_it_listens_on_the_loopback_only():
-    server = make_server()
-    try:
-        listening = {s.getsockname()[0] for s in server._http._sockets.values()}
-        assert listening == {"127.0.0.1"}
-    finally:
-        server.stop()
+    async def look():
+        server = Explorer()
+        server.start()
+        try:
+            return {server._socket.getsockname()[0]}
+        finally:
+            await server.stop()
+
+    assert asyncio.run(look()) == {"127.0.0.1"}
 
 
 def test_names_of_a_server():
     assert known_names("127.0.0.1") == ["127.0.0.1", "localhost"]
     assert "my.machine" in known_names("my.machine")
     assert "0.0.0.0" not in known_names("0.0.0.0")
-
-
-def test_a_page_under_an_ipv6_address():
-    assert known_names("::1") == ["127.0.0.1", "localhost"]
-    with pytest.raises(InvalidInputError, match="origin cannot be checked"):
-        explore(0, "2001:db8::1", browser=False)
+    assert "[2001:db8::1]" in known_names("2001:db8::1")
 
 
 def test_a_taken_port_is_said(address):
@@ -113,6 +271,6 @@ def test_a_taken_port_is_said(address):
 
 
 def test_a_missing_extra_is_one_sentence(monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "bokeh", None)
+    monkeypatch.setitem(__import__("sys").modules, "tornado", None)
     with pytest.raises(MissingExtraError, match=r'pip install "cayleyklein\[app\]"'):
         explore(browser=False)

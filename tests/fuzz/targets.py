@@ -26,11 +26,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from cayleyklein.app._commands import PlaneSession
 from cayleyklein.app._learn_state import LearnState
+from cayleyklein.app._session import COMMANDS, PlaneSession
 from cayleyklein.app._state import PlaneState
-from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.app._tables import read_table as read_upload
+from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
 from cayleyklein.cli import main
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.tables import TableClassifier, iter_table, load_model, read_table, save_model
@@ -396,7 +395,11 @@ uploads = st.tuples(
 
 
 def try_upload(case):
-    table = answered(read_upload, *case)
+    def read(text, name):
+        source = read_source(text, name)
+        return prepare(source, source.target)
+
+    table = answered(read, *case)
     if table is not None:
         assert np.isfinite(table.X).all()
         assert len(table.X) == len(table.y)
@@ -431,11 +434,8 @@ queries = st.one_of(
     ),
     st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4),
 )
-ACTIONS = [
-    *("set", "step", "toggle", "label", "add", "delete", "scatter", "reset", "next", "tap"),
-    *("grab", "drop", "drag", "nudge", "no-such"),
-]
-PLACES = ("x", "y", "by", "dx", "dy", "reach", "n", "seed")
+ACTIONS = sorted(COMMANDS)
+PLACES = ("x", "y", "by", "dx", "dy", "view", "index", "turn", "tilt", "n", "seed")
 commands = st.lists(
     st.fixed_dictionaries(
         {"do": st.sampled_from(ACTIONS) | values},
@@ -459,7 +459,7 @@ def try_address(case):
     session = PlaneSession(state)
     for order in orders:
         answered(session.apply, order)
-    assert session.scene is not None
+    assert session.answer()
 
 
 TARGETS = {

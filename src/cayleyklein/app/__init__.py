@@ -1,21 +1,23 @@
 """The explorer: a page where the geometry moves (the extra ``app``).
 
-``cayleyklein explore`` starts it, or :func:`explore`. The pages are drawn with Bokeh, and
-everything on them is computed by the library: the browser's script carries messages only.
+``cayleyklein explore`` starts it, or :func:`explore`. Everything on the page is computed by the
+library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import operator
 import signal
-import threading
+import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 
 from cayleyklein._validation import as_callback, as_text, require
+from cayleyklein.app._exports import draw_plane
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["explore"]
+__all__ = ["draw_plane", "explore"]
 
 LARGEST_PORT = 65535
 
@@ -39,12 +41,12 @@ def explore(
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
-        Told the page's address once it is served.
+        Called with the page's address once it is served.
 
     Raises
     ------
     MissingExtraError
-        When Bokeh is not installed.
+        When Tornado is not installed.
     InvalidInputError
         When the port is taken or the address cannot be listened on.
 
@@ -56,7 +58,7 @@ def explore(
     >>> explore(port=0, on_start=print)  # doctest: +SKIP
     http://localhost:41673/
     """
-    require("bokeh", "app")
+    require("tornado", "app")
     try:
         number = operator.index(port)
     except TypeError:
@@ -67,39 +69,39 @@ def explore(
         )
     as_text(host, "host")
     as_callback(on_start, "on_start")
-    from cayleyklein.app._server import make_server
+    with suppress(KeyboardInterrupt):
+        asyncio.run(_serve(number, host, browser, on_start))
+
+
+async def _serve(
+    port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
+) -> None:
+    """Serve until SIGINT or SIGTERM, and leave nothing behind."""
+    from cayleyklein.app._server import Explorer
     from cayleyklein.app._worker import warm_up
 
-    if ":" in host and host not in ("::", "::1"):
-        raise InvalidInputError(
-            f"Got host={host!r}: a single IPv6 address other than ::1 cannot be served, because "
-            f"its pages' origin cannot be checked. Give :: for all addresses, or a name."
-        )
     try:
-        server = make_server(port, host)
+        server = Explorer(port, host)
     except OSError as error:
         raise InvalidInputError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Give another port, "
             f"or port 0 for any that is free."
         ) from error
-    shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "") or ":" in host else host
-    address = f"http://{shown}:{server.port}/"
+    ended = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        # signals reach the main thread only, and Windows has no such handlers
+        with suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, ended.set)
     server.start()
-    warm_up()
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if in_main_thread:
-        # so that a polite end leaves nothing behind, as Ctrl+C does
-        before = signal.signal(
-            signal.SIGTERM, lambda *_: server.io_loop.add_callback_from_signal(server.io_loop.stop)
-        )
     try:
+        shown = "localhost" if host in ("127.0.0.1", "0.0.0.0", "") or ":" in host else host
+        address = f"http://{shown}:{server.port}/"
         if on_start is not None:
             on_start(address)
         if browser:
-            server.io_loop.add_callback(server.show, "/")
-        with suppress(KeyboardInterrupt):
-            server.io_loop.start()
+            webbrowser.open(address)
+        await asyncio.to_thread(warm_up)
+        await ended.wait()
     finally:
-        server.stop()
-        if in_main_thread:
-            signal.signal(signal.SIGTERM, before)
+        await server.stop()

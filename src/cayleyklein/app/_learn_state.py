@@ -1,164 +1,118 @@
-"""What the page of learning is set to, as one value that fits into an address."""
+"""The choices of the learning page, as one value that fits into an address, and as Python."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
-import numpy as np
-
 from cayleyklein._validation import as_choice
-from cayleyklein.app._fitting import SEED, TEST_PART, Task
-from cayleyklein.app._tables import BUNDLED, Table
+from cayleyklein.app._fitting import SEED, TEST_PART
+from cayleyklein.app._tables import BUNDLED, Table, points_source
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["GEOMETRIES", "LearnState", "learn_code"]
+CHOICES = ("data", "target", "drop", "geometry", "neighbors")
 
 GEOMETRIES = {
-    "auto": "auto: product of spheres",
+    "auto": "automatic, tried on held-out rows",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
-    "learned": "learned curvature",
+    "learned": "K learned from the data",
     "mixed": "mixed: elliptic + hyperbolic",
-    "flat": "flat",
+    "flat": "flat, K = 0",
 }
 NEIGHBORS = ("auto", "1", "3", "5", "7", "11", "15", "25")
-ITERATIONS = {"auto": "default", "50": "50 a pass", "200": "200 a pass", "1000": "1000 a pass"}
-UPLOAD = "upload"
-PROJECTION = "projection"
+UPLOAD, POINTS = "upload", "points"
+
+OPTIONS = {
+    "data": (*BUNDLED, UPLOAD, POINTS),
+    "geometry": tuple(GEOMETRIES),
+    "neighbors": NEIGHBORS,
+}
 
 
 @dataclass(frozen=True)
 class LearnState:
-    """The choices of the page; `plane` is "projection", or "columns" for those of x and y.
-
-    Examples
-    --------
-    >>> state = LearnState.from_query({"data": "pima", "geometry": "elliptic"})
-    >>> state.to_query()
-    'data=pima&plane=projection&x=0&y=1&geometry=elliptic&neighbors=auto&iterations=auto'
-    """
+    """The choices of the page; `drop` has the positions of the columns that are not used."""
 
     data: str = "wine"
-    plane: str = PROJECTION
-    x: str = "0"
-    y: str = "1"
+    target: str = ""
+    drop: tuple[int, ...] = ()
     geometry: str = "auto"
     neighbors: str = "auto"
-    iterations: str = "auto"
+    points: str = ""
 
-    def with_choice(self, name: Any, value: Any) -> LearnState:
-        """Return the state with another choice.
-
-        Raises
-        ------
-        InvalidInputError
-            When there is no such choice.
-        """
-        allowed: dict[str, tuple[str, ...]] = {
-            "data": (*BUNDLED, UPLOAD),
-            "plane": (PROJECTION, "columns"),
-            "geometry": tuple(GEOMETRIES),
-            "neighbors": NEIGHBORS,
-            "iterations": tuple(ITERATIONS),
-        }
-        if name in ("x", "y"):
-            if not (isinstance(value, str) and value.isdecimal() and len(value) <= 3):
-                raise InvalidInputError(
-                    f"{name} must be a column's number; got {str(value)[:20]!r}."
-                )
-            value = str(int(value))
-        elif isinstance(name, str) and name in allowed:
-            as_choice(value if not isinstance(value, str) else value[:40], name, allowed[name])
-        else:
-            raise InvalidInputError(f"There is no choice {str(name)[:20]!r}.")
-        return replace(self, **{name: value})
+    def with_choice(self, name: str, value: str) -> LearnState:
+        """Return the state with another choice, which is checked."""
+        if name in OPTIONS:
+            as_choice(value[:40], name, OPTIONS[name])
+        changed: dict[str, Any] = {name: value}
+        if name == "data":
+            changed |= {"target": "", "drop": ()}
+        elif name == "drop":
+            parts = [part for part in value.split(",") if part]
+            if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
+                raise InvalidInputError(f"drop must be numbers of columns; got {value[:20]!r}.")
+            changed["drop"] = tuple(sorted({int(part) for part in parts}))
+        return replace(self, **changed)
 
     def to_query(self) -> str:
         """Return the state as the query of an address; an upload stays with its visitor."""
-        return urlencode({name: getattr(self, name) for name in self.__dataclass_fields__})
+        parts = {name: getattr(self, name) for name in ("data", "target", "drop", "geometry")}
+        parts |= {"drop": ",".join(map(str, self.drop)), "neighbors": self.neighbors}
+        if self.data == POINTS:
+            parts["points"] = self.points
+        return urlencode(parts, safe=",;")
 
     @classmethod
     def from_query(cls, parts: Mapping[str, str]) -> LearnState:
-        """Read a state back; what is missing has its default."""
+        """Read a state back; missing parts have their default."""
         state = cls()
-        for name in cls.__dataclass_fields__:
+        for name in CHOICES:
             if name in parts and not (name == "data" and parts[name] == UPLOAD):
                 state = state.with_choice(name, parts[name])
+        if state.data == POINTS:
+            points_source(parts.get("points", ""))  # checks them
+            state = replace(state, points=parts.get("points", ""))
         return state
-
-    def features(self, table: Table) -> tuple[int, int] | None:
-        """Return the two columns to learn from, or None for all.
-
-        Raises
-        ------
-        InvalidInputError
-            When they are one column, or there is no such column.
-        """
-        if self.plane == PROJECTION:
-            return None
-        i, j = int(self.x), int(self.y)
-        if i == j or max(i, j) >= len(table.columns):
-            raise InvalidInputError("Choose two different columns for x and y.")
-        return i, j
-
-    def task(self, table: Table) -> Task:
-        """Return what is to be fitted."""
-        features = self.features(table)
-        columns = list(features or range(len(table.columns)))
-        X = table.X[:, columns]
-        constant = [table.columns[columns[i]] for i in np.flatnonzero(np.ptp(X, axis=0) == 0)]
-        if constant and len(columns) - len(constant) < 2:
-            raise InvalidInputError(
-                f"Column {constant[0][:40]!r} has one value only; two columns that vary are needed."
-            )
-        held_out = math.ceil(TEST_PART * len(X))
-        if min(held_out, len(X) - held_out) < len(table.classes):
-            raise InvalidInputError(
-                f"{len(X)} rows are too few for {len(table.classes)} classes: {held_out} are held "
-                f"out, and each class needs one there."
-            )
-        neighbors, iterations = (
-            value if value == "auto" else int(value) for value in (self.neighbors, self.iterations)
-        )
-        return Task(X, table.y, self.geometry, neighbors, iterations)
 
 
 def learn_code(state: LearnState, table: Table) -> str:
     """Return the lines of Python that give the accuracy that the page shows."""
-    load, read = _reading(table)
-    chosen = state.features(table)
+    source = table.source
+    if source.kind == "bundled":
+        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
+        load = [f"from cayleyklein.datasets import load_{source.name}"]
+        read = [f"X, y = load_{source.name}(return_X_y=True)"]
+        read += [f"X = X[:, {used}]"] if table.dropped else []
+    else:
+        drop = f"drop={list(table.dropped)}" if table.dropped else ""
+        load = ["from cayleyklein.tables import TableEncoder, read_table, split_target"]
+        read = [
+            f"table = read_table({source.name!r}, text=[{table.target!r}]{source.options})",
+            f"rows, y, _ = split_target(table, {table.target!r})",
+            f"X = TableEncoder({drop}).fit_transform(rows)",
+        ]
     votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
-    arguments = f'geometry="{state.geometry}", random_state={SEED}'
-    default = state.iterations == "auto"
-    learner = f"learner = CurvedLMNN({arguments}, max_iter={state.iterations})"
     lines = [
-        load,
+        *load,
         "from sklearn.model_selection import train_test_split",
-        f"from cayleyklein import CurvedKNeighborsClassifier{'' if default else ', CurvedLMNN'}",
+        "from cayleyklein import CurvedKNeighborsClassifier",
         *read,
-        *([] if chosen is None else [f"X = X[:, {list(chosen)}]"]),
         "X_train, X_test, y_train, y_test = train_test_split(",
         f"    X, y, test_size={TEST_PART}, stratify=y, random_state={SEED})",
-        *([] if default else [learner]),
-        f"model = CurvedKNeighborsClassifier({votes}{arguments if default else 'learner=learner'})",
+        f'model = CurvedKNeighborsClassifier({votes}geometry="{state.geometry}", '
+        f"random_state={SEED})",
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]
+    if source.kind == "upload":
+        drops = "".join(f" --drop {name!r}" for name in table.dropped)
+        k = "" if state.neighbors == "auto" else f" -k {state.neighbors}"
+        lines += [
+            "# the model that “Save model” makes, by the command:",
+            f"# cayleyklein fit {source.name!r} -t {table.target!r} -g {state.geometry}{k}{drops} "
+            f"-o model.ckm",
+        ]
     return "\n".join(lines) + "\n"
-
-
-def _reading(table: Table) -> tuple[str, list[str]]:
-    """Return the import, and the lines that read X and y."""
-    if not table.code:
-        return (
-            f"from cayleyklein.datasets import load_{table.name}",
-            [f"X, y = load_{table.name}(return_X_y=True)"],
-        )
-    return (
-        "from cayleyklein.tables import TableEncoder, read_table, split_target",
-        [table.code, "X = TableEncoder().fit_transform(rows)"],
-    )

@@ -1,4 +1,4 @@
-"""Straight pieces and arcs of the absolute as polylines on the screen."""
+"""Polylines and polygons on the screen: sampled where they bend, cut where a surface turns away."""
 
 from __future__ import annotations
 
@@ -7,19 +7,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.app._draw import Shape
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Outlines", "chain", "trace_boundaries", "trace_segments"]
-
-Array = NDArray[np.float64]
-Ints = NDArray[np.intp]
-
 SAG = 0.0002
-"""How far a polyline may be from its curve, in half widths of the view: a part of a pixel."""
+"""Largest distance of a polyline from its curve, in half widths: a part of a pixel."""
 
 MOST = 64
 """Most pieces of a segment."""
@@ -27,46 +23,56 @@ MOST = 64
 ARC_STEP = 2 * math.pi / 256
 """Arcs are sampled at whole multiples of this: one is the direction of the half-plane's ∞."""
 
+HORIZON_STEP = 0.03
+"""Step of the horizon's parameter along the edge of a polygon that is cut."""
+
+SMALL_ANGLE = 1e-3
+"""Angle below which an arc is sampled as if it had this one, which is the same to rounding."""
+
+FAINT = 0.3
+"""Opacity of the far side of a surface, relative to its near side."""
+
 GAP = np.full((1, 2), np.nan)
+NOTHING = np.empty((0, 2))
 
 
-class Outlines(NamedTuple):
-    """Closed polygons one after the other: corners on the screen, and the cell of each."""
+class Loops(NamedTuple):
+    """Closed polygons of the plane one after the other: their corners, and the loop of each."""
 
-    corners: Array
-    cell: Ints
-
-    def of(self, cells: NDArray[np.bool_]) -> Array:
-        """Return the outlines of some cells, with a row of NaN between two."""
-        mine = cells[self.cell]
-        corners, cell = self.corners[mine], self.cell[mine]
-        return np.insert(corners, np.flatnonzero(np.diff(cell)) + 1, np.nan, axis=0)
+    corners: Floats
+    loop: Ints
 
 
-def chain(paths: Iterable[Array]) -> Array:
-    """Join polylines, with a row of NaN between two.
+class Seen(NamedTuple):
+    """Paths on the screen, with a row of NaN between two: near side, and far side of a surface."""
 
-    >>> chain([np.zeros((1, 2)), np.ones((1, 2))]).shape
-    (3, 2)
-    """
+    front: Floats
+    back: Floats
+
+
+def chain(paths: Iterable[Floats]) -> Floats:
+    """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
-    return np.concatenate(pieces[1:]) if pieces else np.empty((0, 2))
+    return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
-def trace_segments(view: View, starts: Array, ends: Array) -> Array:
-    """Return segments of the plane as polylines on the screen, with NaN between two."""
+# -- sampling -----------------------------------------------------------------------
+
+
+def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
+    """Return segments as polylines of the plane that look smooth in a view, NaN between two."""
     if not len(starts):
-        return np.empty((0, 2))
+        return NOTHING
     count = _pieces_needed(view, starts, ends)
     # one more row for the end of each, and one for the gap
     row, part = _spread(count + 2)
     t = np.minimum(part / count[row], 1.0)
-    path = view.to_screen(_along(view.metric, starts[row], ends[row], t))
+    path = _along(view.metric, starts[row], ends[row], t)
     return np.where((part > count[row])[:, None], np.nan, path)[:-1]
 
 
-def trace_boundaries(view: View, boundaries: list[Boundary]) -> Outlines:
-    """Return the cells of a diagram as polygons on the screen."""
+def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
+    """Return the cells of a diagram as polygons of the plane that look smooth in a view."""
     sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
     cell = np.repeat(np.arange(len(boundaries)), sizes)
@@ -86,34 +92,201 @@ def trace_boundaries(view: View, boundaries: list[Boundary]) -> Outlines:
         x[bent] = view.metric.points(on_circle / math.sqrt(-view.metric.curvature))
     t = part[flat] / count[row[flat]]
     x[flat] = _along(view.metric, starts[row[flat]], ends[row[flat]], t)
-    return Outlines(view.to_screen(x), cell[row])
+    return Loops(x, cell[row])
 
 
 def _spread(count: Ints) -> tuple[Ints, Ints]:
-    """Return i, count[i] times for each i, and the number of each among its like."""
+    """Return i, count[i] times for each i, and 0, 1, … within each group."""
     row = np.repeat(np.arange(len(count)), count)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
 
 
-def _along(metric: CurvedMetric, starts: Array, ends: Array, t: Array) -> Array:
-    """Return points of segments; t goes from 0 to 1, slowly where charts stretch: far out."""
+def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Floats:
+    """Return points of segments; t goes from 0 to 1, slowly far out, where charts stretch.
+
+    On a sphere the steps are of one length: with unit vectors h and an angle ω between them,
+    h(t) is proportional to h₀ sin (1 - t)ω + h₁ sin tω.
+    """
     if metric.curvature > 0 and len(t):
-        sigma = [np.sqrt(metric.form_values(x)) for x in (starts, ends)]
-        t = t * sigma[0] / ((1 - t) * sigma[1] + t * sigma[0])
+        z = metric.coordinates(np.stack([starts, ends]))
+        sigma = np.sqrt(1 + metric.curvature * np.sum(z * z, axis=-1))
+        cosine = (1 + metric.curvature * np.sum(z[0] * z[1], axis=-1)) / (sigma[0] * sigma[1])
+        omega = np.maximum(np.arccos(np.clip(cosine, -1, 1)), SMALL_ANGLE)
+        a, b = np.sin((1 - t) * omega) / sigma[0], np.sin(t * omega) / sigma[1]
+        t = b / (a + b)
     elif metric.curvature < 0:
         t = (1 - np.cos(math.pi * t)) / 2
     return np.asarray(starts + t[:, None] * (ends - starts))
 
 
-def _pieces_needed(view: View, starts: Array, ends: Array) -> Ints:
-    """Return in how many pieces segments look smooth: a curve's sagitta falls with their square."""
+def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
+    """Return in how many pieces segments look smooth: the sagitta falls with their square."""
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
-    p, m, q = view.to_screen(np.stack([starts, middle, ends]))
-    chord = q - p
-    length = np.linalg.norm(chord, axis=1)
-    cross = np.abs(chord[:, 0] * (m - p)[:, 1] - chord[:, 1] * (m - p)[:, 0])
-    sagitta = cross / np.where(length > 0, length, 1.0)
+    p, m, q = view.lift(np.stack([starts, middle, ends]))
+    chord, bent = q - p, m - p
+    square = np.maximum(np.sum(chord * chord, axis=1), np.finfo(float).tiny)
+    foot = (np.sum(bent * chord, axis=1) / square)[:, None] * chord
+    sagitta = np.linalg.norm(bent - foot, axis=1)
     needed = np.ceil(np.sqrt(sagitta / (SAG * view.half_width)))
     return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
+
+
+# -- near and far side --------------------------------------------------------------
+
+
+def see_path(view: View, path: Floats) -> Seen:
+    """Return a polyline on the screen, cut at the horizon of a surface."""
+    gap = np.isnan(path[:, 0])
+    seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
+    if not (side < 0).any():
+        return Seen(np.where(gap[:, None], np.nan, seen), NOTHING)
+    side = np.where(gap, np.nan, side)
+    cut = np.flatnonzero(side[:-1] * side[1:] < 0)
+    at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
+    seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
+    front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
+    return Seen(front, back)
+
+
+class SeenLoops(NamedTuple):
+    """Polygons on the screen one after the other, with the ring and the loop of each corner."""
+
+    xy: Floats
+    ring: Ints
+    loop: Ints
+
+    def of(self, loops: Bools) -> Floats:
+        """Return the polygons of some loops, with a row of NaN between two."""
+        mine = loops[self.loop]
+        return np.insert(
+            self.xy[mine], np.flatnonzero(np.diff(self.ring[mine])) + 1, np.nan, axis=0
+        )
+
+
+def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
+    """Return polygons on the screen, cut at the horizon: the near side, and the far side."""
+    x, loop = loops
+    seen, side = view.look(x)
+    near = side > 0
+    if near.all():
+        nobody = np.empty(0, dtype=np.intp)
+        return SeenLoops(seen, loop, loop), SeenLoops(NOTHING, nobody, nobody)
+    starts = np.flatnonzero(np.diff(loop, prepend=-1))
+    size = np.diff(np.append(starts, len(x)))
+    count = np.add.reduceat(near.astype(np.intp), starts)
+    after = np.arange(len(x)) + 1
+    after[starts + size - 1] = starts
+    cross = np.flatnonzero(near != near[after])
+    t = view.horizon_parameter(
+        _crossings(x[cross], x[after[cross]], side[cross], side[after[cross]])
+    )
+    # rows: place on the screen (2), or NaN and a parameter of the horizon; ring, loop
+    whole = np.column_stack([seen, np.full(len(x), np.nan), loop, loop])
+    rows = [
+        [whole[np.repeat(count == size, size)]],
+        [whole[np.repeat(count == 0, size)]],
+    ]
+    ring = int(loop[-1])
+    for i in np.flatnonzero((count > 0) & (count < size)):
+        start, end = starts[i], starts[i] + size[i]
+        mine = slice(*np.searchsorted(cross, [start, end]))
+        for first, part in _cut(seen[start:end], cross[mine] - start, t[mine]):
+            ring += 1
+            numbers = np.broadcast_to([ring, loop[start]], (len(part), 2))
+            is_near = near[after[cross[mine][first]]]
+            rows[0 if is_near else 1].append(np.column_stack([part, numbers]))
+    front, back = (_as_seen(view, np.concatenate(parts)) for parts in rows)
+    return front, back
+
+
+def _as_seen(view: View, rows: Floats) -> SeenLoops:
+    """Put the places of the horizon on the screen."""
+    on_horizon = ~np.isnan(rows[:, 2])
+    if on_horizon.any():
+        rows[on_horizon, :2] = view.to_screen(view.horizon(rows[on_horizon, 2]))
+    numbers = rows[:, 3:].astype(np.intp)
+    return SeenLoops(rows[:, :2], numbers[:, 0], numbers[:, 1])
+
+
+def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
+    return np.asarray(p + (at_p / (at_p - at_q))[:, None] * (q - p))
+
+
+def _cut(x: Floats, cross: Ints, t: Floats) -> list[tuple[int, Floats]]:
+    """Cut one polygon at the horizon; return the first crossing and the rows of each ring.
+
+    Sorted along the horizon, the crossings bound in pairs the parts of it that are inside the
+    polygon; each ring follows the polygon from one crossing to the next, then such a part. Its
+    rows are a corner and NaN, or NaN and a parameter of the horizon.
+    """
+    order = np.argsort(t)
+    partner = np.empty_like(order)
+    partner[order[::2]], partner[order[1::2]] = order[1::2], order[::2]
+    corners = np.column_stack([x, np.full(len(x), np.nan)])
+    found, todo = [], set(range(len(cross)))
+    while todo:
+        first = j = min(todo)
+        ring = []
+        while j in todo:
+            todo.discard(j)
+            k = (j + 1) % len(cross)
+            count = (cross[k] - cross[j] - 1) % len(x) + 1
+            ring.append(corners[(cross[j] + 1 + np.arange(count)) % len(x)])
+            pieces = 2 + int(abs(t[partner[k]] - t[k]) / HORIZON_STEP)
+            steps = np.linspace(t[k], t[partner[k]], pieces)
+            ring.append(np.column_stack([np.full((len(steps), 2), np.nan), steps]))
+            j = int(partner[k])
+        found.append((first, np.concatenate(ring)))
+    return found
+
+
+class Canvas:
+    """Collects shapes: first the far side of a surface, faint, then what is put or near."""
+
+    def __init__(self, view: View) -> None:
+        self.view = view
+        self._back: list[Shape] = []
+        self._front: list[Shape] = []
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """Return the shapes, those of the far side first."""
+        return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
+
+    def put(self, shape: Shape) -> None:
+        """Add a shape of the screen."""
+        self._front.append(shape)
+
+    def areas(
+        self, seen: tuple[SeenLoops, SeenLoops], which: Bools, color: str, alpha: float
+    ) -> None:
+        """Add some of the polygons."""
+        front, back = (loops.of(which) for loops in seen)
+        self._front.append(Shape("area", front, color, alpha=alpha))
+        self._back.append(Shape("area", back, color, alpha=FAINT * alpha))
+
+    def line(
+        self,
+        path: Floats,
+        color: str,
+        width: float,
+        dash: tuple[float, ...] = (),
+        alpha: float = 1.0,
+    ) -> None:
+        """Add a polyline of the plane."""
+        if len(path):
+            front, back = see_path(self.view, path)
+            self._front.append(Shape("line", front, color, width, dash, alpha))
+            self._back.append(Shape("line", back, color, width, dash, FAINT * alpha))
+
+    def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
+        """Add marks at points of the plane."""
+        away = self.view.faces_away(x)
+        seen = self.view.to_screen(x)
+        self.put(Shape("marks", seen[~away], color, size, marker=marker))
+        self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
+
+    def words(self, x: Floats, text: tuple[str, ...]) -> None:
+        """Add words beside points of the plane."""
+        self.put(Shape("words", self.view.to_screen(x), "ink", text=text))

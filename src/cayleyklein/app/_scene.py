@@ -1,79 +1,62 @@
-"""What is to be drawn of a state: polygons, lines and dots on the screen, without a renderer."""
+"""The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cayleyklein.app._paths import chain, trace_boundaries, trace_segments
-from cayleyklein.app._state import PlaneState
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength, geometry_color
+from cayleyklein.app._paths import (
+    Canvas,
+    Loops,
+    SeenLoops,
+    chain,
+    sample_boundaries,
+    sample_segments,
+    see_loops,
+)
+from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.geometry import metric_tensor
+from cayleyklein.geometry import line_intersections, log_cross_ratio, metric_tensor
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset, line_path
 
-__all__ = ["HANDLES", "N_SHADES", "Scene", "handle_places", "make_scene"]
-
-Array = NDArray[np.float64]
-
 N_SHADES = 6
-"""Strengths of the colour in which unlabelled cells are told apart."""
+"""Strengths of the colour of unlabelled cells."""
 
 HANDLES = ("center", "major", "minor")
 
 FAR = 1e3
-"""Where elliptic diagrams end, in units of z: on the sphere, a thousandth before the equator."""
+"""Where flat and elliptic diagrams end, in units of z: a thousandth before the equator."""
 
-ROOM = 4.0
-"""How much more than its window a flat or elliptic Klein view holds, for zooming out."""
+EDGE_POINTS, RIM_POINTS, MARKS = 65, 513, 9
+BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
+"""Points of a ball at most and at least, and of all balls together."""
 
-EDGE_POINTS, RIM_POINTS, BALL_POINTS, MARKS = 65, 513, 72, 9
+FEW = 60
+"""Number of points up to which they are drawn large."""
+
+NOTHING = np.empty((0, 2))
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything on the screen; polylines and polygons have a row of NaN between two.
-
-    ``fills`` maps a colour's number to polygons: a class when `labelled`, a shade otherwise. Their
-    edges are drawn when `edged`.
-    ``lines`` maps a name to polylines.
-    """
+    """One view of a state: its shapes, and where its points and handles are on the screen."""
 
     view: View
-    fills: Mapping[int, Array] = field(default_factory=dict)
-    labelled: bool = False
-    edged: bool = False
-    lines: Mapping[str, Array] = field(default_factory=dict)
-    balls: Array = field(default_factory=lambda: np.empty((0, 2)))
-    marks: Array = field(default_factory=lambda: np.empty((0, 2)))
-    points: Array = field(default_factory=lambda: np.empty((0, 2)))
-    inside: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
-    away: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, dtype=bool))
-    handles: Array = field(default_factory=lambda: np.empty((0, 2)))
-    notes: tuple[str, ...] = ()
+    shapes: tuple[Shape, ...]
+    points: Floats
+    away: Bools
+    handles: Floats
+    description: str
 
 
-def make_scene(state: PlaneState) -> Scene:
-    """Compute what a state shows.
-
-    Examples
-    --------
-    >>> from cayleyklein.app._state import scatter
-    >>> state = PlaneState(points=scatter(10, seed=0), shown=frozenset({"cells", "delaunay"}))
-    >>> scene = make_scene(state)
-    >>> sorted(scene.lines), len(scene.points)
-    (['delaunay', 'rim'], 10)
-    """
-    return _Drafter(state).scene()
-
-
-def handle_places(state: PlaneState) -> Array:
+def handle_places(state: PlaneState) -> Floats:
     """Return where the handles of the conic are: its centre and an end of each axis."""
     turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
     along = np.array([math.cos(turn), math.sin(turn)])
@@ -81,231 +64,318 @@ def handle_places(state: PlaneState) -> Array:
     return np.stack([center, center + state.major * along, center + state.minor * across])
 
 
-class _Drafter:
-    """Computes the layers of a scene that are shown."""
+def describe(state: PlaneState, view: View) -> str:
+    """Return a sentence that describes a view of a state."""
+    parts = [f"{view.title} view of {len(state.points)} points"]
+    parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
+    missing = set() if view.chart == "klein" else {"conic"}
+    shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
+    if state.order > 1 and state.shown & {"cells", "regions"}:
+        shown.append(f"order {state.order}")
+    return "; ".join([*parts, ", ".join(shown) or "points only"])
+
+
+class Drafter:
+    """Computes the layers of a state once, and draws them in any view."""
 
     def __init__(self, state: PlaneState) -> None:
         self.state, self.metric = state, state.metric
-        self.view = View(state.metric, state.chart)
         x = state.coordinates
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
-        self.notes: list[str] = []
+        self.tone = geometry_color(state.curvature)
+        self.labelled = "regions" in state.shown
 
-    def scene(self) -> Scene:
-        state, shown = self.state, self.state.shown
-        lines = {"rim": self._rim()}
-        labelled = "regions" in shown
-        fills: dict[int, Array] = {}
-        if self._live_rows.size and shown & {"cells", "regions"}:
-            fills = self._fills(labelled)
-            if labelled:
-                lines["frontier"] = self._segments(self.diagram.frontier())
-        if "delaunay" in shown:
-            lines["delaunay"] = self._delaunay()
-        pair = state.chosen_pair
-        both = pair is not None and bool(self.inside[list(pair)].all())
-        marks = np.empty((0, 2))
-        if "geodesics" in shown:
-            lines["geodesics"] = self._fan()
-            if both and pair:
-                p, q = state.coordinates[list(pair)]
-                lines["geodesic"] = trace_segments(self.view, p[None], q[None])
-                along = self.metric.geodesic(p, q, np.linspace(0, 1, MARKS))
-                marks = self.view.to_screen(along)
-        if "bisector" in shown and both and pair:
-            lines["bisector"] = self._bisector(*state.coordinates[list(pair)])
-        balls = np.empty((0, 2))
-        if "balls" in shown and self._live_rows.size:
-            balls, lines["spheres"] = self._balls()
-        handles = np.empty((0, 2))
-        if "conic" in shown and state.chart == "klein":
-            handles = handle_places(state)
-            ellipse = _unit_ellipse(self.metric)
-            lines["conic"] = np.vstack([ellipse, ellipse[:1]])
-            lines["axes"] = chain([handles[[0, 1]], handles[[0, 2]]])
-        self._note_what_is_missing()
-        placed = self._placed()
-        return Scene(
-            view=self.view,
-            fills=fills,
-            labelled=labelled,
-            edged="cells" in shown,
-            lines=lines,
-            balls=balls,
-            marks=marks,
-            points=self.view.to_screen(placed),
-            inside=self.inside,
-            away=self.view.faces_away(placed),
-            handles=handles,
-            notes=tuple(self.notes),
-        )
-
-    # -- generators -----------------------------------------------------------------
+    # -- points and diagrams --------------------------------------------------------
 
     @cached_property
-    def _live_rows(self) -> NDArray[np.intp]:
-        """The generators that have a place in the geometry, each place once."""
+    def live(self) -> Ints:
+        """The points that have a place in the geometry, each place once."""
         rows = np.flatnonzero(self.inside)
         if not len(rows):
             return rows
         _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
         return rows[np.sort(first)]
 
-    def _placed(self) -> Array:
-        """Return the generators; in charts that end at the conic, those outside it on it."""
-        x = self.state.coordinates
-        return x if self.state.chart == "klein" or not len(x) else inset(self.view.domain, x)
+    @cached_property
+    def pair(self) -> tuple[Floats, Floats] | None:
+        """The two chosen points, where both are in the geometry and apart."""
+        pair = self.state.chosen_pair
+        if pair is None or not self.inside[list(pair)].all():
+            return None
+        p, q = self.state.coordinates[list(pair)]
+        return None if (p == q).all() else (p, q)
 
-    def _note_what_is_missing(self) -> None:
-        count = int((~self.inside).sum())
-        if count:
-            what = "1 point lies" if count == 1 else f"{count} points lie"
-            self.notes.append(f"{what} outside the conic, without a part in the geometry.")
-        if self.state.chart == "half-plane" and self.view.sign >= 0:
-            self.notes.append(
-                f"The half-plane is for K < 0; this is its continuation, the view "
-                f"“{self.view.title}”."
-            )
-        if "conic" in self.state.shown and self.state.chart != "klein":
-            self.notes.append(
-                "Conic handles: in Klein's view only; in the others the conic stands still."
-            )
-
-    # -- diagrams -------------------------------------------------------------------
+    @property
+    def order(self) -> int:
+        """The order of the diagram: at most one less than the number of points."""
+        return min(self.state.order, max(1, len(self.live) - 1))
 
     @cached_property
     def diagram(self) -> CayleyKleinVoronoi:
-        """The diagram of the order that is asked for, or of the highest there is."""
-        most = max(1, len(self._live_rows) - 1)
-        if self.state.order > most:
-            self.notes.append(f"So few points have diagrams up to order {most}.")
-        return self._diagram(min(self.state.order, most))
+        """The Voronoi diagram of the order."""
+        return self._diagram(self.order)
 
     def _diagram(self, order: int) -> CayleyKleinVoronoi:
-        rows = self._live_rows
+        window = None
+        if self.metric.domain is None:
+            reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
+            window = np.stack([self.metric.center - reach, self.metric.center + reach])
         return CayleyKleinVoronoi(
-            self.state.coordinates[rows],
+            self.state.coordinates[self.live],
             self.metric,
             order=order,
-            labels=self.state.labels[rows],
-            window=self._window(),
+            labels=self.state.labels[self.live],
+            window=window,
         )
 
-    def _window(self) -> Array | None:
-        """Return the box in which a diagram without a domain is drawn."""
-        if self.view.domain is not None:
+    @cached_property
+    def lit_cell(self) -> int | None:
+        """The cell of the first chosen point."""
+        first = self.state.chosen[0]
+        if "lit" not in self.state.shown or first >= len(self.inside) or not self.inside[first]:
             return None
-        if self.state.chart == "klein":
-            return np.asarray(self.view.middle + ROOM * (self.view.window - self.view.middle))
-        reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
-        return np.stack([self.metric.center - reach, self.metric.center + reach])
+        return int(self.diagram.locate(self.state.coordinates[first][None])[0])
 
-    def _fills(self, labelled: bool) -> dict[int, Array]:
-        outlines = trace_boundaries(self.view, self.diagram.boundaries())
-        if labelled:
+    @property
+    def notes(self) -> list[str]:
+        """What a visitor might miss in the picture."""
+        notes, outside = [], int((~self.inside).sum())
+        if outside:
+            what = "1 point lies" if outside == 1 else f"{outside} points lie"
+            notes.append(f"{what} outside the conic and take no part in the geometry.")
+        if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
+            notes.append(f"{len(self.live)} points have diagrams up to order {self.order}.")
+        if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
+            notes.append(
+                "The half-plane is for K < 0; here it continues as the stereographic view."
+            )
+        if "conic" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
+            notes.append("The conic has handles in Klein's view only; in others it stands still.")
+        return notes
+
+    def cross_ratio(self) -> str:
+        """Say how the distance of the chosen points comes from the cross-ratio."""
+        if self.pair is None:
+            return "Choose two points inside the conic for a cross-ratio."
+        K, (p, q) = self.state.curvature, self.pair
+        d = float(self.metric.distance(p, q))
+        if K == 0:
+            return f"K = 0: the conic is at infinity, and d is the limit ‖L(p − q)‖ = {d:.3f}"
+        log = complex(log_cross_ratio(self.metric.absolute.matrix, p, q))
+        if K < 0:
+            size = abs(log.real)
+            return (
+                f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}, "
+                f"d = {size:.3f} / (2√{-K:g}) = {d:.3f}"
+            )
+        size = abs(log.imag)
+        return (
+            f"P and Q are complex: (p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i, "
+            f"d = {size:.3f} / (2√{K:g}) = {d:.3f}"
+        )
+
+    # -- drawing --------------------------------------------------------------------
+
+    def scene(self, chart: str) -> Scene:
+        """Draw the state in a view."""
+        view = View(self.metric, chart, self.state.turn, self.state.tilt)
+        x = self.state.coordinates
+        # in charts that end at the conic, the points outside it are drawn on it
+        placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
+        canvas = Canvas(view)
+        self._draw_cells(canvas)
+        self._draw_lines(canvas)
+        points, away = view.to_screen(placed), view.faces_away(placed)
+        handles = NOTHING
+        if "conic" in self.state.shown and chart == "klein":
+            handles = handle_places(self.state)
+            self._draw_conic(canvas, handles)
+        self._draw_points(canvas, points, away)
+        shapes = canvas.shapes()
+        return Scene(view, shapes, points, away, handles, describe(self.state, view))
+
+    def _draw_cells(self, canvas: Canvas) -> None:
+        shown, view = self.state.shown, canvas.view
+        if not self.live.size or not shown & {"cells", "regions", "lit"}:
+            return
+        boundaries = self.diagram.boundaries()
+        cells = see_loops(view, sample_boundaries(view, boundaries))
+        if shown & {"cells", "regions"}:
+            self._draw_fills(canvas, cells)
+        if self.lit_cell is not None:
+            canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
+        if "cells" in shown:
+            edges = self.diagram.ridge_segments()[1]
+            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 1.0, alpha=0.6)
+        if self.labelled:
+            edges = self.diagram.frontier()
+            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 2.0)
+
+    def _draw_fills(self, canvas: Canvas, cells: tuple[SeenLoops, SeenLoops]) -> None:
+        if self.labelled:
             color = np.asarray(self.diagram.cell_labels)
         else:  # by the points themselves, so that a cell keeps its shade while others move
-            color = self._live_rows[self.diagram.cell_generators].sum(axis=1) % N_SHADES
-        return {int(c): outlines.of(color == c) for c in np.unique(color)}
+            color = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
+        for c in np.unique(color):
+            name, alpha = self.tone, 0.06 + 0.26 * c / (N_SHADES - 1)
+            if self.labelled:
+                name, alpha = class_color(int(c)), class_strength(int(c))
+            canvas.areas(cells, color == c, name, alpha)
 
-    def _segments(self, segments: Array) -> Array:
-        return trace_segments(self.view, segments[:, 0], segments[:, 1])
-
-    def _delaunay(self) -> Array:
-        if len(self._live_rows) < 2:
-            return np.empty((0, 2))
-        first = self.diagram if self.diagram.order == 1 else self._diagram(1)
-        return self._segments(first.points[first.dual().edges])
-
-    # -- lines and balls ------------------------------------------------------------
-
-    def _rim(self) -> Array:
-        """Return where the geometry ends on the screen: the absolute, or the equator."""
-        angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
-        circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        if self.view.domain is not None:
-            if self.state.chart == "half-plane":  # the point ∞ is on it
-                low = self.view.to_screen(self.view.domain.from_euclidean([0.0, -1.0]))
-                return low + np.array([[-1.0, 0.0], [1.0, 0.0]]) * FAR
-            return self.view.to_screen(self.view.domain.from_euclidean(circle))
-        if self.view.sign > 0 and self.state.chart != "klein":
-            far = circle * FAR * FAR / math.sqrt(self.metric.curvature)
-            return self.view.to_screen(self.metric.points(far))
-        return np.empty((0, 2))
-
-    def _fan(self) -> Array:
-        """Return the geodesics from the first chosen point to all others."""
+    def _draw_lines(self, canvas: Canvas) -> None:
+        view, shown, tone = canvas.view, self.state.shown, self.tone
+        x = self.state.coordinates
+        if "delaunay" in shown and len(self.live) > 1:
+            diagram = self.diagram if self.order == 1 else self._diagram(1)
+            ends = diagram.points[diagram.dual().edges]
+            canvas.line(sample_segments(view, ends[:, 0], ends[:, 1]), tone, 1.4, (5, 3))
+        if "balls" in shown and self.live.size:
+            self._draw_balls(canvas)
         first = self.state.chosen[0]
-        if first >= len(self.inside) or not self.inside[first]:
-            return np.empty((0, 2))
-        others = self._live_rows[self._live_rows != first]
-        ends = self.state.coordinates[others]
-        start = np.broadcast_to(self.state.coordinates[first], ends.shape)
-        return trace_segments(self.view, start, ends)
+        if "geodesics" in shown and first < len(x) and self.inside[first]:
+            ends = x[self.live[self.live != first]]
+            starts = np.broadcast_to(x[first], ends.shape)
+            canvas.line(sample_segments(view, starts, ends), "soft", 0.9, alpha=0.6)
+        if self.pair is not None:
+            self._draw_pair(canvas, *self.pair)
+        self._draw_rim(canvas)
 
-    def _bisector(self, p: Array, q: Array) -> Array:
-        if (p == q).all():
-            return np.empty((0, 2))
-        points = 2 if self.view.straight else EDGE_POINTS
-        return self.view.to_screen(line_path(self.metric, self.metric.bisector(p, q), points))
+    def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
+        view, shown = canvas.view, self.state.shown
+        if "geodesics" in shown:
+            canvas.line(sample_segments(view, p[None], q[None]), "gold", 2.6)
+            steps = np.linspace(0, 1, MARKS + 2)[1:-1]
+            canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
+        if "bisector" in shown:
+            path = line_path(self.metric, self.metric.bisector(p, q), EDGE_POINTS)
+            canvas.line(path, "learned", 2.6, (9, 3))
+        if "cross" in shown:
+            self._draw_cross(canvas, p, q)
+        if view.chart == "hyperboloid" and view.surface:
+            self._draw_projection(canvas, np.stack([p, q]))
 
-    def _balls(self) -> tuple[Array, Array]:
-        """Return the balls that are whole on the screen, and the outlines of all."""
+    def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
+        """Draw the line pq, and its ends P and Q on a real conic."""
+        names, places = ["p", "q"], [p, q]
+        if self.state.curvature < 0:
+            ends = line_intersections(self.metric.absolute.matrix, p, q)
+            P, Q = ((end[:2] / end[2]).real for end in ends)
+            # dense at the ends, where the other charts need it
+            t = (1 - np.cos(np.linspace(0, math.pi, EDGE_POINTS))) / 2
+            canvas.line(P + t[:, None] * (Q - P), "ink", 1.6, (2, 3))
+            names, places = [*names, "P", "Q"], [*places, P, Q]
+            canvas.marks(np.stack([P, Q]), "ink", 5.0, marker="diamond")
+        elif canvas.view.chart == "klein":
+            far = FAR * (q - p) / np.linalg.norm(q - p)
+            canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
+        canvas.words(np.stack(places), tuple(names))
+
+    def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
+        """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
+        view = canvas.view
+        flat = view.on_tangent_plane(x)
+        rays = chain(
+            [np.stack([view.apex, a, b]) for a, b in zip(flat, view.to_screen(x), strict=True)]
+        )
+        canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
+        canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
+        if view.domain is not None:
+            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
+            canvas.put(Shape("line", rim, "soft", 1.2))
+
+    def _draw_rim(self, canvas: Canvas) -> None:
+        """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
+        view, circle = canvas.view, _circle(RIM_POINTS)
+        rim = NOTHING
+        if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
+            low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
+            canvas.put(Shape("line", low + np.array([[-FAR, 0.0], [FAR, 0.0]]), "ink", 2.6))
+        elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
+            rim = view.domain.from_euclidean(circle)
+        elif view.sign > 0 and view.chart != "klein":
+            rim = self.metric.points(circle * FAR * FAR / math.sqrt(self.metric.curvature))
+        canvas.line(rim, "ink", 2.6)
+        if view.surface:
+            canvas.put(Shape("line", view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
+
+    def _draw_balls(self, canvas: Canvas) -> None:
+        """Draw the balls; those that reach over the equator are open outlines."""
         metric, radius = self.metric, self.state.radius
-        x = self.state.coordinates[self._live_rows]
+        x = self.state.coordinates[self.live]
         # a ball reaches the equator when the centre is that near to it
-        room = math.pi / 2 / math.sqrt(metric.curvature) if self.view.sign > 0 else math.inf
+        room = math.pi / 2 / math.sqrt(metric.curvature) if metric.curvature > 0 else math.inf
         whole = np.asarray(metric.distance(x, metric.center)) + radius < room
-        closed = _rings(_spheres(metric, x[whole], radius), self.view)
+        rings = _spheres(metric, x[whole], radius)
+        if len(rings):
+            loop = np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
+            seen = see_loops(canvas.view, Loops(rings[:, :-1].reshape(-1, 2), loop))
+            canvas.areas(seen, np.ones(len(rings), dtype=bool), self.tone, 0.16)
         cut = [_cut_sphere(metric, center, radius) for center in x[~whole]]
-        seen = [
-            np.where(np.isnan(path), np.nan, self.view.to_screen(_no_nan(path, metric)))
-            for path in cut
-        ]
-        return closed, chain([closed, *seen])
+        canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
+
+    def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
+        """Draw the conic of K = -1 with its axes and handles."""
+        canvas.line(self.metric.points(_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
+        canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
+        canvas.put(
+            Shape("marks", handles[:1], "paper", 7.5, marker="cross", edge="soft", edge_width=1.5)
+        )
+        canvas.put(
+            Shape("marks", handles[1:], "paper", 7.0, marker="square", edge="soft", edge_width=2)
+        )
+
+    def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
+        state = self.state
+        labels = state.labels if self.labelled else np.zeros(len(points), dtype=int)
+        size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
+        faint = away | ~self.inside
+        for label in np.unique(labels):
+            for hidden in (True, False):
+                mine = (labels == label) & (faint == hidden)
+                shape = Shape(
+                    "marks",
+                    points[mine],
+                    class_color(int(label)) if self.labelled else "ink",
+                    size,
+                    marker=class_marker(int(label)) if self.labelled else "circle",
+                    alpha=0.35 if hidden else 1.0,
+                )
+                canvas.put(shape)
+        if self.lit_cell is not None:
+            lit = self.live[self.diagram.cell_generators[self.lit_cell]]
+            canvas.put(Shape("marks", points[lit], "", 10.0, edge="ink", edge_width=2))
+        for index, radius in zip(dict.fromkeys(state.chosen), (12.0, 9.0), strict=False):
+            if index < len(points):
+                canvas.put(
+                    Shape("marks", points[index][None], "", radius, edge="gold", edge_width=2.4)
+                )
 
 
-def _spheres(metric: CurvedMetric, centers: Array, radius: float) -> Array:
+def _circle(n: int) -> Floats:
+    angle = np.linspace(0, 2 * math.pi, n)
+    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+
+
+def _spheres(metric: CurvedMetric, centers: Floats, radius: float) -> Floats:
     """Return the spheres (n, m, 2) around centers: the ends of all geodesics of one length."""
     if not len(centers):
-        return np.empty((0, BALL_POINTS, 2))
-    angle = np.linspace(0, 2 * math.pi, BALL_POINTS)
-    directions = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        return np.empty((0, 1, 2))
+    n = min(max(ALL_BALL_POINTS // len(centers), FEWEST_BALL_POINTS), BALL_POINTS)
     # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
     C = np.linalg.cholesky(metric_tensor(centers, metric))
-    velocities = directions @ np.linalg.inv(C)
+    velocities = radius * _circle(n) @ np.linalg.inv(C)
     return np.asarray(metric.exp(centers[:, None], velocities))
 
 
-def _cut_sphere(metric: CurvedMetric, center: Array, radius: float) -> Array:
+def _cut_sphere(metric: CurvedMetric, center: Floats, radius: float) -> Floats:
     """Return an elliptic sphere that crosses the equator, NaN where it is beyond it.
 
     It is the image of one around μ, under the isometry that carries μ there; beyond the equator the
     last homogeneous coordinate is not positive.
     """
     around = _spheres(metric, metric.center[None], radius)[0]
-    ring = np.column_stack([around, np.ones(BALL_POINTS)])
+    ring = np.column_stack([around, np.ones(len(around))])
     image = ring @ metric.transvection(metric.center, center).T
     weight = np.where(image[:, 2] > 0, image[:, 2], np.nan)
     return np.asarray(image[:, :2] / weight[:, None])
-
-
-def _no_nan(path: Array, metric: CurvedMetric) -> Array:
-    return np.where(np.isnan(path), metric.center, path)
-
-
-def _rings(paths: Array, view: View) -> Array:
-    """Return closed polylines (n, m, 2) on the screen, with NaN between two."""
-    seen = view.to_screen(paths)
-    gaps = np.full((len(seen), 1, 2), np.nan)
-    return np.concatenate([seen, gaps], axis=1).reshape(-1, 2)[:-1]
-
-
-def _unit_ellipse(metric: CurvedMetric) -> Array:
-    """Return the ellipse ‖z‖ = 1, which is the absolute of K = -1."""
-    return (
-        CurvedMetric(factor=metric.factor, center=metric.center)
-        .ball(metric.center, 1.0)
-        .ellipsoid()
-        .boundary(RIM_POINTS - 1)
-    )

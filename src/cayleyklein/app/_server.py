@@ -1,130 +1,246 @@
-"""The server: two pages, the exports, and who may connect."""
+"""The server: two pages, their sockets, the exports, and who may connect."""
 
 from __future__ import annotations
 
 import asyncio
+import inspect
+import json
 import socket
-from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
-from bokeh.application import Application
-from bokeh.application.handlers import FunctionHandler
-from bokeh.document import Document
-from bokeh.server.server import Server
-from tornado.web import HTTPError, RequestHandler, StaticFileHandler
+import numpy as np
+from tornado.httpserver import HTTPServer
+from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
+from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from cayleyklein.app._code import plane_code, points_csv
-from cayleyklein.app._learn import LearnPage
-from cayleyklein.app._offline import offline_page
-from cayleyklein.app._pages import STATIC
-from cayleyklein.app._plane import PlanePage
-from cayleyklein.app._scene import make_scene
-from cayleyklein.app._state import PlaneState
-from cayleyklein.app._svg import svg
+from cayleyklein import __version__
+from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
+from cayleyklein.app._exports import EXPORTS
+from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._session import PlaneSession
+from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.app._theme import THEMES
 from cayleyklein.app._worker import FitSlots
-from cayleyklein.exceptions import CayleyKleinError
-
-if TYPE_CHECKING:
-    from tornado.ioloop import IOLoop
-
-__all__ = ["LOOPBACK", "make_server"]
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.geometry import Ball, cross_ratio
+from cayleyklein.learning import CurvedLMNN
+from cayleyklein.metrics import CurvedMetric
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
 
-LEFT_FOR, LOOK_EVERY = 10_000, 3_000
-"""Milliseconds for which a page that was left is kept, and between two looks for such pages."""
+HERE = Path(__file__).parent
 
 MESSAGE_BYTES = 4 * MOST_BYTES
 """Most bytes of a message: an upload as JSON, where a character may take several."""
 
-EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
-    "plane.svg": ("image/svg+xml", lambda state, theme: svg(state, make_scene(state), theme=theme)),
-    "plane.html": ("text/html", lambda state, theme: offline_page(state, theme=theme)),
-    "plane.py": ("text/x-python", lambda state, theme: plane_code(state)),
-    "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
+ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
+"""Most bytes of an address that is answered, and of a header that is read at all."""
+
+PATIENCE = 20.0
+"""Seconds after which a command or an export is given up."""
+
+POLL = 0.1
+"""Seconds between two looks at a running fit."""
+
+THREADS = 4
+"""Commands and exports that are computed at once, so that no visitor waits for another."""
+
+TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
+"""The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
+
+REFERENCES = {
+    thing.__qualname__: thing
+    for thing in (
+        cross_ratio,
+        CurvedMetric,
+        Ball,
+        CurvedMetric.bisector,
+        CayleyKleinVoronoi,
+        CurvedLMNN,
+    )
+} | {"CurvedMetric.absolute": CurvedMetric.absolute}
+"""Objects whose documentation the tour shows."""
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data: blob:; connect-src 'self' ws://{host}; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'",
 }
 
 
-def make_server(port: int = 0, host: str = LOOPBACK, *, io_loop: IOLoop | None = None) -> Server:
-    """Return a server of the explorer that is not started yet.
+class Explorer:
+    """A server that listens on a port, and serves once it is started."""
 
-    Parameters
-    ----------
-    port : int, default=0
-        0 takes a free one.
-    host : str, default="127.0.0.1"
-        The address to listen on; the loopback is this computer only.
-    io_loop : tornado IOLoop, optional
-    """
-    slots = FitSlots()
+    def __init__(self, port: int = 0, host: str = LOOPBACK) -> None:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        self._socket = socket.create_server((host, port), family=family, backlog=128)
+        self._socket.setblocking(False)
+        self.port = int(self._socket.getsockname()[1])
+        self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
+        self.slots = FitSlots()
+        self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
+        self._server: HTTPServer | None = None
 
-    def show_plane(document: Document) -> None:
-        PlanePage(document, _parts(document))
+    def start(self) -> None:
+        """Serve on the running loop."""
+        application = Application(
+            [
+                (r"/", PageHandler),
+                (r"/learn", PageHandler),
+                (r"/ws/(?:plane|learn)", Socket),
+                (r"/export/([a-z.]+)", ExportHandler),
+                (r"/reference/([A-Za-z_.]+)", ReferenceHandler),
+                (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
+            ],
+            default_handler_class=MissingHandler,
+            explorer=self,
+            template_path=str(HERE / "templates"),
+            compress_response=True,
+            websocket_max_message_size=MESSAGE_BYTES,
+            log_function=lambda handler: None,
+        )
+        self._server = HTTPServer(application, max_header_size=HEADER_BYTES)
+        self._server.add_sockets([self._socket])
 
-    def show_learn(document: Document) -> None:
-        LearnPage(document, _parts(document), slots)
+    async def stop(self) -> None:
+        """Close every connection, and end the fits."""
+        if self._server is not None:
+            self._server.stop()
+            await self._server.close_all_connections()
+        self.slots.kill_all()
+        self.pool.shutdown(wait=False, cancel_futures=True)
 
-    listener_port = _usable_port(host, port)
-    return Server(
-        {
-            "/": Application(FunctionHandler(show_plane)),
-            "/learn": Application(FunctionHandler(show_learn)),
-        },
-        address=host,
-        port=listener_port,
-        io_loop=io_loop,
-        allow_websocket_origin=[f"{name}:{listener_port}" for name in known_names(host)],
-        websocket_max_message_size=MESSAGE_BYTES,
-        unused_session_lifetime_milliseconds=LEFT_FOR,
-        check_unused_sessions_milliseconds=LOOK_EVERY,
-        extra_patterns=[
-            (r"/assets/(.*)", StaticFileHandler, {"path": str(STATIC)}),
-            (r"/export/([a-z.]+)", ExportHandler),
-        ],
-        use_index=False,
-    )
+    async def compute(self, function: Any, *given: Any) -> Any:
+        """Compute something off the loop, for a limited time."""
+        work = asyncio.get_running_loop().run_in_executor(self.pool, function, *given)
+        return await asyncio.wait_for(work, PATIENCE)
 
 
 def known_names(host: str) -> list[str]:
-    """Return the names under which a page of this server may call itself.
-
-    >>> known_names("127.0.0.1")
-    ['127.0.0.1', 'localhost']
-    """
+    """Return the names under which this server may be called."""
     names = {LOOPBACK, "localhost"}
-    if host not in (LOOPBACK, "localhost", *ANYWHERE) and ":" not in host:
-        names.add(host)  # a page of an IPv6 address is visited by a name: Bokeh knows no other
+    if ":" in host:
+        names.add("[::1]")
+    if host not in (LOOPBACK, "localhost", *ANYWHERE):
+        names.add(f"[{host}]" if ":" in host else host.lower())
     if host in ANYWHERE:
         name = socket.gethostname()
-        names |= {name, socket.getfqdn()}
+        names |= {name.lower(), socket.getfqdn().lower()}
         with suppress(OSError):  # a computer that does not know its own address
             names |= set(socket.gethostbyname_ex(name)[2])
     return sorted(names)
 
 
-def _usable_port(host: str, port: int) -> int:
-    """Return the port, or a free one for 0; an OSError says that it cannot be listened on."""
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    with socket.socket(family) as probe:
-        # as the server does: a port whose last connections are still closing is free
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        probe.bind((host, port))
-        return int(probe.getsockname()[1])
+def pack(answer: Any) -> bytes:
+    """Return an answer as a message: the length of its JSON, the JSON, and the arrays.
+
+    An array of whole numbers becomes int8 and any other float32; in the JSON it is its type, its
+    first byte after the JSON, and its size.
+    """
+    arrays: list[bytes] = []
+    length = 0
+
+    def keep(value: Any) -> Any:
+        nonlocal length
+        if isinstance(value, np.generic):
+            return value.item()
+        kind = "i" if value.dtype.kind in "iub" else "f"
+        raw = np.ascontiguousarray(value, dtype=np.int8 if kind == "i" else np.float32).tobytes()
+        arrays.append(raw + b"\0" * (-len(raw) % 4))
+        start, length = length, length + len(arrays[-1])
+        return {"$": kind, "at": start, "n": int(value.size)}
+
+    text = json.dumps(answer, default=keep).encode()
+    text += b" " * (-len(text) % 4)
+    return len(text).to_bytes(4, "little") + text + b"".join(arrays)
 
 
-def _parts(document: Document) -> dict[str, str]:
-    """Return the query of the address that a document was asked by."""
-    context: Any = document.session_context
-    given: dict[str, list[bytes]] = context.request.arguments if context else {}
-    return {name: values[-1].decode("utf-8", "replace") for name, values in given.items()}
+# -- pages and files ----------------------------------------------------------------
 
 
-class ExportHandler(RequestHandler):
-    """Files made of a state in the address; nothing is kept."""
+class Guarded(RequestHandler):
+    """A request that is answered only under a name of this server."""
+
+    @property
+    def explorer(self) -> Explorer:
+        """The server."""
+        found: Explorer = self.settings["explorer"]
+        return found
+
+    def set_default_headers(self) -> None:
+        """Allow the page nothing but itself."""
+        host = self.request.host.lower()
+        for name, value in HEADERS.items():
+            self.set_header(name, value.format(host=host if host.isascii() else ""))
+
+    def prepare(self) -> None:
+        """Refuse other names, which other pages could point here, and endless addresses."""
+        if self.request.host.lower() not in self.explorer.hosts:
+            raise HTTPError(403, reason="Not under this name")
+        if len(self.request.uri or "") > ADDRESS_BYTES:
+            raise HTTPError(414, reason="The address is too long")
+
+    def write_error(self, status_code: int, **_given: Any) -> None:
+        """Answer with the reason, as plain text."""
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.finish(f"{status_code}: {self._reason}\n")
+
+    def log_exception(self, kind: Any, error: Any, trace: Any) -> None:
+        """Log faults of the program only."""
+        if not isinstance(error, HTTPError):
+            super().log_exception(kind, error, trace)
+
+
+class MissingHandler(Guarded):
+    """The answer to any other path."""
+
+    def prepare(self) -> None:
+        """Say that it is not there."""
+        super().prepare()
+        raise HTTPError(404)
+
+
+class PageHandler(Guarded):
+    """One of the two pages."""
+
+    def get(self) -> None:
+        """Answer with the page, which then opens its socket."""
+        page = "learn" if self.request.path == "/learn" else "plane"
+        self.render(
+            f"{page}.html",
+            page=page,
+            version=__version__,
+            ranges=RANGES,
+            charts=CHARTS,
+            letters=LETTERS,
+            most_bytes=MOST_BYTES,
+            facts=json.dumps(
+                {
+                    "palette": PALETTE,
+                    "markers": MARKERS,
+                    "strengths": STRENGTHS,
+                    "letters": LETTERS,
+                    "tour": TOUR if page == "plane" else [],
+                }
+            ).replace("<", "\\u003c"),
+        )
+
+
+class AssetHandler(Guarded, StaticFileHandler):
+    """The scripts and styles."""
+
+
+class ExportHandler(Guarded):
+    """Files made from a state in the address; nothing is kept."""
 
     async def get(self, name: str) -> None:
         """Answer with a file."""
@@ -135,12 +251,93 @@ class ExportHandler(RequestHandler):
         theme = parts.get("theme", "light")
         try:
             state = PlaneState.from_query(parts)
+            work = self.explorer.compute(make, state, theme if theme in PALETTE else "light")
+            text = await work
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
-        look = theme if theme in THEMES else "light"
-        # off the loop: many frames take a while, and other visitors must not wait
-        text = await asyncio.get_running_loop().run_in_executor(None, make, state, look)
+        except TimeoutError as error:
+            raise HTTPError(503, reason="This takes too long; show less") from error
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
-        self.set_header("X-Content-Type-Options", "nosniff")
         self.write(text)
+
+
+class ReferenceHandler(Guarded):
+    """The documentation of one function, as the package has it."""
+
+    def get(self, name: str) -> None:
+        """Answer with its docstring."""
+        if name not in REFERENCES:
+            raise HTTPError(404)
+        thing = REFERENCES[name]
+        self.render(
+            "reference.html", title=name, text=inspect.getdoc(thing) or "", page="reference"
+        )
+
+
+# -- sockets ------------------------------------------------------------------------
+
+
+class Socket(Guarded, WebSocketHandler):
+    """The connection of one page: batches of commands come in, and answers go out."""
+
+    session: PlaneSession | LearnSession | None = None
+    _ticking: asyncio.Task[None] | None = None
+
+    def check_origin(self, origin: str) -> bool:
+        """Accept pages of this server only."""
+        return urlsplit(origin).netloc.lower() in self.explorer.hosts
+
+    async def on_message(self, message: str | bytes) -> None:
+        """Do a batch of commands, and answer it."""
+        number: Any = None
+        try:
+            number, given = _read_message(message)
+            if self.session is None:
+                parts = dict(parse_qsl(str(given).lstrip("?"), keep_blank_values=True))
+                given, self.session = [], self._begin(parts)
+            if not isinstance(given, list):
+                raise InvalidInputError("A message to the server was not understood.")
+            answer = await self.explorer.compute(self.session.hear, given)
+        except InvalidInputError as error:
+            answer = {"errors": [str(error)]}
+        except TimeoutError:
+            self.close(1011, "This took too long; show less")
+            return
+        await self._send(answer | {"number": number})
+
+    def _begin(self, parts: dict[str, str]) -> PlaneSession | LearnSession:
+        """Return the session of a page with this address."""
+        if self.request.path == "/ws/plane":
+            return PlaneSession.from_query(parts)
+        session = LearnSession(parts, self.explorer.slots)
+        self._ticking = asyncio.create_task(self._tick(session))
+        return session
+
+    async def _tick(self, session: LearnSession) -> None:
+        """Tell of a running fit, until the visitor leaves."""
+        while True:
+            await asyncio.sleep(POLL)
+            news = session.poll()
+            if news is not None:
+                await self._send(news)
+
+    async def _send(self, answer: dict[str, Any]) -> None:
+        with suppress(WebSocketClosedError):  # the visitor has left
+            await self.write_message(pack(answer), binary=True)
+
+    def on_close(self) -> None:
+        """End the fit of a page that is left."""
+        if self._ticking is not None:
+            self._ticking.cancel()
+        if isinstance(self.session, LearnSession):
+            self.session.close()
+
+
+def _read_message(message: str | bytes) -> tuple[int, Any]:
+    """Return the number and the commands of a batch, or the address in a first message."""
+    try:
+        found = json.loads(message)
+        return int(found["number"]), found["commands"]
+    except (TypeError, ValueError, KeyError, RecursionError, OverflowError) as error:
+        raise InvalidInputError("A message to the server was not understood.") from error

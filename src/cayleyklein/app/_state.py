@@ -1,4 +1,4 @@
-"""What the page of the plane shows, as one value that fits into an address."""
+"""The state of the plane page: one value that fits into an address."""
 
 from __future__ import annotations
 
@@ -10,55 +10,66 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_choice, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = [
-    "CHARTS",
-    "LAYERS",
-    "MAX_POINTS",
-    "N_LABELS",
-    "RANGES",
-    "Generator",
-    "PlaneState",
-    "scatter",
-]
+CHARTS = {
+    "klein": "Klein",
+    "poincare": "Poincaré",
+    "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere",
+    "hyperboloid": "Hyperboloid",
+}
+LAYERS = {
+    "cells": "Voronoi cells",
+    "regions": "decision regions",
+    "lit": "the cell of the chosen point",
+    "delaunay": "Delaunay triangulation",
+    "geodesics": "geodesics",
+    "bisector": "bisector",
+    "cross": "cross-ratio",
+    "balls": "balls",
+    "conic": "conic handles",
+}
+"""What may be shown, and its name in a description."""
 
-CHARTS = ("klein", "poincare", "half-plane", "hemisphere")
-LAYERS = ("cells", "regions", "delaunay", "geodesics", "bisector", "balls", "conic")
-
-MAX_POINTS = 300
-N_LABELS = 4
+MAX_POINTS = 2000
+LETTERS = "ABCDEFGHIJKLMNOPQRST"
+"""Names of the classes, on the page and in tables."""
 
 RANGES = {
     "curvature": (-1.0, 1.0),
     "radius": (0.02, 1.5),
-    "center_x": (-2.0, 2.0),
-    "center_y": (-2.0, 2.0),
-    "major": (0.2, 4.0),
-    "minor": (0.2, 4.0),
+    "center_x": (-4.0, 4.0),
+    "center_y": (-4.0, 4.0),
+    "major": (0.1, 6.0),
+    "minor": (0.1, 6.0),
     "angle": (-90.0, 90.0),
+    "turn": (-180.0, 180.0),
+    "tilt": (5.0, 90.0),
     "order": (1, 5),
-    "pen": (0, N_LABELS - 1),
+    "pen": (0, len(LETTERS) - 1),
 }
-"""Lowest and highest value of every number of the state."""
+"""Lowest and highest value of every number of the state; turn and tilt are of the camera."""
 
 WHOLE = ("order", "pen")
 REACH = 20.0
-"""Largest coordinate of a generator."""
+"""Largest coordinate of a point."""
 
 DECIMALS = 4
-"""Of coordinates, so that an address stays short; far below a pixel."""
+"""Decimals of coordinates in an address; far below a pixel."""
 
 CURVATURE_DECIMALS = 2
 """K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
 
+CONIC = ("center_x", "center_y", "major", "minor", "angle")
+
 
 class Generator(NamedTuple):
-    """A point of the plane and its class."""
+    """A point of the plane, and the number of its class."""
 
     x: float
     y: float
@@ -67,19 +78,12 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneState:
-    """All that the page of the plane shows.
+    """Everything that the plane page shows.
 
-    The metric is that of the conic with the given centre, semi-axes and angle (in degrees) at
-    K = -1: the ellipse ‖L(x - μ)‖ = 1. `chosen` are the two points that the bisector and the
-    geodesic belong to; the first is the one that keys move.
-
-    Examples
-    --------
-    >>> state = PlaneState(points=(Generator(0.1, 0.2), Generator(-0.3, 0.0, 1)), curvature=-0.5)
-    >>> state.metric
-    CurvedMetric(hyperbolic, d=2, K=-0.5)
-    >>> PlaneState.from_query(state.to_query()) == state
-    True
+    The conic with the given centre, semi-axes and angle (in degrees) is ‖L(x - μ)‖ = 1, with the
+    symmetric root L of the matrix, so that views of z = L(x - μ) are not turned. `chosen` are the
+    two points of the bisector and the geodesic; keys move the first. `second` is the chart of the
+    second view, or "".
     """
 
     points: tuple[Generator, ...] = ()
@@ -89,7 +93,10 @@ class PlaneState:
     major: float = 1.25
     minor: float = 1.0
     angle: float = 20.0
+    turn: float = 0.0
+    tilt: float = 38.0
     chart: str = "klein"
+    second: str = ""
     order: int = 1
     radius: float = 0.25
     pen: int = 0
@@ -100,22 +107,22 @@ class PlaneState:
     def metric(self) -> CurvedMetric:
         """The metric of the conic and of K."""
         turn = math.radians(self.angle)
-        along = np.array([math.cos(turn), math.sin(turn)]) / self.major
-        across = np.array([-math.sin(turn), math.cos(turn)]) / self.minor
+        c, s = math.cos(turn), math.sin(turn)
+        axes = np.array([[c, s], [-s, c]])
         return CurvedMetric(
-            factor=np.stack([along, across]),
+            factor=axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes,
             center=[self.center_x, self.center_y],
             curvature=self.curvature,
         )
 
     @cached_property
-    def coordinates(self) -> NDArray[np.float64]:
-        """The generators, of shape (n, 2)."""
+    def coordinates(self) -> Floats:
+        """The points, of shape (n, 2)."""
         return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
 
     @cached_property
-    def labels(self) -> NDArray[np.intp]:
-        """Their classes."""
+    def labels(self) -> Ints:
+        """The class of each point."""
         return np.array([point.label for point in self.points], dtype=np.intp)
 
     @property
@@ -133,7 +140,7 @@ class PlaneState:
         return replace(self, **changed)
 
     def with_points(self, points: tuple[Generator, ...]) -> PlaneState:
-        """Return the state with other generators; the chosen ones stay within them."""
+        """Return the state with other points; the chosen ones stay within them."""
         if len(points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
         last = max(0, len(points) - 1)
@@ -142,14 +149,56 @@ class PlaneState:
             second = 0 if first else min(1, last)
         return replace(self, points=points, chosen=(first, second))
 
+    @classmethod
+    def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
+        """Return a state with the conic and the curvature of a metric of the plane."""
+        lengths, axes = np.linalg.eigh(metric.matrix)
+        (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
+        angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
+        conic: dict[str, Any] = {
+            name: round(float(value), 10)
+            for name, value in zip(CONIC, (*metric.center, major, minor, angle), strict=True)
+        }
+        return cls(curvature=float(metric.curvature), **conic, **values)
+
+    @classmethod
+    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[PlaneState, bool]:
+        """Return a state with rows of a table and their metric, and whether its conic fits.
+
+        Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
+        (Σ/c, cK) have the same geometry, and c is such that K and the axes are in their ranges.
+        """
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
+        K, factor = metric.curvature, metric.factor * size
+        c = abs(float(np.linalg.det(factor)))
+        if K:
+            bent = min(max(round(abs(K) * c, CURVATURE_DECIMALS), 0.01), 1.0)
+            c = bent / abs(K)
+        scaled = CurvedMetric(
+            factor=factor / math.sqrt(c), center=(metric.center - middle) / size, curvature=K * c
+        )
+        points = zip((rows - middle) / size, labels.tolist(), strict=True)
+        state = cls.of_metric(
+            scaled,
+            points=tuple(as_generator(x[0], x[1], label) for x, label in points),
+            shown=frozenset({"regions"}),
+        )
+        exact = True
+        for name in ("curvature", *CONIC):
+            (lowest, highest), value = RANGES[name], getattr(state, name)
+            exact = exact and lowest <= value <= highest
+            state = state.with_number(name, min(max(value, lowest), highest))
+        return state, exact
+
     # -- the address ----------------------------------------------------------------
 
-    def to_query(self) -> str:
-        """Return the state as the query of an address."""
+    @cached_property
+    def _query(self) -> str:
         parts: dict[str, str] = {
             name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
         }
-        parts["chart"] = self.chart
+        parts["chart"], parts["second"] = self.chart, self.second
         parts["shown"] = ",".join(name for name in LAYERS if name in self.shown)
         parts["chosen"] = "{},{}".format(*self.chosen)
         parts["points"] = ";".join(
@@ -157,15 +206,13 @@ class PlaneState:
         )
         return urlencode(parts, safe=",;")
 
+    def to_query(self) -> str:
+        """Return the state as the query of an address."""
+        return self._query
+
     @classmethod
     def from_query(cls, parts: Mapping[str, str] | str) -> PlaneState:
-        """Read a state back; parts that are missing have their default.
-
-        Raises
-        ------
-        InvalidInputError
-            Saying which part is out of range or is not understood.
-        """
+        """Read a state back; parts that are missing have their default."""
         if isinstance(parts, str):
             parts = dict(parse_qsl(parts, keep_blank_values=True))
         state = cls(points=DEFAULT_POINTS)
@@ -173,12 +220,15 @@ class PlaneState:
             if name in parts:
                 state = state.with_number(name, parts[name])
         if "chart" in parts:
-            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", CHARTS))
+            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", tuple(CHARTS)))
+        if "second" in parts:
+            second = as_choice(parts["second"][:20], "second", ("", *CHARTS))
+            state = replace(state, second=second)
         if "shown" in parts:
             state = replace(state, shown=_layers(parts["shown"]))
         if "chosen" in parts:
-            first, second = _numbers(parts["chosen"], "chosen", 2)
-            state = replace(state, chosen=(_index(first), _index(second)))
+            chosen = [_index(value) for value in _numbers(parts["chosen"], "chosen", 2)]
+            state = replace(state, chosen=(chosen[0], chosen[1]))
         if "points" in parts:
             state = state.with_points(_read_points(parts["points"]))
         return state.with_points(state.points)
@@ -201,7 +251,7 @@ def _in_range(name: str, value: Any) -> float | int:
 
 def _layers(text: str) -> frozenset[str]:
     names = [name for name in text.split(",") if name]
-    return frozenset(as_choice(name[:20], "shown", LAYERS) for name in names)
+    return frozenset(as_choice(name[:20], "shown", tuple(LAYERS)) for name in names)
 
 
 def _numbers(text: str, name: str, count: int) -> list[float]:
@@ -230,23 +280,19 @@ def _read_points(text: str) -> tuple[Generator, ...]:
 
 
 def as_generator(x: float, y: float, label: float) -> Generator:
-    """Return a generator within bounds, at the precision of an address."""
+    """Return a point within bounds, at the precision of an address."""
     if not max(abs(x), abs(y)) <= REACH:
         raise InvalidInputError(
             f"Points must have coordinates within ±{REACH:g}; got ({x:g}, {y:g})."
         )
-    if label not in range(N_LABELS):
-        raise InvalidInputError(f"A point's class must be 0 to {N_LABELS - 1}; got {label:g}.")
+    if not (0 <= label < len(LETTERS) and label == int(label)):
+        raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")
     x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))
     return Generator(x, y, int(label))
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    """Return n points spread evenly over a disc, with classes that a curve parts.
-
-    >>> len(scatter(5, seed=0))
-    5
-    """
+    """Return n points spread evenly over a disc, with classes that a curve parts."""
     rng = np.random.default_rng(seed)
     # the golden angle spreads points evenly, and the noise takes the pattern away
     rows = np.arange(n) + 0.5

@@ -1,83 +1,97 @@
-"""Tables to learn from: the bundled data sets, and uploads, which are read as data only."""
+"""Tables to learn from: bundled data sets, points of the plane, and uploads, read as data only."""
 
 from __future__ import annotations
 
 import io
 import re
 import warnings
+from collections.abc import Collection
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cayleyklein import datasets
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
+from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, iter_table, split_target
-
-__all__ = ["BUNDLED", "MOST_BYTES", "Table", "bundled_table", "read_table"]
 
 BUNDLED = ("wine", "balance", "vowel", "pima", "sonar")
 
 MOST_BYTES = 1_000_000
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 3000, 100, 20
+MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 3000, 100, len(LETTERS)
 
-LABEL_NAMES = ("class", "label", "target", "species", "y")
-"""A column of such a name holds the classes; without one it is the last."""
+TARGET_NAMES = ("class", "label", "target", "species", "y")
+"""A column of such a name is the target at first; without one it is the last column."""
 
 LARGEST = 1e100
-"""Of a number's size; the squares of larger ones may overflow."""
+"""Largest size of a number; the squares of larger ones may overflow."""
 
 SHOWN, MOST_NAME = 30, 255
 """Characters of a cell that an error quotes, and of a file's name."""
 
 
-class Table(NamedTuple):
-    """Labelled rows: X of shape (n, d), the position of each row's class, and the names."""
+class Source(NamedTuple):
+    """A table as it was read: a DataFrame, its column of classes at first, options of reading."""
 
     name: str
-    X: NDArray[np.float64]
-    y: NDArray[np.intp]
+    frame: Any
+    target: str
+    kind: str
+    options: str = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns."""
+        return [str(name) for name in self.frame.columns]
+
+    @property
+    def targets(self) -> list[str]:
+        """The columns that may hold the classes; in data that are not uploaded, the one."""
+        return self.columns if self.kind == "upload" else [self.target]
+
+
+class Table(NamedTuple):
+    """Labelled rows for a learner: X of shape (n, d), the position of each row's class, names."""
+
+    source: Source
+    target: str
+    dropped: tuple[str, ...]
+    rows: Any
+    labels: AnyArray
+    X: Floats
+    y: Ints
     columns: tuple[str, ...]
     classes: tuple[str, ...]
-    code: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...]
 
 
-def bundled_table(name: str) -> Table:
-    """Return a data set of the library.
-
-    >>> bundled_table("wine").X.shape
-    (178, 13)
-    """
+def bundled_source(name: str) -> Source:
+    """Return a data set of the library, with the classes in a column "class"."""
     loaded: Any = getattr(datasets, f"load_{as_choice(name, 'data', BUNDLED)}")()
-    return Table(
-        name,
-        loaded.data,
-        loaded.target.astype(np.intp),
-        tuple(loaded.feature_names),
-        tuple(str(label) for label in loaded.target_names),
+    pandas = require("pandas", "cli")
+    frame = pandas.DataFrame(loaded.data, columns=[str(c) for c in loaded.feature_names])
+    names = np.array([str(label) for label in loaded.target_names])
+    return Source(name, frame.assign(**{"class": names[loaded.target]}), "class", "bundled")
+
+
+def points_source(points: str) -> Source:
+    """Return the points of a plane's address as a table."""
+    state = PlaneState.from_query({"points": points})
+    pandas = require("pandas", "cli")
+    frame = pandas.DataFrame(
+        {
+            "x": state.coordinates[:, 0],
+            "y": state.coordinates[:, 1],
+            "class": [LETTERS[label] for label in state.labels],
+        }
     )
+    return Source("points.csv", frame, "class", "points")
 
 
-def read_table(text: str, name: str) -> Table:
-    r"""Read an upload as `cayleyklein fit` reads a file.
-
-    Parameters
-    ----------
-    text : str
-        A table in text, see :func:`cayleyklein.tables.read_table`; without a line of names the
-        columns are x1, x2, … The classes are in the column called class, label, target, species or
-        y, or else in the last one.
-    name : str
-        The name of the file, for messages.
-
-    Examples
-    --------
-    >>> table = read_table("a,b,kind\n1,2,x\n3,4,y\n5,6,x\n0,1,y\n", "small.csv")
-    >>> table.X.shape, table.classes, table.columns
-    ((4, 2), ('x', 'y'), ('a', 'b'))
-    """
+def read_source(text: str, name: str) -> Source:
+    r"""Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     file = io.BytesIO(text.encode("utf-8", "replace"))
@@ -85,17 +99,28 @@ def read_table(text: str, name: str) -> Table:
         raise InvalidInputError(f"{name} is larger than {MOST_BYTES:,} bytes, the most read here.")
     file.name = name
     header = _has_header(text)
-    table = pandas.concat(list(iter_table(file, header=header)))
-    label = _label_column(list(table.columns))
-    if len(table.columns) > MOST_COLUMNS or len(table) > MOST_ROWS:
+    frame = pandas.concat(list(iter_table(file, header=header)))
+    if len(frame.columns) > MOST_COLUMNS or len(frame) > MOST_ROWS:
         raise InvalidInputError(
-            f"{name} has {len(table):,} rows and {len(table.columns)} columns; {MOST_ROWS:,} rows "
+            f"{name} has {len(frame):,} rows and {len(frame.columns)} columns; {MOST_ROWS:,} rows "
             f"and {MOST_COLUMNS} columns are the most. Take a sample."
         )
-    rows, labels, n_unlabelled = split_target(table, label)
-    classes, y = np.unique(labels, return_inverse=True)
-    _check_classes(classes, y, label)
-    with warnings.catch_warnings():  # the columns say what was guessed
+    names = [str(column) for column in frame.columns]
+    lowered = [column.lower() for column in names]
+    target = next((names[lowered.index(n)] for n in TARGET_NAMES if n in lowered), names[-1])
+    return Source(full_name, frame, target, "upload", "" if header else ", header=False")
+
+
+def prepare(source: Source, target: str, drop: Collection[str] = ()) -> Table:
+    """Split a table into rows and classes, and encode the columns that are used."""
+    name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
+    rows, labels, n_unlabelled = split_target(source.frame, target)
+    rows = rows.drop(columns=list(dropped))
+    if not rows.shape[1]:
+        raise InvalidInputError("No column is left to learn from; choose two or more.")
+    labels = np.asarray(labels).astype(str)
+    classes, y = _as_classes(labels, target)
+    with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
         encoder = TableEncoder().fit(rows)
     X = encoder.transform(rows)
@@ -106,11 +131,31 @@ def read_table(text: str, name: str) -> Table:
     if np.abs(X).max() > LARGEST:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST:g}; rescale them.")
     if n_unlabelled:
-        notes.append(f"{n_unlabelled} rows without a class in {label!r} are left out")
-    options = f"text=[{label!r}]" + ("" if header else ", header=False")
-    code = f"rows, y, _ = split_target(read_table({full_name!r}, {options}), {label!r})"
+        notes.append(f"{n_unlabelled} rows without a class in {target!r} are left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
-    return Table(full_name, X, y, columns, tuple(map(str, classes)), code, tuple(notes))
+    return Table(source, target, dropped, rows, labels, X, y, columns, classes, tuple(notes))
+
+
+def _as_classes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
+    """Return the classes, in the order of numbers where they are numbers, and their positions."""
+    found = np.unique(labels)
+    if not 2 <= len(found) <= MOST_CLASSES:
+        raise InvalidInputError(
+            f"Column {target[:SHOWN]!r} has {len(found)} classes; expected 2 to {MOST_CLASSES}."
+        )
+    # numbers in their order, then texts
+    classes = sorted(
+        found.tolist(), key=lambda c: (0, float(c), c) if _is_number(c) else (1, 0.0, c)
+    )
+    position = {name: i for i, name in enumerate(classes)}
+    y = np.array([position[label] for label in labels.tolist()], dtype=np.intp)
+    counts = np.bincount(y)
+    if counts.min() < 2:
+        raise InvalidInputError(
+            f"Class {classes[int(counts.argmin())][:SHOWN]!r} has a single row; each needs two, "
+            f"one to learn from and one to be tested on."
+        )
+    return tuple(classes), y
 
 
 def _has_header(text: str) -> bool:
@@ -126,21 +171,3 @@ def _is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _label_column(names: list[str]) -> str:
-    lowered = [name.lower() for name in names]
-    return next((names[lowered.index(n)] for n in LABEL_NAMES if n in lowered), names[-1])
-
-
-def _check_classes(classes: NDArray[Any], y: NDArray[Any], name: str) -> None:
-    if not 2 <= len(classes) <= MOST_CLASSES:
-        raise InvalidInputError(
-            f"Column {name[:SHOWN]!r} has {len(classes)} classes; expected 2 to {MOST_CLASSES}."
-        )
-    counts = np.bincount(y)
-    if counts.min() < 2:
-        raise InvalidInputError(
-            f"Class {str(classes[counts.argmin()])[:SHOWN]!r} has a single row; each needs two, "
-            f"one to learn from and one to be tested on."
-        )

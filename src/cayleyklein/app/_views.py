@@ -2,9 +2,12 @@
 
 Klein's view shows the plane as it is. The others show a chart of :mod:`cayleyklein.geometry` in
 the unit of the metric, moved so that the centre is at 0: (y(x) - y(μ)) · c/√|K|. In that form every
-one of them tends to z = L(x - μ) as K tends to 0, from both sides, and turning the curvature
-through 0 moves the picture without a jump. The half-plane, which is hyperbolic only, goes on as
-the stereographic view; the hemisphere as the sphere's.
+view tends to z = L(x - μ) as K tends to 0, from both sides, and moving the curvature
+through 0 moves the picture without a jump. The half-plane, which is hyperbolic only, continues as
+the stereographic view; the hemisphere and the hyperboloid continue as the sphere.
+
+A curved surface is seen from a camera of some turn and tilt. It faces the eye where y · e > 0, for
+a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t.
 """
 
 from __future__ import annotations
@@ -12,70 +15,63 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset
-
-__all__ = ["View"]
-
-Array = NDArray[np.float64]
 
 LIBRARY_CHARTS = {
     "poincare": ("conformal", "conformal", "conformal"),
     "half-plane": ("half_space", "conformal", "conformal"),
     "hemisphere": ("hemisphere", "klein", "sphere"),
+    "hyperboloid": ("hyperboloid", "klein", "sphere"),
 }
-"""By the sign of K: negative, zero, positive."""
+"""Chart of the library for K < 0, K = 0 and K > 0."""
 
 TITLES = {
     "klein": ("Klein", "Cartesian", "Gnomonic"),
     "poincare": ("Poincaré disc", "Cartesian, in z", "Stereographic"),
     "half-plane": ("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
     "hemisphere": ("Hemisphere", "Plane, tilted", "Sphere"),
+    "hyperboloid": ("Hyperboloid", "Plane, tilted", "Sphere"),
 }
 
 WINDOWS = {
     "klein": (0.0, 0.0, 1.6),
     "poincare": (0.0, 0.0, 2.6),
     "half-plane": (0.0, 1.1, 2.6),
-    "hemisphere": (0.0, -0.6, 1.35),
+    "hemisphere": (0.0, -0.35, 1.6),
+    "hyperboloid": (0.0, 0.2, 1.9),
 }
-"""Middle and half the width of what a view shows first."""
+"""Centre and half the width of the first window of each view."""
 
-ELEVATION = math.radians(38)
-"""Whence the surfaces are seen."""
-
-RIGHT = np.array([1.0, 0.0, 0.0])
-UP = np.array([0.0, math.sin(ELEVATION), math.cos(ELEVATION)])
-EYE = np.array([0.0, -math.cos(ELEVATION), math.sin(ELEVATION)])
+SURFACES = ("hemisphere", "hyperboloid")
 
 EDGE = 1e-4
-"""How far inside the end of a chart a point may be put, relative to the chart's size."""
+"""Margin at the end of a chart in which no point is put, relative to the chart's size."""
 
 FARTHEST = 1e3
-"""Where coordinates on the screen end, in half widths: a canvas computes in single precision."""
+"""Largest coordinate on the screen in half widths: a canvas computes in single precision."""
+
+STEEP = 89.0
+"""Tilt in degrees from which a dome is seen from above, without a horizon."""
+
+HORIZON_END = 4.0
+"""Largest |t| of the horizon that is drawn on a hyperboloid, cosh t being its height."""
 
 
 class View:
-    """One of the charts of the page, for one metric.
+    """One of the page's views, for one metric."""
 
-    Examples
-    --------
-    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> View(metric, "poincare").to_screen([[0.8, 0.0]])
-    array([[1., 0.]])
-    >>> View(metric, "poincare").from_screen([1.0, 0.0])
-    array([0.8, 0. ])
-    >>> View(metric, "poincare").from_screen([4.0, 0.0]).round(3)  # drawn back inside
-    array([1., 0.])
-    """
-
-    def __init__(self, metric: CurvedMetric, chart: str) -> None:
+    def __init__(
+        self, metric: CurvedMetric, chart: str, turn: float = 0.0, tilt: float = 38.0
+    ) -> None:
         self.metric, self.chart = metric, chart
         self.sign, self.domain = int(np.sign(metric.curvature)), metric.domain
         self.title = TITLES[chart][self.sign + 1]
         self.straight = chart == "klein" or self.sign == 0
+        self.surface = chart in SURFACES and self.sign != 0
         x, y, self.half_width = WINDOWS[chart]
         self.middle = np.array([x, y])
         if chart == "klein":
@@ -84,77 +80,154 @@ class View:
         unit = math.sqrt(abs(metric.curvature)) or 1.0
         self._scale = (2.0 if self._name == "conformal" else 1.0) / unit
         self._origin = np.asarray(metric.to_chart(metric.center, self._name), dtype=float)
+        self._aim(math.radians(turn), math.radians(tilt))
+        bowl = self._name == "hyperboloid"
+        self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
+
+    def _aim(self, turn: float, tilt: float) -> None:
+        """Place the camera."""
+        (c, s), (low, high) = (
+            (math.cos(turn), math.sin(turn)),
+            (math.cos(tilt), math.sin(tilt)),
+        )
+        self._right = np.array([c, s, 0.0])
+        self._up = np.array([-s * high, c * high, low])
+        self._eye = np.array([s * low, -c * low, high])
+        # the normal of a bowl is (-X, -Y, Z); its horizon goes along (high, -low) against the eye
+        bowl = self._name == "hyperboloid"
+        self._facing = self._eye * ([-1, -1, 1] if bowl else [1, 1, 1])
+        if bowl and tilt < math.pi / 4:
+            self._rise = np.array([s * high, -c * high, low]) / math.sqrt(math.cos(2 * tilt))
 
     @property
-    def window(self) -> Array:
-        """The lower and the upper corner of what is shown first."""
+    def window(self) -> Floats:
+        """The lower and the upper corner of the first window."""
         return np.stack([self.middle - self.half_width, self.middle + self.half_width])
 
-    def to_screen(self, x: ArrayLike) -> Array:
-        """Return where points (…, 2) are seen; those of the absolute a hair inside it."""
-        points = np.asarray(x, dtype=float)
-        if self.chart == "klein" or not points.size:
-            return points
-        seen = self._project(self._chart_difference(points))
-        reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
-        return np.asarray(seen / np.maximum(reach, 1.0))
+    # -- to the screen --------------------------------------------------------------
 
-    def _chart_difference(self, points: Array) -> Array:
-        y = np.asarray(self.metric.to_chart(inset(self.domain, points), self._name), dtype=float)
-        return np.asarray((y - self._origin) * self._scale)
+    def to_screen(self, x: ArrayLike) -> Floats:
+        """Return points (…, 2) on the screen; those of the absolute a hair inside it."""
+        return self.look(np.asarray(x, dtype=float))[0]
 
-    def _project(self, y: Array) -> Array:
-        if self.chart != "hemisphere":
-            return y
-        if y.shape[-1] == 2:  # the flat limit
-            return np.asarray(y @ np.stack([RIGHT, UP])[:, :2].T)
-        return np.asarray(y @ np.stack([RIGHT, UP]).T)
+    def look(self, x: Floats) -> tuple[Floats, Floats]:
+        """Return points on the screen, and how much a surface faces the eye there.
 
-    def faces_away(self, x: ArrayLike) -> NDArray[np.bool_]:
-        """Say which points are on the far side of a sphere."""
-        points = np.asarray(x, dtype=float)
-        if self.chart != "hemisphere" or not self.sign or not points.size:
-            return np.zeros(points.shape[:-1], dtype=bool)
-        y = self.metric.to_chart(inset(self.domain, points), self._name)
-        return np.asarray(y @ EYE < 0)
-
-    def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Array:
-        """Return the point seen at (2,); a place outside the chart gives the nearest inside.
-
-        Parameters
-        ----------
-        seen : array-like of shape (2,)
-        far_side : bool, default=False
-            Whether the far side of a sphere is meant.
+        It is negative on the far side of a surface.
         """
+        if self.chart == "klein" or not x.size:
+            return x, np.ones(x.shape[:-1])
+        y = self._chart(x)
+        facing = y @ self._facing if self.has_horizon else np.ones(x.shape[:-1])
+        seen = self._project((y - self._origin) * self._scale)
+        reach = np.linalg.norm(seen, axis=-1, keepdims=True) / (FARTHEST * self.half_width)
+        return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
+
+    def lift(self, x: Floats) -> Floats:
+        """Return points in the coordinates of the chart, of two or three dimensions."""
+        return x if self.chart == "klein" else (self._chart(x) - self._origin) * self._scale
+
+    def on_tangent_plane(self, x: Floats) -> Floats:
+        """Return on the screen the points of the plane that a surface is projected to."""
+        w = np.asarray(self.metric.to_chart(inset(self.domain, x), "klein"))
+        flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
+        return self._project(flat * self._scale)
+
+    @property
+    def apex(self) -> Floats:
+        """Where the centre of the projection to the tangent plane is on the screen."""
+        return self._project(np.array([0.0, 0.0, -self._scale]))
+
+    def _chart(self, x: Floats) -> Floats:
+        return np.asarray(self.metric.to_chart(inset(self.domain, x), self._name), dtype=float)
+
+    def _project(self, y: Floats) -> Floats:
+        if self.chart not in SURFACES:
+            return y
+        # the flat limit has two coordinates
+        return np.asarray(y @ np.stack([self._right, self._up])[:, : y.shape[-1]].T)
+
+    # -- the horizon ----------------------------------------------------------------
+
+    def faces_away(self, x: ArrayLike) -> Bools:
+        """Say which points are on the far side of a surface."""
+        return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
+
+    def horizon(self, t: ArrayLike) -> Floats:
+        """Return the points of the plane on the horizon at parameters t."""
+        t = np.asarray(t, dtype=float)[..., None]
+        if self._name == "hyperboloid":
+            y = np.sinh(t) * self._right + np.cosh(t) * self._rise
+        else:
+            y = np.cos(t) * self._right + np.sin(t) * self._up
+        return np.asarray(self.metric.from_chart(y, self._name), dtype=float)
+
+    def horizon_parameter(self, x: Floats) -> Floats:
+        """Return t of the points of the horizon nearest to points of the plane."""
+        y = self._chart(x)
+        if self._name == "hyperboloid":
+            return np.asarray(np.arcsinh(y @ self._right))
+        t = np.arctan2(y @ self._up, y @ self._right)
+        return np.asarray(np.clip(t, EDGE, math.pi - EDGE))
+
+    def outline(self, n: int) -> Floats:
+        """Return the whole horizon, as n points of the plane; none without one."""
+        if not self.has_horizon:
+            return np.empty((0, 2))
+        ends = (-HORIZON_END, HORIZON_END) if self._name == "hyperboloid" else (EDGE, np.pi - EDGE)
+        return self.horizon(np.linspace(*ends, n))
+
+    # -- and back -------------------------------------------------------------------
+
+    def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Floats:
+        """Return the point seen at (2,); a place outside the chart gives the nearest inside."""
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
             return inset(self.domain, spot, EDGE)
-        if self.chart == "hemisphere" and not self.sign:
-            z = spot / np.array([1.0, UP[1]])
-            return np.asarray(self.metric.from_chart(z, self._name))
-        if self.chart == "hemisphere":
-            y = self._on_sphere(spot, far_side)
+        if self.chart in SURFACES and not self.sign:
+            flat = np.stack([self._right, self._up])[:, :2]
+            return np.asarray(self.metric.from_chart(np.linalg.solve(flat, spot), self._name))
+        if self.surface:
+            y = self._on_surface(spot / self._scale, far_side)
         else:
             y = spot / self._scale + self._origin
             if self._name == "half_space":
                 y[1] = max(y[1], EDGE)
             elif self.sign:
                 y /= max(1.0, float(np.linalg.norm(y)) / (1 - EDGE))
-        x: Array = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
+        x: Floats = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
         return inset(self.domain, x, EDGE)
 
-    def _on_sphere(self, spot: Array, far_side: bool) -> Array:
-        u, v = spot / self._scale + np.array([self._origin @ RIGHT, self._origin @ UP])
+    def _on_surface(self, spot: Floats, far_side: bool) -> Floats:
+        """Return where the line of sight of a spot meets the surface, or comes nearest to it."""
+        u, v = spot[0] + self._origin @ self._right, spot[1] + self._origin @ self._up
+        if self._name == "hyperboloid":
+            return self._on_bowl(u, v, far_side)
         size = math.hypot(u, v)
         if size > 1 - EDGE:
             u, v = ((1 - EDGE) * c / size for c in (u, v))
         depth = math.sqrt(1 - u * u - v * v)
-        y = u * RIGHT + v * UP + (-depth if far_side else depth) * EYE
+        y = u * self._right + v * self._up + (-depth if far_side else depth) * self._eye
         if far_side and y[2] < EDGE:
-            return self._on_sphere(spot, False)
+            return self._on_surface(spot, False)
         y[2] = max(y[2], EDGE)
         return np.asarray(y / np.linalg.norm(y))
+
+    def _on_bowl(self, u: float, v: float, far_side: bool) -> Floats:
+        """Solve Z² - X² - Y² = 1 along the line of sight; the far side is its outer wall."""
+        start, eye = u * self._right + v * self._up, self._eye
+        form = np.array([-1.0, -1.0, 1.0])
+        a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
+        if abs(a) < EDGE:
+            depths = [-c / (2 * b)] if b else [0.0]
+        else:
+            root = math.sqrt(max(b * b - a * c, 0.0))
+            depths = sorted([(-b - root) / a, (-b + root) / a])
+        sheet = [y for y in (start + d * eye for d in depths) if y[2] > 0] or [start]
+        wanted = [y for y in sheet if (y @ self._facing < 0) == far_side]
+        y = (wanted or sheet)[-1]
+        y[2] = math.hypot(1.0, y[0], y[1])
+        return np.asarray(y)
 
     def holds(self, seen: ArrayLike) -> bool:
         """Say whether a point of the geometry is seen at (2,)."""

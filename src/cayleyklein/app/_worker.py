@@ -1,4 +1,4 @@
-"""Fits in processes of their own: none slows another visitor's page, and each can be ended."""
+"""Fits in processes of their own, which slow no other visitor and can be ended."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from cayleyklein.app._fitting import Task, carry_out
+from cayleyklein.app._fitting import ModelTask, Task, carry_out
 from cayleyklein.exceptions import CayleyKleinError
-
-__all__ = ["Failed", "FitProcess", "FitSlots"]
 
 MOST_FITS = 2
 """Fits that run at once; others wait for their turn."""
@@ -43,18 +41,16 @@ class FitSlots:
         self.running = [fit for fit in self.running if fit.process.is_alive()]
         return len(self.running) < self.most
 
+    def kill_all(self) -> None:
+        """End every fit, when the server ends."""
+        for fit in self.running:
+            fit.kill()
+
 
 class FitProcess:
-    """A task in a process of its own.
+    """A task in a process of its own."""
 
-    Parameters
-    ----------
-    task : Task
-    slots : FitSlots
-        Of the server; the fit starts when one is free.
-    """
-
-    def __init__(self, task: Task, slots: FitSlots) -> None:
+    def __init__(self, task: Task | ModelTask, slots: FitSlots) -> None:
         context = _context()
         self.slots, self.started = slots, False
         self._told_to_stop_at: float | None = None
@@ -66,7 +62,7 @@ class FitProcess:
         )
 
     def poll(self) -> list[Any]:
-        """Return what the fit has told since the last time; start it when its turn comes."""
+        """Return the messages since the last call; start the fit when its turn comes."""
         if not self.started:
             if self._told_to_stop_at is not None:
                 return [Failed("Cancelled before it began.")]
@@ -88,7 +84,7 @@ class FitProcess:
         self.started, self._begun = True, time.monotonic()
 
     def _overdue(self) -> list[Failed]:
-        """Return why it is over, when it is, or when it has to be."""
+        """Return why the fit has ended or must end, if so."""
         now = time.monotonic()
         if not self.process.is_alive() and not self._has_more():
             return [Failed("The fit ended without a result.")]
@@ -139,7 +135,7 @@ def _nothing() -> None:
     """Do nothing, in another process."""
 
 
-def _work(task: Task, outbox: Any, stop: Any) -> None:
+def _work(task: Task | ModelTask, outbox: Any, stop: Any) -> None:
     """Carry out a task and tell the page, in another process."""
     with suppress(BrokenPipeError):  # the visitor has left
         try:

@@ -11,10 +11,8 @@ from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
 from cayleyklein.plotting._outlines import inset as inset
 from cayleyklein.plotting._outlines import line_path as line_path
-from cayleyklein.plotting._style import CLASS_COLORS as CLASS_COLORS
+from cayleyklein.plotting._sections import choose_section as choose_section
 from cayleyklein.plotting._style import GEOMETRY_COLORS as GEOMETRY_COLORS
-from cayleyklein.plotting._style import class_colors as class_colors
-from cayleyklein.plotting._svg import Drawing as Drawing
 from cayleyklein.plotting._svg import number as number
 from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay

@@ -15,9 +15,6 @@ BEYOND = 40.0
 PADDING = 0.04
 """How far a picture reaches beyond its bounds, as a part of the longer side."""
 
-CORNERS = {"square": (45, 4), "triangle": (-90, 3), "diamond": (0, 4)}
-"""Angle of the first corner of a marker in degrees, and the number of corners."""
-
 LONGEST_NAME = 22
 """Characters of the name of a bar."""
 
@@ -90,21 +87,6 @@ class Drawing:
         """Draw points."""
         for x, y in self._place(points).tolist():
             self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill=color)
-
-    def marker(
-        self, point: Floats, kind: str, *, color: str, edge: str, radius: float, opacity: float
-    ) -> None:
-        """Draw a circle, square, triangle or diamond around a point."""
-        x, y = self._place(point[None])[0].tolist()
-        if kind == "circle":
-            arc = f"a{radius} {radius} 0 1 0"
-            d = f"M{x - radius:.1f} {y:.1f}{arc} {2 * radius} 0{arc} {-2 * radius} 0Z"
-        else:
-            first, n = CORNERS[kind]
-            angle = np.radians(first + 360 * np.arange(n) / n)
-            corners = [x, y] + 1.2 * radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
-            d = _path_data(corners, closed=True)
-        self._add("path", d=d, fill=color, stroke=edge, stroke_width=1, opacity=opacity)
 
     def svg(self, title: str, *, background: str | None = None) -> str:
         """Return the picture; the title describes it to screen readers."""

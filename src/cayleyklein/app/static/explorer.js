@@ -1,20 +1,26 @@
-// Carries what a visitor does to the server and shows what it answers. The geometry is computed there.
+// Shared by both pages: messages to and from the server, pictures on a canvas, light and dark, help.
+// The geometry is computed on the server; this draws the shapes that it sends.
 "use strict";
 
 const explorer = (() => {
-  const REACH = 16; // pixels from a point at which it is grabbed
-  const STEP = 0.02; // of the view, for an arrow key
   const RETRY = 2000; // milliseconds between two looks for a server that is gone
-  let wire = null, said = null, number = 0, waiting = false, gone = false, answer = {};
+  const one = (selector) => document.querySelector(selector);
+  const all = (selector) => [...document.querySelectorAll(selector)];
+  const element = (tag, text = "", values = {}) => {
+    const made = Object.assign(document.createElement(tag), values);
+    made.textContent = text;
+    return made;
+  };
+  const facts = one("#facts") ? JSON.parse(one("#facts").textContent) : {};
+  const page = document.body.dataset.page;
+
+  // -- messages: one batch at a time, so that a slow answer thins out a drag and does not delay it
+
+  let socket = null, number = 0, waiting = true, gone = false, query = location.search.slice(1);
   const pending = []; // [kind, command]
   const listeners = [];
 
-  const one = (selector) => document.querySelector(selector);
-  const all = (selector) => [...document.querySelectorAll(selector)];
-
-  // -- to the server, one batch at a time: a slow answer thins out a drag and does not delay it
-
-  // Of one kind only the last is worth sending, but none is moved past a command that has no kind:
+  // Of one kind only the last is worth sending, but none is moved past a command without a kind:
   // where a drag ended must not be lost when another begins before the server has answered.
   function send(command, kind) {
     if (kind !== undefined) {
@@ -27,52 +33,45 @@ const explorer = (() => {
   }
 
   function flush() {
-    if (waiting || gone || wire === null || pending.length === 0) return;
+    if (waiting || gone || pending.length === 0) return;
     waiting = true;
     number += 1;
-    const commands = JSON.stringify(pending.splice(0).map(([, command]) => command));
-    wire.data = {number: [number], commands: [commands]};
+    socket.send(JSON.stringify({number, commands: pending.splice(0).map(([, command]) => command)}));
   }
 
-  function hear() {
-    answer = JSON.parse(said.data.answer[0]);
-    if (answer.number === number) waiting = false;
-    for (const listener of listeners) listener(answer);
-    flush();
+  function unpack(buffer) {
+    const length = new DataView(buffer).getUint32(0, true), start = 4 + length;
+    const text = new TextDecoder().decode(new Uint8Array(buffer, 4, length));
+    return JSON.parse(text, (_key, value) => value === null || value.$ === undefined ? value
+      : value.$ === "f" ? new Float32Array(buffer, start + value.at, value.n) : new Int8Array(buffer, start + value.at, value.n));
   }
 
-  function connect(to, from) {
-    if (wire !== null) return;
-    [wire, said] = [to, from];
-    said.connect(said.properties.data.change, hear);
-    hear();
-    leaveOut(document);
-    send({do: "theme", value: theme()}, "theme");
-    document.body.dataset.ready = "yes";
-  }
-
-  // Bokeh's layers take the focus of the Tab key and have no name; what is around them has both
-  function leaveOut(root) {
-    for (const element of root.querySelectorAll("*")) {
-      if (element.classList.contains("bk-events")) element.tabIndex = -1;
-      if (element.shadowRoot) leaveOut(element.shadowRoot);
-    }
+  function connect() {
+    socket = new WebSocket(`${location.protocol === "https:" ? "wss" : "ws"}://${location.host}/ws/${page}`);
+    socket.binaryType = "arraybuffer";
+    socket.addEventListener("open", () => socket.send(JSON.stringify({number, commands: location.search})));
+    socket.addEventListener("message", (event) => {
+      const answer = unpack(event.data);
+      if (answer.number === number) waiting = false;
+      if (answer.query !== undefined) query = answer.query;
+      for (const listener of listeners) listener(answer);
+      document.body.dataset.ready = "yes";
+      flush();
+    });
+    socket.addEventListener("close", lost);
   }
 
   // The session ends with its connection. The address has all of a plane, which comes back by itself;
   // a fit and its results would be lost by a reload that nobody asked for.
-  function lost() {
+  function lost(event) {
     if (gone) return;
     gone = true;
-    const plane = document.body.dataset.page === "plane", button = document.createElement("button");
-    button.type = "button";
-    button.textContent = "Reload";
+    const plane = page === "plane", button = element("button", "Reload", {type: "button"});
     button.addEventListener("click", comeBack);
     one("#status").replaceChildren(
-      `The connection to the server is lost. ${plane ? "The page comes back with it." : "Reloading begins anew, without results."} `,
+      `${event?.reason || "The connection to the server is lost"}. ${plane ? "The page comes back with it." : "Reloading begins anew, without results."} `,
       button);
     if (plane) setTimeout(comeBackWhenServed, RETRY);
-    else one("#progress").hidden = true;
   }
 
   async function comeBackWhenServed() {
@@ -80,8 +79,7 @@ const explorer = (() => {
     setTimeout(comeBackWhenServed, RETRY);
   }
 
-  const comeBack = () => location.replace(`?${answer.query}`);
-
+  const comeBack = () => location.replace(`?${query}`);
   const ahead = () => waiting || pending.length > 0;
 
   function say(notes) {
@@ -90,243 +88,299 @@ const explorer = (() => {
     if (status.textContent !== text) status.textContent = text;
   }
 
-  // -- light and dark
+  // -- the address: each settled state is an entry of the history, so Back is Undo
 
-  function theme() {
-    const kept = document.documentElement.dataset.theme;
-    return kept ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  let at = history.state?.at ?? 0, timer = null, busy = () => false;
+  let top = history.state ? Math.max(at, Number(stored("top", sessionStorage) ?? 0)) : 0; // a new address has no way forward
+  let loading = true; // the address is being read, and is not a new state
+
+  function stored(name, where = localStorage) {
+    try { return where.getItem(name); } catch { return null; }
+  }
+  function store(name, value, where = localStorage) {
+    try { where.setItem(name, value); } catch { /* not kept */ }
   }
 
-  function paint(name, keep) {
-    if (keep) {
-      document.documentElement.dataset.theme = name;
-      try { localStorage.setItem("theme", name); } catch { /* not kept */ }
-    }
-    const button = one("#theme");
-    if (button) button.setAttribute("aria-pressed", String(name === "dark"));
-    if (wire) send({do: "theme", value: name}, "theme");
-  }
-
-  try {
-    const kept = localStorage.getItem("theme");
-    if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
-  } catch { /* none kept */ }
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => paint(theme(), false));
-
-  // -- the plane
-
-  function point(kind, event, plot) {
-    if (kind === "leave") return send({do: "leave"}, "hover");
-    const {x, y} = event;
-    if (!Number.isFinite(x) || !Number.isFinite(y)) return;
-    if (kind === "hover") {
-      one("#readout").setAttribute("aria-live", "off"); // said all the time it helps nobody
-      return send({do: "hover", x, y}, "hover");
-    }
-    if (kind === "drag") return send({do: "drag", x, y}, "drag");
-    if (kind === "drop") return send({do: "drop"});
-    if (kind === "add") return send({do: "add", x, y});
-    const pixel = (plot.x_range.end - plot.x_range.start) / one("#canvas").clientWidth;
-    send({do: kind, x, y, reach: REACH * pixel});
-  }
-
-  const KEYS = {
-    ArrowLeft: {do: "nudge", dx: -STEP, dy: 0}, ArrowRight: {do: "nudge", dx: STEP, dy: 0},
-    ArrowUp: {do: "nudge", dx: 0, dy: STEP}, ArrowDown: {do: "nudge", dx: 0, dy: -STEP},
-    "+": {do: "step", name: "curvature", by: 0.05}, "=": {do: "step", name: "curvature", by: 0.05},
-    "-": {do: "step", name: "curvature", by: -0.05},
-    Delete: {do: "delete"}, Backspace: {do: "delete"}, a: {do: "add"},
-    n: {do: "next", by: 1}, p: {do: "next", by: -1},
-    1: {do: "label", value: 0}, 2: {do: "label", value: 1}, 3: {do: "label", value: 2}, 4: {do: "label", value: 3},
-  };
-
-  // what hovering tells, for those who come by the keyboard: the distances from the chosen point
-  function readChosen() {
-    one("#readout").setAttribute("aria-live", "polite");
-    send({do: "hover"}, "hover");
-  }
-
-  function wirePlane() {
-    one("#canvas").addEventListener("keydown", (event) => {
-      if (event.key === "0") return Bokeh.documents[0].get_model_by_name("plot").reset.emit();
-      const command = KEYS[event.key];
-      if (!command || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      send(command);
-      readChosen();
-    });
-    one("#canvas").addEventListener("focus", () => one("#canvas").matches(":focus-visible") && readChosen());
-    for (const input of all("[data-number]"))
-      input.addEventListener("input", () => {
-        show(input.dataset.number, Number(input.value));
-        send({do: "set", name: input.dataset.number, value: Number(input.value)}, `set ${input.dataset.number}`);
-      });
-    for (const input of all("input[name=chart]"))
-      input.addEventListener("change", () => send({do: "set", name: "chart", value: input.value}));
-    for (const input of all("[data-layer]"))
-      input.addEventListener("change", () => send({do: "toggle", name: input.dataset.layer, value: input.checked}));
-    for (const input of all("input[name=label]"))
-      input.addEventListener("change", () => send({do: "label", value: Number(input.value)}));
-    for (const button of all("[data-do]"))
-      button.addEventListener("click", () =>
-        send({do: button.dataset.do, ...(button.dataset.by ? {by: Number(button.dataset.by)} : {})}));
-    one("#scatter").addEventListener("change", (event) => {
-      const n = Number(event.target.value);
-      if (n) send({do: "scatter", n, seed: Math.floor(Math.random() * 2 ** 31)});
-      event.target.value = "";
-    });
-    one("#copy").addEventListener("click", async () => {
-      try { await navigator.clipboard.writeText(location.href); say(["The link is copied."]); }
-      catch { say(["The link is in the address bar."]); }
-    });
-    one("#png").addEventListener("click", savePicture);
-    listeners.push(showPlane);
-  }
-
-  function show(name, value) {
-    const decimals = {order: 0, angle: 0}[name] ?? 2;
-    for (const output of all(`[data-value="${name}"]`)) output.textContent = value.toFixed(decimals).replace("-", "−");
-  }
-
-  function showPlane(news) {
-    // while something is on its way the controls are ahead of the server, and keep what was chosen
-    if (!ahead()) {
-      for (const input of all("[data-number]")) {
-        input.value = news.state[input.dataset.number];
-        show(input.dataset.number, Number(input.value));
+  function keepAddress() {
+    clearTimeout(timer);
+    timer = setTimeout(() => {
+      timer = null;
+      if (busy() || ahead()) return keepAddress();
+      const wanted = `?${query}`;
+      if (loading || !history.state) history.replaceState({at}, "", wanted);
+      else if (location.search !== wanted) {
+        at = top = at + 1;
+        store("top", top, sessionStorage);
+        history.pushState({at}, "", wanted);
       }
-      for (const input of all("input[name=chart]")) input.checked = input.value === news.state.chart;
-      for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
-      for (const input of all("input[name=label]")) input.checked = Number(input.value) === news.label;
-    }
-    for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export, news.query);
-    one("#geometry").textContent = news.geometry;
-    one("#title").textContent = news.title;
-    one("#count").textContent = news.points ? `${news.points}, chosen ${news.chosen.join(" and ")}` : "none yet";
-    one("#canvas").setAttribute("aria-label", news.description);
-    if (news.readout !== undefined) one("#readout").textContent = news.readout || "Point at the drawing for distances.";
-    one("#notes").textContent = news.notes.join(" ");
-    say(news.errors);
-    keepAddress(news.query);
+      loading = false;
+      showHistory();
+    }, loading ? 0 : 300);
   }
 
-  function exportAddress(file, query) {
-    return `/export/${file}?${query}&theme=${theme()}`;
+  function showHistory() {
+    if (!one("#undo")) return;
+    one("#undo").disabled = at === 0;
+    one("#redo").disabled = at >= top;
   }
 
-  let addressTimer = null;
-  function keepAddress(query) { // browsers limit how often the address may change
-    clearTimeout(addressTimer);
-    addressTimer = setTimeout(() => {
-      addressTimer = null;
-      history.replaceState(null, "", `?${query}`);
-    }, 250);
+  function travel(by) {
+    if (at + by < 0 || at + by > top) return;
+    history.go(by);
   }
 
-  async function savePicture() {
-    const image = new Image();
-    try {
-      const text = await (await fetch(exportAddress("plane.svg", answer.query))).text();
-      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
-      await image.decode();
-    } catch { return say(["The picture could not be made: the server does not answer."]); }
-    const canvas = document.createElement("canvas");
-    canvas.width = canvas.height = 1440;
-    canvas.getContext("2d").drawImage(image, 0, 0, 1440, 1440);
-    const link = document.createElement("a");
-    link.download = "plane.png";
-    link.href = canvas.toDataURL("image/png");
-    link.click();
-  }
-
-  // -- learning
-
-  function wireLearn() {
-    const MOST = Number(document.body.dataset.mostBytes ?? one("#csv").dataset.most);
-    for (const input of all("[data-choice]"))
-      input.addEventListener("change", () => send({do: "choose", name: input.dataset.choice, value: input.value}));
-    for (const button of all("[data-do]")) button.addEventListener("click", () => send({do: button.dataset.do}));
-    one("#csv").addEventListener("change", async (event) => {
-      const file = event.target.files[0];
-      if (!file) return;
-      if (file.size > MOST) say([`${file.name} has ${file.size} bytes; ${MOST} are the most that is read here.`]);
-      else send({do: "upload", name: file.name, text: await file.text()});
-      event.target.value = "";
-    });
-    listeners.push(showLearn);
-  }
-
-  function fillChoices(select, options, value) {
-    const wanted = JSON.stringify(options);
-    if (select.dataset.options !== wanted) {
-      select.dataset.options = wanted;
-      select.replaceChildren(...options.map(([key, label]) => new Option(label, key)));
-    }
-    select.value = value;
-  }
-
-  function showLearn(news) {
-    if (news.number === undefined) return;
-    if (!ahead()) { // as on the plane: an answer to what was sent before must not undo a choice
-      for (const select of all("select[data-choice]"))
-        fillChoices(select, news.options[select.dataset.choice], news.choices[select.dataset.choice]);
-      for (const name of ["x", "y"]) one(`[data-choice=${name}]`).disabled = news.choices.plane !== "columns";
-      one("[data-do=fit]").disabled = news.running;
-      one("[data-do=cancel]").disabled = !news.running;
-    }
-    for (const [id, text] of Object.entries(news.texts)) {
-      const place = document.getElementById(id);
-      if (place.textContent !== text) place.textContent = text;
-    }
-    if (news.confusion !== undefined) showConfusion(news.confusion);
-    document.body.dataset.running = news.running ? "yes" : "no";
-    one("#progress").hidden = !news.running;
-    say(news.notes);
-    keepAddress(news.query);
-  }
-
-  function showConfusion(table) {
-    const place = one("#confusion");
-    if (!table) return place.replaceChildren();
-    const row = (cells) => { const tr = document.createElement("tr"); tr.append(...cells); return tr; };
-    const cell = (kind, text, scope) => {
-      const td = document.createElement(kind);
-      td.textContent = text;
-      if (scope) td.scope = scope;
-      return td;
-    };
-    const most = Math.max(1, ...table.counts.flat());
-    const caption = document.createElement("caption");
-    caption.textContent = table.caption;
-    const head = document.createElement("thead"), body = document.createElement("tbody");
-    head.append(row([cell("th", "true \\ said", "col"), ...table.names.map((name) => cell("th", name, "col"))]));
-    table.counts.forEach((counts, i) => {
-      const cells = counts.map((count, j) => {
-        const td = cell("td", count);
-        td.style.setProperty("--part", count / most);
-        td.className = i === j ? "right" : "wrong";
-        return td;
-      });
-      body.append(row([cell("th", table.names[i], "row"), ...cells]));
-    });
-    place.replaceChildren(caption, head, body);
-  }
-
-  document.addEventListener("DOMContentLoaded", () => {
-    one("#theme").addEventListener("click", () => paint(theme() === "dark" ? "light" : "dark", true));
-    one("#theme").setAttribute("aria-pressed", String(theme() === "dark"));
-    if (document.body.dataset.page === "plane") wirePlane();
-    else wireLearn();
-    const code = one("#copycode");
-    if (code) code.addEventListener("click", async () => {
-      try { await navigator.clipboard.writeText(one("#code").textContent); say(["The code is copied."]); }
-      catch { say(["Select the code and copy it."]); }
-    });
+  addEventListener("popstate", (event) => {
+    at = event.state?.at ?? 0;
+    loading = true;
+    send({do: "load", query: location.search.slice(1)});
+  });
+  document.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey) return;
+    const key = event.key.toLowerCase();
+    const by = key === "z" ? (event.shiftKey ? 1 : -1) : key === "y" ? 1 : 0;
+    if (!by || !one("#undo")) return;
+    event.preventDefault();
+    travel(by);
   });
 
-  const idle = () => wire !== null && !ahead();
-  const kept = () => idle() && addressTimer === null;
+  // -- light and dark
 
-  return {connect, lost, point, send, idle, kept};
+  const pictures = [];
+  const theme = () => document.documentElement.dataset.theme
+    ?? (matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+  const color = (name) => facts.palette[theme()][name] ?? name;
+
+  function showTheme() {
+    one("#theme").setAttribute("aria-pressed", String(theme() === "dark"));
+    for (const picture of pictures) picture.draw();
+    for (const change of themed) change();
+  }
+  const themed = [];
+  const kept = stored("theme");
+  if (kept === "light" || kept === "dark") document.documentElement.dataset.theme = kept;
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
+  one("#theme").addEventListener("click", () => {
+    document.documentElement.dataset.theme = theme() === "dark" ? "light" : "dark";
+    store("theme", theme());
+    showTheme();
+  });
+  one("#theme").setAttribute("aria-pressed", String(theme() === "dark"));
+
+  // -- help: a "?" with one sentence
+
+  for (const place of all("[data-help]")) {
+    const box = element("details", "", {className: "help"});
+    const mark = element("summary", "?");
+    mark.setAttribute("aria-label", "What is this?");
+    box.name = "help";
+    box.append(mark, element("p", place.dataset.help));
+    box.addEventListener("toggle", () => { // keep the sentence within the window
+      const text = box.lastChild;
+      text.style.marginLeft = "";
+      text.classList.remove("above");
+      const edges = text.getBoundingClientRect(), over = edges.right - document.documentElement.clientWidth + 8;
+      if (over > 0) text.style.marginLeft = `${-over}px`;
+      text.classList.toggle("above", edges.bottom > innerHeight && edges.height < edges.top - 30);
+    });
+    place.append(box);
+  }
+  document.addEventListener("click", (event) => {
+    for (const box of all("details.help[open]")) if (!box.contains(event.target)) box.open = false;
+  });
+  document.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") for (const box of all("details.help[open]")) box.open = false;
+  });
+
+  // -- pictures
+
+  class Picture {
+    // axes: names of the two axes, or null; equal: the same scale along both
+    constructor(host, {axes = null, equal = true} = {}) {
+      Object.assign(this, {host, axes, equal, shapes: [], over: [], home: [-1, -1, 1, 1], box: [-1, -1, 1, 1]});
+      [this.base, this.top] = [0, 1].map(() => host.insertBefore(element("canvas"), host.firstChild));
+      [this.top, this.base] = [this.base, this.top];
+      new ResizeObserver(() => this.draw()).observe(host);
+      pictures.push(this);
+    }
+
+    reframe(home) { this.home = home; this.box = [...home]; this.draw(); }
+
+    place() { // pixels of a place: (ox + sx x, oy - sy y)
+      const width = this.host.clientWidth, height = this.host.clientHeight;
+      const [left, bottom] = this.axes ? [44, 22] : [0, 0];
+      const [x0, y0, x1, y1] = this.box;
+      let sx = (width - left - (left ? 6 : 0)) / (x1 - x0), sy = (height - bottom - (bottom ? 6 : 0)) / (y1 - y0);
+      if (this.equal) sx = sy = Math.min(sx, sy);
+      const middle = [left + (width - left - (left ? 6 : 0)) / 2, (height - bottom + (bottom ? 6 : 0)) / 2];
+      return {sx, sy, ox: middle[0] - sx * (x0 + x1) / 2, oy: middle[1] + sy * (y0 + y1) / 2, width, height, left, bottom};
+    }
+
+    toPixel(x, y) { const t = this.place(); return [t.ox + t.sx * x, t.oy - t.sy * y]; }
+    toData(px, py) { const t = this.place(); return [(px - t.ox) / t.sx, (t.oy - py) / t.sy]; }
+
+    zoom(factor, px = this.host.clientWidth / 2, py = this.host.clientHeight / 2) {
+      const [x, y] = this.toData(px, py), wide = this.home[2] - this.home[0];
+      const width = (this.box[2] - this.box[0]) / factor;
+      if (width > 8 * wide || width < wide / 200) return;
+      this.box = this.box.map((v, i) => (i % 2 ? y : x) + (v - (i % 2 ? y : x)) / factor);
+      this.draw();
+    }
+
+    pan(dx, dy) {
+      const t = this.place();
+      this.box = this.box.map((v, i) => i % 2 ? v + dy / t.sy : v - dx / t.sx);
+      this.draw();
+    }
+
+    fit(points = []) { // the first window, and all points
+      const box = [...this.home], room = 0.05 * (box[2] - box[0]);
+      for (let i = 0; i + 1 < points.length; i += 2) {
+        box[0] = Math.min(box[0], points[i] - room); box[2] = Math.max(box[2], points[i] + room);
+        box[1] = Math.min(box[1], points[i + 1] - room); box[3] = Math.max(box[3], points[i + 1] + room);
+      }
+      this.box = box;
+      this.draw();
+    }
+
+    draw() { this.paintAll(this.base, this.shapes, true); this.drawOver(); }
+    drawOver() { this.paintAll(this.top, this.over, false); }
+
+    paintAll(canvas, shapes, withAxes) {
+      const t = this.place(), ratio = devicePixelRatio || 1;
+      if (!t.width || !t.height) return;
+      const [w, h] = [Math.round(t.width * ratio), Math.round(t.height * ratio)];
+      if (canvas.width !== w || canvas.height !== h) [canvas.width, canvas.height] = [w, h];
+      const ink = canvas.getContext("2d");
+      ink.setTransform(ratio, 0, 0, ratio, 0, 0);
+      ink.clearRect(0, 0, t.width, t.height);
+      if (withAxes && this.axes) this.paintAxes(ink, t);
+      ink.save();
+      if (this.axes) {
+        ink.beginPath();
+        ink.rect(t.left, 0, t.width - t.left, t.height - t.bottom);
+        ink.clip();
+      }
+      for (const shape of shapes) PAINT[shape.kind](ink, shape, t);
+      ink.restore();
+    }
+
+    paintAxes(ink, t) {
+      ink.font = "10px system-ui, sans-serif";
+      ink.fillStyle = ink.strokeStyle = color("soft");
+      ink.lineWidth = 1;
+      const [x0, y0] = this.toData(t.left, t.height - t.bottom), [x1, y1] = this.toData(t.width, 0);
+      ink.globalAlpha = 0.25;
+      ink.strokeRect(t.left, 0.5, t.width - t.left - 0.5, t.height - t.bottom);
+      ink.globalAlpha = 1;
+      ink.textAlign = "center";
+      for (const v of ticks(x0, x1)) if (t.ox + t.sx * v < t.width - 12) ink.fillText(short(v), t.ox + t.sx * v, t.height - t.bottom + 11);
+      ink.textAlign = "right";
+      for (const v of ticks(y0, y1)) if (t.oy - t.sy * v > 8) ink.fillText(short(v), t.left - 4, t.oy - t.sy * v + 3);
+      ink.textAlign = "center";
+      ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 1);
+      ink.save();
+      ink.translate(9, (t.height - t.bottom) / 2);
+      ink.rotate(-Math.PI / 2);
+      ink.fillText(this.axes[1], 0, 0);
+      ink.restore();
+    }
+  }
+
+  const short = (v) => String(Number(v.toPrecision(3))).replace("-", "−");
+
+  function ticks(low, high) {
+    const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
+    const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough, found = [];
+    for (let v = Math.ceil(low / step) * step; v <= high && found.length < 12; v += step) found.push(v);
+    return found;
+  }
+
+  function trace(ink, xy, t, close) {
+    ink.beginPath();
+    let pen = false;
+    for (let i = 0; i < xy.length; i += 2) {
+      if (Number.isNaN(xy[i])) {
+        if (close && pen) ink.closePath();
+        pen = false;
+      } else if (pen) ink.lineTo(t.ox + t.sx * xy[i], t.oy - t.sy * xy[i + 1]);
+      else { ink.moveTo(t.ox + t.sx * xy[i], t.oy - t.sy * xy[i + 1]); pen = true; }
+    }
+    if (close && pen) ink.closePath();
+  }
+
+  const PAINT = {
+    area(ink, shape, t) {
+      trace(ink, shape.xy, t, true);
+      ink.globalAlpha = shape.alpha;
+      ink.fillStyle = color(shape.color);
+      ink.fill();
+      ink.globalAlpha = 1;
+    },
+    line(ink, shape, t) {
+      trace(ink, shape.xy, t, false);
+      ink.globalAlpha = shape.alpha;
+      ink.lineWidth = shape.size;
+      ink.lineJoin = "round";
+      ink.setLineDash(shape.dash);
+      ink.strokeStyle = color(shape.color);
+      ink.stroke();
+      ink.setLineDash([]);
+      ink.globalAlpha = 1;
+    },
+    marks(ink, shape, t) {
+      const corners = facts.markers[shape.marker], {xy, size} = shape;
+      ink.beginPath();
+      for (let i = 0; i < xy.length; i += 2) {
+        const x = t.ox + t.sx * xy[i], y = t.oy - t.sy * xy[i + 1];
+        if (shape.marker === "circle") { ink.moveTo(x + size, y); ink.arc(x, y, size, 0, 7); continue; }
+        corners.forEach(([dx, dy], j) => ink[j ? "lineTo" : "moveTo"](x + size * dx, y + size * dy));
+        ink.closePath();
+      }
+      ink.globalAlpha = shape.alpha;
+      if (shape.color) { ink.fillStyle = color(shape.color); ink.fill(); }
+      if (shape.edge) { ink.strokeStyle = color(shape.edge); ink.lineWidth = shape.edge_width; ink.stroke(); }
+      ink.globalAlpha = 1;
+    },
+    words(ink, shape, t) {
+      ink.font = "italic 18px serif";
+      ink.textAlign = "left";
+      ink.fillStyle = color(shape.color);
+      shape.text.forEach((text, i) => ink.fillText(text, t.ox + t.sx * shape.xy[2 * i] + 8, t.oy - t.sy * shape.xy[2 * i + 1] - 8));
+    },
+    raster(ink, shape, t) { // class numbers on a grid of rows from the lowest, -1 for none
+      const [x0, y0, x1, y1] = shape.box;
+      ink.imageSmoothingQuality = "high";
+      ink.drawImage(painted(shape), t.ox + t.sx * x0, t.oy - t.sy * y1, t.sx * (x1 - x0), t.sy * (y1 - y0));
+    },
+  };
+
+  function painted(shape) {
+    if (shape.theme === theme()) return shape.image;
+    const [rows, columns] = shape.size, image = new ImageData(columns, rows), tint = [];
+    const hues = Object.keys(facts.palette.light).filter((name) => name.startsWith("class")).length;
+    for (let c = 0; c < 20; c += 1) {
+      const hex = color(`class${c % hues}`), strength = facts.strengths[Math.floor(c / hues) % facts.strengths.length];
+      tint.push([1, 3, 5].map((i) => parseInt(hex.slice(i, i + 2), 16)).concat(Math.round(255 * strength)));
+    }
+    for (let row = 0; row < rows; row += 1) for (let column = 0; column < columns; column += 1) {
+      const code = shape.codes[row * columns + column];
+      if (code >= 0) image.data.set(tint[code % 20], 4 * ((rows - 1 - row) * columns + column));
+    }
+    shape.image = Object.assign(document.createElement("canvas"), {width: columns, height: rows});
+    shape.image.getContext("2d").putImageData(image, 0, 0);
+    shape.theme = theme();
+    return shape.image;
+  }
+
+  async function copy(text, done, failed) {
+    try { await navigator.clipboard.writeText(text); say([done]); } catch { say([failed]); }
+  }
+
+  const idle = () => document.body.dataset.ready === "yes" && !ahead();
+  if (page === "plane" || page === "learn") connect();
+  return {
+    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, pictures,
+    idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
+  };
 })();
 window.explorer = explorer;

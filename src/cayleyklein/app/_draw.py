@@ -1,0 +1,188 @@
+"""Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers.
+
+The browser paints shapes on a canvas, and :func:`svg` writes them as a file. Colours are names of
+the palette, which has a light and a dark theme, or hexadecimal values.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from html import escape
+from typing import NamedTuple
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.plotting import GEOMETRY_COLORS
+
+SIZE = 720
+"""Width and height of a picture in pixels."""
+
+BEYOND = 40
+"""Coordinates of a picture end at so many times its size."""
+
+
+def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
+    """Return the corners of a polygon, or of a star whose inner corners are at a part of 1."""
+    count = n if inner == 1.0 else 2 * n
+    angle = np.radians(first) + 2 * math.pi * np.arange(count) / count
+    radius = np.where(np.arange(count) % 2, inner, 1.0)
+    corners = radius[:, None] * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    return [[float(x), float(y)] for x, y in corners.round(3)]
+
+
+MARKERS = {
+    "circle": _polygon(24, 0),
+    "square": _polygon(4, 45),
+    "triangle": _polygon(3, -90),
+    "diamond": _polygon(4, 0, 0.5),
+    "down": _polygon(3, 90),
+    "cross": _polygon(4, 45, 0.38),
+    "hexagon": _polygon(6, 30),
+    "star": _polygon(5, -90, 0.42),
+}
+"""Corners of each marker, of radius 1 and with y downwards."""
+
+COLORS = {
+    "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
+    "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
+}
+"""One hue for each of seven classes; after them the hues repeat with other markers."""
+
+PALETTE = {
+    "light": {"ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#b47a00"},
+    "dark": {"ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffc247"},
+}
+for _name, _colors in COLORS.items():
+    PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
+    PALETTE[_name] |= dict(
+        zip(("elliptic", "flat", "hyperbolic", "learned"), _colors[:3] + _colors[5:6], strict=True)
+    )
+
+N_HUES = len(COLORS["light"])
+STRENGTHS = (0.30, 0.55, 0.16)
+"""Opacity of the regions of the first seven classes, of the next seven, and of the rest."""
+
+
+def class_color(label: int) -> str:
+    """Return the name of the colour of a class."""
+    return f"class{label % N_HUES}"
+
+
+def class_marker(label: int) -> str:
+    """Return the marker of a class; with the colour it is unique up to 56 classes."""
+    return list(MARKERS)[label % len(MARKERS)]
+
+
+def class_strength(label: int) -> float:
+    """Return the opacity of the regions of a class."""
+    return STRENGTHS[label // N_HUES % len(STRENGTHS)]
+
+
+def geometry_color(curvature: float) -> str:
+    """Return the colour of a curvature: green, blue or red, mixed in between."""
+    end = GEOMETRY_COLORS["hyperbolic" if curvature < 0 else "elliptic"]
+    part = min(abs(curvature), 1.0) ** 0.5
+    flat, other = (
+        [int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in (GEOMETRY_COLORS["flat"], end)
+    )
+    mixed = (round(a + part * (b - a)) for a, b in zip(flat, other, strict=True))
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+class Shape(NamedTuple):
+    """Something to draw: an "area", a "line", "marks" or "words"; NaN in xy parts two paths.
+
+    `size` is the width of a line or the radius of marks, in pixels. A colour "" leaves marks open.
+    """
+
+    kind: str
+    xy: Floats
+    color: str
+    size: float = 1.0
+    dash: tuple[float, ...] = ()
+    alpha: float = 1.0
+    marker: str = "circle"
+    edge: str = "paper"
+    edge_width: float = 1.0
+    text: tuple[str, ...] = ()
+
+
+# -- SVG ----------------------------------------------------------------------------
+
+
+def svg(shapes: Iterable[Shape], window: Floats, title: str, *, theme: str = "light") -> str:
+    """Return a picture of a square window; the title describes it to screen readers."""
+    paper = PALETTE[theme]["paper"]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
+        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">'
+        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
+        f"{elements(shapes, window, theme)}</svg>"
+    )
+
+
+def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
+    """Return the elements of a picture, without the frame around them."""
+    palette = PALETTE[theme]
+    scale = SIZE / (window[1] - window[0])
+    found = []
+    for shape in shapes:
+        if not len(shape.xy):
+            continue
+        xy = (shape.xy - window[0]) * scale
+        xy[:, 1] = SIZE - xy[:, 1]
+        xy = np.clip(xy, -BEYOND * SIZE, BEYOND * SIZE)
+        color = palette.get(shape.color, shape.color)
+        found.append(WRITERS[shape.kind](shape, xy, color, palette.get(shape.edge, "none")))
+    return "".join(found)
+
+
+def _write_area(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
+    return f'<path d="{_path(xy, "Z")}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
+
+
+def _write_line(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
+    dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
+    return (
+        f'<path d="{_path(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+        f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
+    )
+
+
+def _write_marks(shape: Shape, xy: Floats, color: str, edge: str) -> str:
+    corners = shape.size * np.array(MARKERS[shape.marker])
+    outline = "l".join(f"{x:.2g} {y:.2g}" for x, y in np.diff(corners, axis=0).tolist())
+    starts = (xy + corners[0]).tolist()
+    d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in starts)
+    return (
+        f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
+        f'stroke-width="{shape.edge_width:g}"/>'
+    )
+
+
+def _write_words(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
+    return "".join(
+        f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{color}" '
+        f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
+        for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
+    )
+
+
+def _path(xy: Floats, end: str = "") -> str:
+    parts = []
+    for piece in np.split(xy, np.flatnonzero(np.isnan(xy[:, 0]))):
+        whole = piece[~np.isnan(piece[:, 0])]
+        if len(whole):
+            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
+            parts.append(f"M{corners}{end}")
+    return "".join(parts)
+
+
+WRITERS = {
+    "area": _write_area,
+    "line": _write_line,
+    "marks": _write_marks,
+    "words": _write_words,
+}

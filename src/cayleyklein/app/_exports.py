@@ -1,0 +1,185 @@
+"""Files made from a state: pictures, tables, Python, and a page that needs no server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from string import Template
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein import __version__
+from cayleyklein._validation import as_choice, as_points
+from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
+from cayleyklein.app._scene import Drafter, describe
+from cayleyklein.app._state import CHARTS, LAYERS, LETTERS, PlaneState, as_generator
+from cayleyklein.app._views import View
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
+
+PAGE_BYTES = 3_000_000
+"""Size of an offline page; frames that are larger leave room for fewer."""
+
+MOST_FRAMES, FEWEST_FRAMES = 41, 3
+
+TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
+
+
+def draw_plane(
+    points: ArrayLike,
+    metric: CurvedMetric,
+    *,
+    labels: Collection[int] | None = None,
+    chart: str = "klein",
+    shown: Collection[str] = ("cells",),
+    order: int = 1,
+    radius: float = 0.25,
+    chosen: tuple[int, int] = (0, 1),
+    turn: float = 0.0,
+    tilt: float = 38.0,
+    theme: str = "light",
+) -> str:
+    """Return a picture of points and a metric of the plane, as the explorer draws it.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+    metric : CurvedMetric
+        Of the plane.
+    labels : sequence of n int, optional
+        Classes, from 0 to 19.
+    chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
+        The view.
+    shown : collection of str, default=("cells",)
+        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
+        and "conic".
+    order : int, default=1
+        Order k of the Voronoi diagram.
+    radius : float, default=0.25
+        Radius of the balls.
+    chosen : pair of int, default=(0, 1)
+        The points of the geodesic, the bisector and the cross-ratio.
+    turn : float, default=0.0
+        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+    tilt : float, default=38.0
+        Height of the camera, in degrees.
+    theme : {"light", "dark"}, default="light"
+
+    Returns
+    -------
+    str
+        An SVG picture.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.app import draw_plane
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> draw_plane([[0.0, 0.0], [0.5, 0.1]], disc, chart="hemisphere")[:28]
+    '<svg xmlns="http://www.w3.or'
+    """
+    x = as_points(points, "points", 2, ndim=2) if np.size(points) else np.empty((0, 2))
+    classes = [0] * len(x) if labels is None else list(labels)
+    if len(classes) != len(x):
+        raise InvalidInputError(f"There are {len(x)} points, but {len(classes)} labels.")
+    if getattr(metric, "dimension", 0) != 2 or not hasattr(metric, "curvature"):
+        raise InvalidInputError(f"metric must be a CurvedMetric of the plane; got {metric!r}.")
+    state = PlaneState.of_metric(
+        metric,
+        points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
+        chart=as_choice(chart, "chart", tuple(CHARTS)),
+        shown=frozenset(as_choice(layer, "shown", tuple(LAYERS)) for layer in shown),
+        chosen=(int(chosen[0]), int(chosen[1])),
+    )
+    for name, value in {"order": order, "radius": radius, "turn": turn, "tilt": tilt}.items():
+        state = state.with_number(name, value)
+    return picture(state, theme=as_choice(theme, "theme", tuple(PALETTE)))
+
+
+def picture(state: PlaneState, *, theme: str = "light") -> str:
+    """Return the first view of a state as SVG."""
+    scene = Drafter(state).scene(state.chart)
+    return svg(scene.shapes, scene.view.window, scene.description, theme=theme)
+
+
+def points_csv(state: PlaneState) -> str:
+    r"""Return the points as a table."""
+    rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
+    return "x,y,class\n" + "".join(rows)
+
+
+def plane_code(state: PlaneState, *, theme: str = "light") -> str:
+    """Return a script that draws the first view of a state."""
+    metric = state.metric
+    first, second = state.chosen_pair or (0, 0)
+    lines = [
+        "from pathlib import Path",
+        "",
+        "import numpy as np",
+        "",
+        "from cayleyklein import CurvedMetric",
+        "from cayleyklein.app import draw_plane",
+        "",
+        f"points = np.array({[list(p[:2]) for p in state.points]}).reshape(-1, 2)",
+        f"labels = {[p.label for p in state.points]}",
+        "metric = CurvedMetric(",
+        f"    factor={metric.factor.tolist()},",
+        f"    center={metric.center.tolist()},",
+        f"    curvature={metric.curvature},",
+        ")",
+        "picture = draw_plane(",
+        "    points,",
+        "    metric,",
+        "    labels=labels,",
+        f"    chart={state.chart!r},",
+        f"    shown={[layer for layer in LAYERS if layer in state.shown]},",
+        *(
+            f"    {name}={getattr(state, name)!r},"
+            for name in ("order", "radius", "chosen", "turn", "tilt")
+        ),
+        f"    theme={theme!r},",
+        ")",
+        'Path("plane.svg").write_text(picture, encoding="utf-8")',
+    ]
+    if Drafter(state).pair is not None:
+        lines.append(f'print("d =", metric.distance(points[{first}], points[{second}]))')
+    return "\n".join([*lines, ""])
+
+
+def offline_page(state: PlaneState, *, theme: str = "light") -> str:
+    """Return a page of the first view at many curvatures, without a server or a network."""
+
+    def frame(K: float) -> str:
+        scene = Drafter(replace(state, curvature=K)).scene(state.chart)
+        drawn = elements(scene.shapes, scene.view.window, theme)
+        return f'<g data-k="{K:.2f}">{drawn}</g>'
+
+    frames = {state.curvature: frame(state.curvature)}
+    count = PAGE_BYTES // len(frames[state.curvature])
+    steps = np.linspace(-1, 1, (min(max(count, FEWEST_FRAMES), MOST_FRAMES) - 1) // 2 * 2 + 1)
+    for K in steps.round(2).tolist():
+        frames.setdefault(K + 0.0, frame(K + 0.0))
+    curvatures = sorted(frames)
+    return Template(TEMPLATE.read_text("utf-8")).substitute(
+        PALETTE[theme],
+        title=escape(describe(state, View(state.metric, state.chart))),
+        value=f"{state.curvature:.2f}",
+        last=len(curvatures) - 1,
+        start=curvatures.index(state.curvature),
+        size=SIZE,
+        frames="\n".join(frames[K] for K in curvatures),
+        code=escape(plane_code(state, theme=theme)),
+        version=__version__,
+    )
+
+
+EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
+    "plane.svg": ("image/svg+xml", lambda state, theme: picture(state, theme=theme)),
+    "plane.html": ("text/html", lambda state, theme: offline_page(state, theme=theme)),
+    "plane.py": ("text/x-python", lambda state, theme: plane_code(state, theme=theme)),
+    "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
+}
+"""Files that the server makes: their type, and how."""

@@ -1,0 +1,250 @@
+// Learning: choices, the rows before and after a fit, and the course of the fit.
+"use strict";
+
+(() => {
+  const {one, all, element, facts, send, listeners, ahead, say, Picture, color, copy, keepAddress} = explorer;
+  const PLACES = ["before", "flat", "curved"], LIVE = ["loss", "curvature", "accuracy"];
+  const SERIES = {flat: [6, 4], elliptic: [], hyperbolic: [2, 3], learned: [10, 3, 2, 3]}; // a dash for each
+  const REACH = 14; // pixels from a row at which it is told
+  const FIRST = {loss: [0, 1], curvature: [-1, 1], accuracy: [0.9, 1]};
+  const pictures = Object.fromEntries(PLACES.map((name) => [name, new Picture(one(`#picture-${name}`), {axes: ["", ""], equal: false})]));
+  const charts = Object.fromEntries(LIVE.map((name) => [name, new Picture(one(`#live-${name}`), {axes: ["iteration", ""], equal: false})]));
+  let series = {}, preview = {labels: [], classes: [], test: []};
+
+  // -- controls
+
+  for (const input of all("[data-choice]"))
+    input.addEventListener("change", () => send({do: "choose", name: input.dataset.choice, value: input.value}));
+  for (const button of all("[data-do]")) button.addEventListener("click", () => send({do: button.dataset.do}));
+  one("#copycode").addEventListener("click", () => copy(one("#code").textContent, "The code is copied.", "Select the code and copy it."));
+  one("#all").addEventListener("click", () => send({do: "choose", name: "drop", value: ""}));
+  one("#csv").addEventListener("change", async (event) => {
+    const file = event.target.files[0], most = Number(event.target.dataset.most);
+    if (!file) return;
+    if (file.size > most) say([`${file.name} has ${file.size} bytes; ${most} are the most that is read here.`]);
+    else send({do: "upload", name: file.name, text: await file.text()});
+    event.target.value = "";
+  });
+
+  function fill(select, options, value) {
+    const wanted = JSON.stringify(options);
+    if (select.dataset.options !== wanted) {
+      select.dataset.options = wanted;
+      select.replaceChildren(...options.map(([key, label]) => new Option(label, key)));
+    }
+    select.value = value;
+  }
+
+  function showColumns(columns) {
+    const wanted = JSON.stringify(columns), place = one("#columns");
+    one("#columns-count").textContent = `(${columns.filter((c) => c[2]).length} of ${columns.length})`;
+    if (place.dataset.columns === wanted) return;
+    place.dataset.columns = wanted;
+    const had = document.activeElement?.value;
+    place.replaceChildren(...columns.map(([index, name, used]) => {
+      const label = element("label"), box = element("input", "", {type: "checkbox", value: index, checked: used});
+      box.addEventListener("change", () => {
+        const dropped = [...place.querySelectorAll("input:not(:checked)")].map((b) => b.value);
+        send({do: "choose", name: "drop", value: dropped.join(",")});
+      });
+      label.append(box, ` ${name}`);
+      return label;
+    }));
+    [...place.querySelectorAll("input")].find((box) => box.value === had)?.focus();
+  }
+
+  // -- answers
+
+  listeners.push((news) => {
+    if (news.choices === undefined) return say(news.errors ?? []);
+    if (!ahead()) { // an answer to what was sent before must not undo a choice
+      for (const select of all("select[data-choice]"))
+        fill(select, news.options[select.dataset.choice], news.choices[select.dataset.choice]);
+      showColumns(news.columns);
+    }
+    for (const button of all("[data-do=fit], [data-do=model]")) button.disabled = news.running;
+    one("[data-do=cancel]").disabled = !news.running;
+    for (const [id, text] of Object.entries(news.texts)) {
+      const place = document.getElementById(id);
+      if (place.textContent !== text) place.textContent = text;
+    }
+    if (news.preview) showPreview(news.preview);
+    for (const [place, picture] of Object.entries(news.pictures)) showPicture(pictures[place], picture);
+    if (news.pictures.before && !news.pictures.before.neighbors) series = {};
+    addSteps(news.steps);
+    showResults(news.results);
+    if (news.model) save(news.model);
+    document.body.dataset.running = news.running ? "yes" : "no";
+    one("#progress").hidden = !news.running;
+    say(news.notes);
+    keepAddress();
+  });
+
+  function save({name, content}) {
+    const link = element("a", "", {download: name, href: URL.createObjectURL(new Blob([content]))});
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+  }
+
+  // -- the table
+
+  const row = (cells) => { const tr = element("tr"); tr.append(...cells); return tr; };
+  const cell = (kind, text, scope) => { const td = element(kind, text); if (scope) td.scope = scope; return td; };
+
+  function showPreview(news) {
+    preview = news;
+    const head = element("thead"), body = element("tbody");
+    head.append(row(news.names.map((name) => { const th = cell("th", name, "col"); if (name === news.target) th.className = "target"; return th; })));
+    body.append(...news.rows.map((cells) => row(cells.map((text) => cell("td", text)))));
+    one("#preview").replaceChildren(head, body);
+    one("#column-notes").replaceChildren(...news.notes.map((note) => element("li", note)));
+    showLegend();
+  }
+
+  function showLegend() {
+    one("#legend").replaceChildren(...preview.classes.map(([name, count, hue, marker]) => {
+      const item = element("li"), key = element("canvas", "", {width: 32, height: 32}), ink = key.getContext("2d");
+      ink.fillStyle = color(hue);
+      ink.beginPath();
+      facts.markers[marker].forEach(([x, y], i) => ink[i ? "lineTo" : "moveTo"](16 + 12 * x, 16 + 12 * y));
+      ink.fill();
+      item.append(key, element("span", name, {className: "name", title: name}), element("span", String(count), {className: "soft"}));
+      return item;
+    }));
+  }
+  explorer.themed.push(showLegend);
+
+  // -- pictures of the rows
+
+  function showPicture(picture, news) {
+    Object.assign(picture, news);
+    if (!news.neighbors) picture.neighbors = null;
+    picture.over = [];
+    picture.reframe(news.window);
+  }
+
+  function hover(picture, event) {
+    const box = picture.host.getBoundingClientRect(), px = event.clientX - box.left, py = event.clientY - box.top;
+    let best = -1, least = REACH;
+    for (let i = 0; picture.points && 2 * i < picture.points.length; i += 1) {
+      const [x, y] = picture.toPixel(picture.points[2 * i], picture.points[2 * i + 1]), gap = Math.hypot(x - px, y - py);
+      if (gap < least) [best, least] = [i, gap];
+    }
+    if (best === picture.told) return;
+    picture.told = best;
+    const text = best < 0 ? "Point at a row for its neighbours under the metric." : tell(picture, best);
+    picture.over = best < 0 ? [] : lit(picture, best);
+    picture.drawOver();
+    one("#row").textContent = text;
+  }
+
+  const nameOf = (index) => preview.classes[preview.labels[index]]?.[0] ?? "?";
+
+  function tell(picture, i) {
+    const index = picture.rows[i], kind = preview.test[index] ? "held-out" : "training";
+    const start = `Row ${index + 1}, ${kind}, class ${nameOf(index)}${picture.wrong?.[i] ? ", predicted wrong" : ""}`;
+    if (!picture.neighbors) return start;
+    const found = picture.neighbors[i], k = found.length;
+    if (found[0] < 0) return `${start}: outside the domain of the metric.`;
+    const near = found.map((other, j) => `row ${other + 1} (${nameOf(other)}, d = ${picture.distances[i * k + j].toPrecision(3)})`);
+    return `${start}. Nearest: ${near.join(", ")}.`;
+  }
+
+  function lit(picture, i) {
+    const at = [picture.points[2 * i], picture.points[2 * i + 1]];
+    const shapes = [{kind: "marks", xy: at, color: "", edge: "gold", size: 9, edge_width: 2.4, marker: "circle", alpha: 1}];
+    if (!picture.neighbors || picture.neighbors[i][0] < 0) return shapes;
+    const k = picture.neighbors[i].length, ends = [...picture.places.slice(2 * i * k, 2 * (i + 1) * k)], path = [];
+    for (let j = 0; j < k; j += 1) path.push(...at, ends[2 * j], ends[2 * j + 1], NaN, NaN);
+    return [{kind: "line", xy: path, color: "gold", size: 2, dash: [], alpha: 1}, ...shapes];
+  }
+
+  for (const picture of Object.values(pictures)) {
+    picture.host.addEventListener("pointermove", (event) => hover(picture, event));
+    picture.host.addEventListener("pointerleave", () => { picture.told = -1; picture.over = []; picture.drawOver(); });
+  }
+
+  // -- the course of the fit
+
+  const keys = Object.keys(SERIES).map((name) => {
+    const key = element("canvas", "", {width: 60, height: 8}), span = element("span", {flat: "flat LMNN", learned: "learned K"}[name] ?? name, {className: "key"});
+    span.prepend(key);
+    return [name, key, span];
+  });
+  one("#lines").prepend(...keys.map(([, , span]) => span));
+  function paintKeys() {
+    for (const [name, key] of keys) {
+      const ink = key.getContext("2d");
+      ink.clearRect(0, 0, 60, 8);
+      Object.assign(ink, {strokeStyle: color(name), lineWidth: 4});
+      ink.setLineDash(SERIES[name].map((v) => 2 * v));
+      ink.beginPath();
+      ink.moveTo(0, 4);
+      ink.lineTo(60, 4);
+      ink.stroke();
+    }
+  }
+  paintKeys();
+  explorer.themed.push(paintKeys);
+
+  function addSteps(steps) {
+    for (const [name, ...values] of steps) {
+      const mine = series[name] ??= {count: 0, loss: [], curvature: [], accuracy: []};
+      if (values[0] !== null || values[1] !== null) mine.count += 1;
+      LIVE.forEach((key, i) => values[i] === null ? mine[key].push(NaN, NaN) : mine[key].push(mine.count, values[i]));
+    }
+    const last = Math.max(10, ...Object.values(series).map((mine) => mine.count));
+    for (const key of LIVE) {
+      let [low, high] = FIRST[key];
+      for (const mine of Object.values(series)) for (let i = 1; i < mine[key].length; i += 2) {
+        if (mine[key][i] < low) low = mine[key][i];
+        if (mine[key][i] > high) high = mine[key][i];
+      }
+      const room = 0.06 * (high - low);
+      charts[key].shapes = Object.entries(series).map(([name, mine]) =>
+        ({kind: "line", xy: mine[key], color: name, size: 2, dash: SERIES[name] ?? [], alpha: 1}));
+      charts[key].reframe([0, low - room, 1.03 * last, high + room]);
+    }
+  }
+
+  // -- results
+
+  function showResults({confusion, weights, trials, planes}) {
+    showConfusion(confusion);
+    one("#weights-card").hidden = weights.length === 0;
+    const most = Math.max(...weights.map((w) => w[1]), 1e-12);
+    one("#weights").replaceChildren(...weights.slice(0, 20).map(([name, weight]) => {
+      const line = element("div", "", {className: "bar"}), bar = element("span", "", {className: "fill"});
+      bar.style.width = `${100 * weight / most}%`;
+      const track = element("span", "", {className: "track"});
+      track.append(bar);
+      line.append(element("span", name, {className: "name", title: name}), track, element("span", `${(100 * weight).toFixed(1)} %`));
+      return line;
+    }));
+    one("#trials-card").hidden = trials.length === 0;
+    const head = row(["candidate", "neighbours", "log loss", "accuracy"].map((name) => cell("th", name, "col")));
+    one("#trials").replaceChildren(head, ...trials.map(([name, k, loss, right]) =>
+      row([cell("th", name, "row"), cell("td", k), cell("td", loss.toFixed(3)), cell("td", `${(100 * right).toFixed(1)} %`)])));
+    one("#planes").replaceChildren(...(planes.length ? ["Open in the plane: "] : []), ...planes.flatMap(([name, query]) =>
+      [element("a", name, {href: `/?${query}`, className: "open"}), " "]));
+  }
+
+  function showConfusion(table) {
+    const place = one("#confusion");
+    if (!table) return place.replaceChildren(element("caption", "After a fit: how many held-out rows of each class were given which class."));
+    const most = Math.max(1, ...table.counts.flat());
+    const head = element("thead"), body = element("tbody");
+    const title = (th, name) => { th.title = name; th.className = "name"; return th; };
+    head.append(row([cell("th", "true \\ predicted", "col"), ...table.names.map((name) => title(cell("th", name, "col"), name))]));
+    table.counts.forEach((counts, i) => {
+      const cells = counts.map((count, j) => {
+        const td = cell("td", count);
+        td.style.setProperty("--part", count / most);
+        td.className = i === j ? "right" : "wrong";
+        return td;
+      });
+      body.append(row([title(cell("th", table.names[i], "row"), table.names[i]), ...cells]));
+    });
+    place.replaceChildren(element("caption", table.caption), head, body);
+  }
+})();

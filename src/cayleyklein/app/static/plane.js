@@ -1,0 +1,335 @@
+// The plane: what a visitor does with the pointer, the keys and the controls.
+"use strict";
+
+(() => {
+  const {one, all, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel} = explorer;
+  const REACH = 16; // pixels from a point at which it is grabbed
+  const STEP = 0.02; // of the view, for an arrow key
+  const DEGREES = 0.4; // of the camera for a pixel
+  const HANDLES = ["center", "major", "minor"];
+  const views = [0, 1].map((i) => new Picture(one(`#view${i}`)));
+  const latencies = explorer.latencies = []; // milliseconds from the events of a drag to the paint
+  let answer = {}, drag = null, moved = null, playing = 0, active = views[0];
+  explorer.whileBusy(() => drag !== null || playing !== 0);
+  explorer.views = views;
+
+  // -- the pointer
+
+  function spot(view, event) {
+    const box = view.host.getBoundingClientRect();
+    return [event.clientX - box.left - view.host.clientLeft, event.clientY - box.top - view.host.clientTop];
+  }
+
+  function nearest(view, places, px, py) {
+    let best = -1, least = REACH;
+    for (let i = 0; places && 2 * i < places.length; i += 1) {
+      const [x, y] = view.toPixel(places[2 * i], places[2 * i + 1]), gap = Math.hypot(x - px, y - py);
+      if (gap < least) [best, least] = [i, gap];
+    }
+    return best;
+  }
+
+  const fingers = new Map();
+
+  function down(view, event) {
+    const [px, py] = spot(view, event);
+    fingers.set(event.pointerId, [px, py]);
+    view.host.setPointerCapture(event.pointerId);
+    active = view;
+    if (fingers.size === 2) { drag = {kind: "pinch"}; return; }
+    if (event.button !== 0) return;
+    const point = nearest(view, view.points, px, py), handle = point < 0 ? nearest(view, view.handles, px, py) : -1;
+    if (point >= 0) drag = {kind: "point", index: point, far: view.away[point] !== 0};
+    else if (handle >= 0) drag = {kind: "handle", name: HANDLES[handle]};
+    else if (view.surface) drag = {kind: "camera", turn: answer.state.turn, tilt: answer.state.tilt};
+    else drag = {kind: "pan"};
+    Object.assign(drag, {view, start: [px, py], last: [px, py], far: drag.far ?? false, travelled: false});
+  }
+
+  function move(view, event) {
+    const [px, py] = spot(view, event), index = views.indexOf(view);
+    if (drag?.kind === "pinch" && fingers.has(event.pointerId)) return pinch(view, event.pointerId, [px, py]);
+    if (drag === null) {
+      const [x, y] = view.toData(px, py);
+      one("#readout").setAttribute("aria-live", "off"); // said all the time it helps nobody
+      view.host.style.cursor = nearest(view, view.points, px, py) >= 0 || nearest(view, view.handles, px, py) >= 0 ? "grab" : "default";
+      return send({do: "hover", x, y, view: index}, "hover");
+    }
+    if (drag.view !== view) return;
+    if (!drag.travelled && Math.hypot(px - drag.start[0], py - drag.start[1]) < 3) return;
+    drag.travelled = true;
+    moved ??= event.timeStamp;
+    const [x, y] = view.toData(px, py);
+    if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far}, "drag");
+    else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
+    else if (drag.kind === "camera") send({do: "camera", turn: drag.turn - DEGREES * (px - drag.start[0]), tilt: drag.tilt + DEGREES * (py - drag.start[1])}, "drag");
+    else view.pan(px - drag.last[0], py - drag.last[1]);
+    drag.last = [px, py];
+  }
+
+  function pinch(view, id, now) {
+    const before = [...fingers.values()];
+    fingers.set(id, now);
+    const after = [...fingers.values()], size = (p) => Math.hypot(p[0][0] - p[1][0], p[0][1] - p[1][1]) || 1;
+    const middle = (p, i) => (p[0][i] + p[1][i]) / 2;
+    view.pan(middle(after, 0) - middle(before, 0), middle(after, 1) - middle(before, 1));
+    view.zoom(size(after) / size(before), middle(after, 0), middle(after, 1));
+  }
+
+  function up(event) {
+    fingers.delete(event.pointerId);
+    if (drag && !drag.travelled && drag.kind === "point") send({do: "choose", index: drag.index});
+    drag = null;
+    moved = null;
+    showLinks();
+    keepAddress();
+  }
+
+  function add(view, event) {
+    const [px, py] = spot(view, event);
+    if (nearest(view, view.points, px, py) >= 0) return;
+    const [x, y] = view.toData(px, py);
+    send({do: "add", x, y, view: views.indexOf(view)});
+  }
+
+  function wheel(view, event) {
+    if (!view.host.contains(document.activeElement)) return; // the page scrolls
+    event.preventDefault();
+    view.zoom(1.0015 ** -event.deltaY, ...spot(view, event));
+  }
+
+  for (const view of views) {
+    const {host} = view;
+    host.addEventListener("pointerdown", (event) => down(view, event));
+    host.addEventListener("pointermove", (event) => move(view, event));
+    host.addEventListener("pointerup", up);
+    host.addEventListener("pointercancel", up);
+    host.addEventListener("pointerleave", () => drag === null && send({do: "leave"}, "hover"));
+    host.addEventListener("dblclick", (event) => add(view, event));
+    host.addEventListener("wheel", (event) => wheel(view, event), {passive: false});
+    host.addEventListener("keydown", (event) => key(view, event));
+    host.addEventListener("focus", () => { active = view; if (host.matches(":focus-visible")) readChosen(); });
+  }
+
+  // -- keys
+
+  const KEYS = {
+    ArrowLeft: {do: "nudge", dx: -STEP, dy: 0}, ArrowRight: {do: "nudge", dx: STEP, dy: 0},
+    ArrowUp: {do: "nudge", dx: 0, dy: STEP}, ArrowDown: {do: "nudge", dx: 0, dy: -STEP},
+    "+": {do: "step", name: "curvature", by: 0.05}, "=": {do: "step", name: "curvature", by: 0.05},
+    "-": {do: "step", name: "curvature", by: -0.05},
+    "[": {do: "step", name: "turn", by: -10}, "]": {do: "step", name: "turn", by: 10},
+    Delete: {do: "delete"}, Backspace: {do: "delete"}, a: {do: "add"},
+    n: {do: "next", by: 1}, p: {do: "next", by: -1},
+    1: {do: "label", value: 0}, 2: {do: "label", value: 1}, 3: {do: "label", value: 2}, 4: {do: "label", value: 3},
+  };
+
+  function key(view, event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.key === "0") return view.fit(view.points);
+    const command = KEYS[event.key];
+    if (!command) return;
+    event.preventDefault();
+    send(command);
+    readChosen();
+  }
+
+  // what hovering tells, for those who come by the keyboard: the distances from the chosen point
+  function readChosen() {
+    one("#readout").setAttribute("aria-live", "polite");
+    send({do: "hover"}, "hover");
+  }
+
+  // -- controls
+
+  for (const input of all("[data-number]"))
+    input.addEventListener("input", () => {
+      show(input.dataset.number, Number(input.value));
+      stop();
+      send({do: "set", name: input.dataset.number, value: Number(input.value)}, `set ${input.dataset.number}`);
+    });
+  for (const input of all("input[name=chart]"))
+    input.addEventListener("change", () => send({do: "chart", value: input.value}));
+  one("#second").addEventListener("change", (event) => send({do: "second", value: event.target.value}));
+  for (const input of all("[data-layer]"))
+    input.addEventListener("change", () => send({do: "toggle", name: input.dataset.layer, value: input.checked}));
+  one("#label").addEventListener("change", (event) => send({do: "label", value: Number(event.target.value)}));
+  for (const button of all("[data-do]"))
+    button.addEventListener("click", () => {
+      send({do: button.dataset.do, ...(button.dataset.by ? {by: Number(button.dataset.by)} : {})});
+      if (button.dataset.do === "reset") note = "Points, conic, curvature, views and layers are as at the start. Undo brings yours back.";
+    });
+  let note = null; // said with the next answer
+  one("#scatter").addEventListener("change", (event) => {
+    const n = Number(event.target.value);
+    if (n) send({do: "scatter", n, seed: Math.floor(Math.random() * 2 ** 31)});
+    event.target.value = "";
+  });
+  one("#undo").addEventListener("click", () => travel(-1));
+  one("#redo").addEventListener("click", () => travel(1));
+  for (const button of all("[data-zoom]")) button.addEventListener("click", () => active.zoom(Number(button.dataset.zoom)));
+  one("#fit").addEventListener("click", () => { for (const view of views) view.fit(view.points); });
+  one("#copy").addEventListener("click", () => copy(`${location.origin}/?${answer.query}`, "The link is copied.", "The link is in the address bar."));
+  one("#png").addEventListener("click", savePicture);
+
+  function show(name, value) {
+    const decimals = {order: 0, angle: 0, turn: 0, tilt: 0}[name] ?? 2;
+    for (const output of all(`[data-value="${name}"]`)) output.textContent = value.toFixed(decimals).replace("-", "−");
+  }
+
+  // -- playing: K goes back and forth, one step for each answer
+
+  one("#play").addEventListener("click", () => playing ? stop() : play());
+
+  function play() {
+    playing = answer.state.curvature >= 1 ? -1 : 1;
+    showPlaying();
+    step();
+  }
+  function stop() {
+    if (!playing) return;
+    playing = 0;
+    showPlaying();
+    showLinks();
+    keepAddress();
+  }
+  function showPlaying() {
+    one("#play").setAttribute("aria-pressed", String(playing !== 0));
+    one("#play").textContent = playing ? "❚❚ Pause" : "▶ Play";
+  }
+  function step() {
+    if (!playing) return;
+    const K = Math.round(100 * answer.state.curvature) / 100;
+    if (Math.abs(K + 0.02 * playing) > 1) playing = -playing;
+    send({do: "set", name: "curvature", value: Math.round(100 * K + 2 * playing) / 100}, "set curvature");
+  }
+
+  // -- answers
+
+  listeners.push((news) => {
+    if (news.state === undefined) return say(news.errors);
+    answer = news;
+    news.pictures?.forEach((picture, i) => {
+      const view = views[i], another = view.chart !== picture.chart;
+      Object.assign(view, picture);
+      view.host.hidden = false;
+      view.host.setAttribute("aria-label", picture.description);
+      view.host.querySelector(".badge").textContent = picture.title;
+      view.over = [];
+      if (another) view.reframe(picture.window);
+      else view.draw();
+    });
+    if (news.pictures?.length === 1) views[1].host.hidden = true;
+    one("#views").dataset.count = views[1].host.hidden ? "1" : "2";
+    if (news.pointer) views.forEach((view, i) => { view.over = news.pointer[i] ?? []; view.drawOver(); });
+    if (news.pictures && moved !== null) timePaint();
+    showControls(news);
+    keepAddress();
+    if (playing) setTimeout(step, 30);
+  });
+
+  function timePaint() {
+    const since = moved;
+    moved = null;
+    requestAnimationFrame(() => {
+      const {port1, port2} = new MessageChannel(); // runs after the frame is painted
+      port1.onmessage = () => { latencies.push(performance.now() - since); if (latencies.length > 999) latencies.shift(); };
+      port2.postMessage(0);
+    });
+  }
+
+  function showControls(news) {
+    // while something is on its way the controls are ahead of the server, and keep what was chosen
+    if (!ahead()) {
+      for (const input of all("[data-number]")) {
+        input.value = news.state[input.dataset.number];
+        show(input.dataset.number, Number(input.value));
+      }
+      for (const input of all("input[name=chart]")) input.checked = input.value === news.state.chart;
+      one("#second").value = news.state.second;
+      for (const input of all("[data-layer]")) input.checked = news.shown.includes(input.dataset.layer);
+      one("#label").value = news.label;
+    }
+    if (drag === null && !playing) showLinks();
+    one("#geometry").textContent = news.geometry;
+    const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
+    one("#count").textContent = news.count ? `${news.count}, chosen ${chosen}` : "none yet";
+    if (news.readout !== undefined) one("#readout").textContent = news.readout || "Point at the drawing for distances.";
+    one("#cross").textContent = news.cross;
+    one("#notes").textContent = news.notes.join(" ");
+    say(note && !news.errors.length ? [note] : news.errors);
+    if (!ahead()) note = null;
+  }
+
+  const exportAddress = (file) => `/export/${file}?${answer.query}&theme=${theme()}`;
+  function showLinks() { // long addresses, so not at every step of a drag
+    for (const link of all("[data-export]")) link.href = exportAddress(link.dataset.export);
+    one("#learn").href = `/learn?data=points&points=${new URLSearchParams(answer.query).get("points")}`;
+  }
+  explorer.themed.push(showLinks);
+
+  async function savePicture() {
+    const image = new Image();
+    try {
+      const text = await (await fetch(exportAddress("plane.svg"))).text();
+      image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
+      await image.decode();
+    } catch { return say(["The picture could not be made: the server does not answer."]); }
+    const canvas = Object.assign(document.createElement("canvas"), {width: 1440, height: 1440});
+    canvas.getContext("2d").drawImage(image, 0, 0, 1440, 1440);
+    const link = Object.assign(document.createElement("a"), {download: "plane.png", href: canvas.toDataURL("image/png")});
+    link.click();
+  }
+
+  // -- the tour
+
+  let at = -1;
+
+  function showStep(index) {
+    at = index;
+    const tour = facts.tour[index];
+    one("#tour").hidden = false;
+    one("#hint").hidden = true;
+    store("tour", "seen");
+    one("#tour-title").textContent = tour.title;
+    one("#tour-text").textContent = tour.text;
+    one("#tour-formula").textContent = tour.formula;
+    one("#tour-count").textContent = `${index + 1} of ${facts.tour.length}`;
+    one("#tour-back").disabled = index === 0;
+    one("#tour-next").textContent = index + 1 < facts.tour.length ? "Next" : "Finish";
+    one("#tour-before").hidden = one("#tour-after").hidden = !tour.after;
+    one("#tour-play").hidden = !tour.play;
+    one("#tour-paper").textContent = `Paper, section ${tour.section}`;
+    one("#tour-paper").href = `https://arxiv.org/pdf/1609.07082#${tour.anchor}`;
+    one("#tour-reference").textContent = `Reference: ${tour.reference}`;
+    one("#tour-reference").href = `/reference/${tour.reference}`;
+    stop();
+    showScene(false);
+    one("#tour-title").focus({preventScroll: true});
+    one("#tour").scrollIntoView({block: "nearest"});
+  }
+
+  function showScene(after) {
+    one("#tour-before").setAttribute("aria-pressed", String(!after));
+    one("#tour-after").setAttribute("aria-pressed", String(after));
+    send({do: "load", query: facts.tour[at].scene + (after ? `&${facts.tour[at].after}` : "")});
+  }
+
+  function closeTour() {
+    one("#tour").hidden = true;
+    stop();
+    views[0].host.focus();
+  }
+
+  one("#start-tour").addEventListener("click", () => showStep(0));
+  one("#hint-tour").addEventListener("click", () => showStep(0));
+  one("#hint-close").addEventListener("click", () => { one("#hint").hidden = true; store("tour", "seen"); });
+  one("#tour-back").addEventListener("click", () => showStep(at - 1));
+  one("#tour-next").addEventListener("click", () => at + 1 < facts.tour.length ? showStep(at + 1) : closeTour());
+  one("#tour-close").addEventListener("click", closeTour);
+  one("#tour-before").addEventListener("click", () => showScene(false));
+  one("#tour-after").addEventListener("click", () => showScene(true));
+  one("#tour-play").addEventListener("click", () => playing ? stop() : play());
+  one("#tour").addEventListener("keydown", (event) => { if (event.key === "Escape") closeTour(); });
+  one("#hint").hidden = stored("tour") !== null;
+})();

@@ -1,0 +1,155 @@
+"""The learning page without a browser: choices, previews, and results as they come."""
+
+import time
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pandas")
+
+from cayleyklein.app._learn import COMMANDS, LearnSession
+from cayleyklein.app._worker import FitSlots
+
+CSV = "day,length,width,name,kind\n" + "".join(
+    f"2024-01-{i % 28 + 1:02d},{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},n{i},{'ab'[i % 2]}\n"
+    for i in range(60)
+)
+
+
+@pytest.fixture
+def session():
+    made = LearnSession({"data": "wine", "geometry": "elliptic"}, FitSlots())
+    yield made
+    made.close()
+
+
+def do(session, *commands):
+    answer = session.hear(list(commands))
+    assert answer["notes"] == []
+    return answer
+
+
+def choose(name, value):
+    return {"do": "choose", "name": name, "value": value}
+
+
+def test_the_rows_are_shown_before_any_fit(session):
+    answer = session.hear([])
+    assert len(answer["preview"]["rows"]) == 5
+    assert answer["preview"]["names"][-1] == "class"
+    assert [row[:2] for row in answer["preview"]["classes"]] == [["1", 59], ["2", 71], ["3", 48]]
+    for picture in answer["pictures"].values():
+        assert picture["points"].shape == (178, 2)
+        drawn = sum(len(shape["xy"]) for shape in picture["shapes"])
+        assert drawn == 178
+    assert answer["preview"]["test"].sum() == 54
+    assert "preview" not in session.hear([])
+
+
+def test_choosing_a_table_its_target_and_columns(session):
+    answer = do(session, {"do": "upload", "name": "mine.csv", "text": CSV})
+    assert answer["choices"]["data"] == "upload"
+    assert answer["choices"]["target"] == "kind"
+    notes = " ".join(answer["preview"]["notes"])
+    assert "name: not used" in notes
+    assert "day: " in notes
+    answer = do(session, choose("drop", "0,3"))
+    assert [column[2] for column in answer["columns"]] == [False, True, True, False]
+    assert "day: left out by you" in answer["preview"]["notes"]
+    assert answer["pictures"]["before"]["axes"] == ["length", "width"]
+    assert "drop=['day', 'name']" in answer["texts"]["code"]
+    assert "cayleyklein fit 'mine.csv' -t 'kind'" in answer["texts"]["code"]
+    answer = do(session, choose("target", "length"))
+    assert (
+        answer["texts"]["table"] == "60 rows, 7 classes" or answer["preview"]["target"] == "length"
+    )
+    answer = do(session, choose("target", "kind"), choose("drop", "0,3"))
+    query = answer["query"]
+    do(session, choose("data", "wine"))
+    answer = do(session, {"do": "load", "query": query})
+    assert answer["texts"]["table"] == "60 rows, 2 classes"
+
+
+def test_odd_names_and_gaps_are_shown(session):
+    text = "a{b},c,kind\n" + "".join(
+        f"{i % 5}.5,{'' if i == 1 else i % 3},k{i % 2}\n" for i in range(30)
+    )
+    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "text": text})
+    assert answer["preview"]["rows"][1] == ["1.5", "", "k1"]
+    compile(answer["texts"]["code"], "learn.py", "exec")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        (choose("data", "upload"), "file first"),
+        (choose("data", "moon"), "data"),
+        (choose("target", "alcohol"), "no column"),
+        (choose("target", "moon"), "no column"),
+        (choose("drop", "99"), "no column number 99"),
+        (choose("drop", "x"), "numbers of columns"),
+        ({"do": "upload", "name": "a.csv", "text": "a,b\n1"}, "a.csv"),
+        ({"do": "upload", "name": 5, "text": ""}, "name must be a text"),
+        ({"do": "dance"}, "no command"),
+        ({"do": "load", "query": "data=points&points=1"}, "points"),
+    ],
+)
+def test_an_error_is_told_and_changes_nothing(session, command, said):
+    before = session.state, session.table
+    answer = session.hear([command])
+    assert said in answer["notes"][0]
+    assert (session.state, session.table) == before
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [({"data": "moon"}, "not understood"), ({"data": "upload"}, "choose it again")],
+)
+def test_an_address_that_cannot_be_shown(query, said):
+    assert said in str(LearnSession(query, FitSlots()).hear([])["notes"])
+
+
+def test_points_of_the_plane(session):
+    points = ";".join(f"{i / 20},{(i * 7 % 20) / 20},{i % 2}" for i in range(20))
+    answer = do(session, {"do": "load", "query": f"data=points&points={points}"})
+    assert answer["texts"]["table"] == "20 rows, 2 classes"
+    assert [row[0] for row in answer["preview"]["classes"]] == ["A", "B"]
+    again = LearnSession(dict(p.split("=") for p in answer["query"].split("&")), FitSlots())
+    assert np.array_equal(again.table.X, session.table.X)
+
+
+def test_too_few_rows_are_said_before_a_fit(session):
+    text = "".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16))
+    do(session, {"do": "upload", "name": "a.csv", "text": text})
+    assert "too few for 8 classes" in session.hear([{"do": "fit"}])["notes"][0]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_is_told_as_it_goes(session):
+    assert set(COMMANDS) == {"choose", "load", "upload", "fit", "model", "cancel"}
+    answers = [session.hear([{"do": "fit"}])]
+    assert answers[0]["running"]
+    assert "running" in session.hear([choose("data", "vowel")])["notes"][0]
+    deadline = time.monotonic() + 60
+    while answers[-1]["running"] and time.monotonic() < deadline:
+        news = session.poll()
+        if news is not None:
+            answers.append(news)
+        time.sleep(0.02)
+    last = answers[-1]
+    assert last["texts"]["state"] == "Done."
+    assert {step[0] for a in answers for step in a["steps"]} == {"flat", "elliptic"}
+    pictures = [a["pictures"].get("curved") for a in answers if a["pictures"].get("curved")]
+    assert [shape["kind"] for shape in pictures[-1]["shapes"]].count("raster") == 1
+    assert len(pictures[-1]["neighbors"]) == 178
+    assert last["results"]["confusion"]["caption"].startswith("The curved metric")
+    assert last["results"]["planes"]
+    assert "of held-out rows right" in last["texts"]["about-curved"]
+
+
+def test_a_fit_ends_with_its_page(session):
+    do(session, choose("data", "vowel"), {"do": "fit"})
+    fit = session.fit
+    assert fit.process.is_alive()
+    session.close()
+    assert not fit.process.is_alive()
