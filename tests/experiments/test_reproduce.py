@@ -91,7 +91,9 @@ def test_other_code_is_another_run(tmp_path, monkeypatch):
     assert len(steps) == 5
 
 
-@pytest.mark.parametrize("name", ["_validation.py", "_estimators.py", "learning/_large_margin.py"])
+@pytest.mark.parametrize(
+    "name", ["_validation.py", "_estimators.py", "learning/objectives/_large_margin.py"]
+)
 def test_what_decides_a_number_is_in_the_fingerprint(tmp_path, monkeypatch, name):
     home, compute = tmp_path / "cayleyklein", _runs.fingerprint.__wrapped__
     shutil.copytree(_runs.HOME, home, ignore=shutil.ignore_patterns("__pycache__", "app"))

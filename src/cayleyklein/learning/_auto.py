@@ -15,10 +15,10 @@ from sklearn.neighbors import NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import euclidean_coordinates
-from cayleyklein.learning._descent import Fit, Recipe, Report, descend
-from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning._descent import Fit, Report, descend
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
+from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import NEAR, as_scales, class_shares, local_votes
 
@@ -134,14 +134,17 @@ class Learned:
 
 
 def learn_product(
-    rows: TrainingRows, base: Recipe, rng: np.random.Generator, report: Report | None = None
+    rows: TrainingRows,
+    base: LargeMarginRecipe,
+    rng: np.random.Generator,
+    report: Report | None = None,
 ) -> Learned:
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows.
 
     Parameters
     ----------
     rows : TrainingRows
-    base : Recipe
+    base : LargeMarginRecipe
         What its parts share; their geometry and margin are their own.
     rng : numpy.random.Generator
     report : callable, optional
@@ -203,10 +206,9 @@ def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats],
 
 
 def product_of(rows: TrainingRows, fits: tuple[Fit, ...]) -> ProductMetric:
-    """Return the product for rows as they were given, each part in units of its margin."""
-    margins = [1.0 if fit.recipe.squared else fit.recipe.margin for fit in fits]
-    metrics = [rows.to_metric(f.found, m) for f, m in zip(fits, margins, strict=True)]
-    units = [part_unit(rows, f.found) / m for f, m in zip(fits, margins, strict=True)]
+    """Return the product for rows as they were given, each part in its own unit."""
+    metrics = [rows.to_metric(fit.found, fit.recipe.unit) for fit in fits]
+    units = [part_unit(rows, fit.found) / fit.recipe.unit for fit in fits]
     return ProductMetric(metrics, units)
 
 
@@ -231,8 +233,8 @@ def _linear_map(factor: Floats) -> Callable[[Floats], Floats]:
 
 
 def learn_mixed(
-    rows: TrainingRows, base: Recipe, margins: tuple[float, float], rng: np.random.Generator,
-    report: Report | None = None,
+    rows: TrainingRows, base: LargeMarginRecipe, margins: tuple[float, float],
+    rng: np.random.Generator, report: Report | None = None,
 ) -> Learned:  # fmt: skip
     """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
     names = ("elliptic", "hyperbolic")

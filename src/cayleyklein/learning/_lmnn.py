@@ -28,11 +28,11 @@ from cayleyklein._validation import about, check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
 from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._descent import Fit, Progress, Recipe, Report, descend
+from cayleyklein.learning._descent import Fit, Progress, Report, descend
 from cayleyklein.learning._paper import PaperDescent
-from cayleyklein.learning._placed import Parameters, Placed
 from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
+from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters, Placed
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["CurvedLMNN"]
@@ -298,9 +298,9 @@ class CurvedLMNN(MetricLearner):
     def _sample_size(self) -> int | float | None:
         return LEARN_FROM if isinstance(self.subsample, str) else self.subsample
 
-    def _recipe(self, geometry: str) -> Recipe:
-        recipe = Recipe(
-            geometry, MARGINS[geometry], push=float(self.push), n_targets=self.n_targets,
+    def _recipe(self, geometry: str) -> LargeMarginRecipe:
+        recipe = LargeMarginRecipe(
+            geometry, margin=MARGINS[geometry], push=float(self.push), n_targets=self.n_targets,
             n_impostors=self.n_impostors, n_components=self.n_components,
         )  # fmt: skip
         changes: dict[str, Any] = dict(PAPER) if self.solver == "gradient" else {}
@@ -328,7 +328,7 @@ class CurvedLMNN(MetricLearner):
         selection = Selection(self.geometry, "the geometry that was asked for")
         return Learned(rows.to_metric(fit.found), (fit,), selection)
 
-    def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
+    def _start(self, rows: TrainingRows, recipe: LargeMarginRecipe) -> Parameters | None:
         """Return a start that was given, for standardised rows and the geometry's K."""
         if isinstance(self.init, str):
             return None

@@ -20,7 +20,7 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning.objectives import Parameters
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = [

@@ -14,9 +14,9 @@ from numba import njit
 from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.geometry import lift_points
+from cayleyklein.geometry import lift_points, slopes_from_sqchord
 
-__all__ = ["Gradient", "Parameters", "Placed"]
+__all__ = ["Gradient", "Parameters", "Placed", "distance_power"]
 
 
 DOMAIN_EDGE = 1e-10
@@ -119,6 +119,16 @@ class Placed:
         by_z, by_K = self.row_gradient()
         factor = self.metric.factor
         return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+
+
+def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:
+    """Return φ(d) = d² or d of squared chords, ∂φ/∂c² and, at fixed c², ∂φ/∂K."""
+    if squared and K == 0:
+        return sqchord, np.ones_like(sqchord), sqchord * sqchord / 12
+    d, by_sqchord, by_K = slopes_from_sqchord(sqchord, K)
+    if not squared:
+        return d, by_sqchord, by_K
+    return d * d, 2 * d * by_sqchord, 2 * d * by_K
 
 
 @njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
