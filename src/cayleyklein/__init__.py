@@ -22,9 +22,15 @@ if TYPE_CHECKING:
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
-    from cayleyklein.learning import MMC, CurvedKNeighborsClassifier, CurvedLMNN
+    from cayleyklein.learning import (
+        MMC,
+        CurvedKNeighborsClassifier,
+        CurvedKNeighborsRegressor,
+        CurvedLMNN,
+        CurvedMLKR,
+    )
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-    from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
+    from cayleyklein.neighbors import CurvedNeighbors
 
 __all__ = [
     "MMC",
@@ -32,6 +38,7 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
     "MixedMetric",
@@ -52,8 +59,9 @@ __all__ = [
 _HOME = {
     "CayleyKleinVoronoi": "diagrams",
     "CurvedKNeighborsClassifier": "learning",
-    "CurvedKNeighborsRegressor": "neighbors",
+    "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
     "MMC": "learning",

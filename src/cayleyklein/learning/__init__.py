@@ -1,9 +1,22 @@
-"""Learning: from labelled rows to a metric, and to a classifier by it."""
+"""Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
 from cayleyklein.learning._auto import Selection, Trial
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
+from cayleyklein.learning._mlkr import CurvedMLKR
 from cayleyklein.learning._mmc import MMC
+from cayleyklein.learning._regression import RegressionTrial
+from cayleyklein.learning._regressor import CurvedKNeighborsRegressor
 
-__all__ = ["MMC", "CurvedKNeighborsClassifier", "CurvedLMNN", "Progress", "Selection", "Trial"]
+__all__ = [
+    "MMC",
+    "CurvedKNeighborsClassifier",
+    "CurvedKNeighborsRegressor",
+    "CurvedLMNN",
+    "CurvedMLKR",
+    "Progress",
+    "RegressionTrial",
+    "Selection",
+    "Trial",
+]

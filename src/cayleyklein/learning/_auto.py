@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -81,6 +82,11 @@ class Trial:
     log_loss: float
     accuracy: float
 
+    @property
+    def scores(self) -> str:
+        """The scores in words."""
+        return f"log loss {self.log_loss:.3f}, accuracy {self.accuracy:.3f}"
+
 
 @dataclass(frozen=True)
 class Selection:
@@ -92,7 +98,7 @@ class Selection:
     reason : str
     n_neighbors : int
         Voting neighbours for the chosen metric.
-    trials : tuple of Trial
+    trials : tuple of Trial or RegressionTrial
         Empty where nothing was to be chosen.
 
     Examples
@@ -108,15 +114,13 @@ class Selection:
     chosen: str
     reason: str
     n_neighbors: int = DEFAULT_NEIGHBORS
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Any, ...] = ()
 
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
         width = max((len(trial.name) for trial in self.trials), default=0)
         lines += [
-            f"  {t.name:{width}}  log loss {t.log_loss:.3f}, accuracy {t.accuracy:.3f}, "
-            f"{t.n_neighbors} neighbours"
-            for t in self.trials
+            f"  {t.name:{width}}  {t.scores}, {t.n_neighbors} neighbours" for t in self.trials
         ]
         return "\n".join(lines)
 
@@ -339,25 +343,50 @@ def choose(
     """
     share = np.concatenate(weights)
     share = share / share.sum()
-    trials, losses = [], {}
+    losses, right = {}, {}
     for name, folds in scores.items():
-        chance, right = np.concatenate(folds, axis=2)
-        with np.errstate(divide="ignore"):
-            loss = -np.log(np.maximum(chance, np.finfo(float).tiny))
-        best = int(np.argmin(loss @ share))
-        losses[name] = loss[best]
-        trials.append(
-            Trial(name, NEIGHBORS[best], float(loss[best] @ share), float(right[best] @ share))
+        chance, right[name] = np.concatenate(folds, axis=2)
+        losses[name] = -np.log(np.maximum(chance, np.finfo(float).tiny))
+    chosen, other, best = pick(losses, share, tie_to_first=tie_to_first)
+    trials = {
+        name: Trial(
+            name, NEIGHBORS[k], float(losses[name][k] @ share), float(right[name][k] @ share)
         )
-    first, *others = trials
-    rival = min(others, key=lambda trial: trial.log_loss)
-    gain = losses[rival.name] - losses[first.name]
+        for name, k in best.items()
+    }
+    reason = (
+        f"log loss {trials[chosen].log_loss:.3f} on {len(share)} held-out rows, "
+        f"{other} {trials[other].log_loss:.3f}"
+    )
+    return Selection(chosen, reason, trials[chosen].n_neighbors, tuple(trials.values()))
+
+
+def pick(
+    losses: dict[str, Floats], share: Floats, *, tie_to_first: bool = False
+) -> tuple[str, str, dict[str, int]]:
+    """Choose between the first candidate and the best of the others, by their mean loss.
+
+    Parameters
+    ----------
+    losses : dict
+        Candidate → losses (n_votes, m) of held-out rows, for each number of neighbours.
+    share : ndarray of shape (m,)
+        Shares of the held-out rows.
+    tie_to_first : bool
+        Whether the first wins where the difference is less than `TIE` standard errors.
+
+    Returns
+    -------
+    chosen, other : str
+    best : dict
+        Candidate → the number of neighbours with the least mean loss, as a position.
+    """
+    best = {name: int(np.argmin(loss @ share)) for name, loss in losses.items()}
+    least = {name: loss[best[name]] for name, loss in losses.items()}
+    first, *others = losses
+    rival = min(others, key=lambda name: float(least[name] @ share))
+    gain = least[rival] - least[first]
     mean = float(gain @ share)
     error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
     enough = mean > (-TIE if tie_to_first else TIE) * error
-    chosen, other = (first, rival) if enough else (rival, first)
-    reason = (
-        f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
-        f"{other.name} {other.log_loss:.3f}"
-    )
-    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))
+    return (first, rival, best) if enough else (rival, first, best)

@@ -20,9 +20,6 @@ __all__ = ["Fit", "Progress", "Report", "descend", "start_of"]
 TOL = 1e-7
 """Relative decrease of the loss at which a pass ends."""
 
-HYPERBOLIC_RADIUS = 0.2
-"""√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
-
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
 """Rows with a term in the loss of a pass, drawn anew for each. All rows stay targets and impostors.
 
@@ -94,13 +91,8 @@ def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Pa
         factor = descend(rows, recipe.flat, rng).found.factor
     else:
         factor = starting_factor(recipe.init, rows, recipe.n_components or d)
-    K = recipe.curvature
-    if K > 0:
-        factor = recipe.spread * factor
-    if K < 0:
-        farthest = float(np.linalg.norm(rows.X @ factor.T, axis=1).max())
-        factor = factor * (HYPERBOLIC_RADIUS / (farthest or 1.0))
-    return Parameters(factor, np.zeros(d), K)
+    factor = factor * recipe.scale_of(rows.X @ factor.T)
+    return Parameters(factor, np.zeros(d), recipe.curvature)
 
 
 def descend(

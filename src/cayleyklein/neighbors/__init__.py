@@ -1,15 +1,16 @@
-"""Nearest neighbours by a metric: search, votes, and regression."""
+"""Nearest neighbours by a metric: search and votes."""
 
 from cayleyklein.neighbors._nearest import CurvedNeighbors
-from cayleyklein.neighbors._regression import CurvedKNeighborsRegressor
 from cayleyklein.neighbors._scales import LocalScales as LocalScales
 from cayleyklein.neighbors._votes import NEAR as NEAR
 from cayleyklein.neighbors._votes import as_scales as as_scales
 from cayleyklein.neighbors._votes import class_shares as class_shares
 from cayleyklein.neighbors._votes import labels_and_weights as labels_and_weights
 from cayleyklein.neighbors._votes import local_votes as local_votes
+from cayleyklein.neighbors._votes import neighbor_weights as neighbor_weights
 from cayleyklein.neighbors._votes import payload_of as payload_of
+from cayleyklein.neighbors._votes import weighted_mean as weighted_mean
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
-__all__ = ["CurvedKNeighborsRegressor", "CurvedNeighbors"]
+__all__ = ["CurvedNeighbors"]

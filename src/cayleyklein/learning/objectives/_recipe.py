@@ -5,13 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from cayleyklein._typing import Ints
+import numpy as np
+
+from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.objectives._placed import Gradient, Parameters
 
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
 
 __all__ = ["Evaluation", "Objective", "Recipe"]
+
+HYPERBOLIC_RADIUS = 0.2
+"""√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
 
 
 class Evaluation(NamedTuple):
@@ -72,6 +77,12 @@ class Recipe:
     def flat(self) -> Recipe:
         """The recipe of the flat metric that init="flat" starts from."""
         return replace(self, geometry="flat", init="std")
+
+    def scale_of(self, z: Floats) -> float:
+        """Return the factor on a start with coordinates z (n, r), by the geometry."""
+        if self.curvature < 0:
+            return HYPERBOLIC_RADIUS / (float(np.linalg.norm(z, axis=1).max()) or 1.0)
+        return self.spread if self.curvature > 0 else 1.0
 
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Objective:
         """Return the objective of a pass that starts at `found`, with terms for some rows."""

@@ -79,7 +79,7 @@ class NearestRows:
             return reach
         anchors = self.anchors[block]
         far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
-        rounding = ROUNDING * (far + float(np.square(placed.lift).max()))
+        rounding = ROUNDING * (far + float(np.square(placed.lift).max())) + np.finfo(float).tiny
         return np.where((last >= 0).all(axis=1), np.minimum(reach, far + rounding), reach)
 
 
