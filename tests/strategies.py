@@ -5,30 +5,30 @@ import math
 import numpy as np
 from hypothesis import strategies as st
 
-from cayleyklein.geometry import Frame
+from cayleyklein import CurvedMetric
 
 CURVATURES = (-1e3, -1.0, -1e-6, -1e-12, 0.0, 1e-12, 1e-6, 1.0, 1e3)
 
 
-def random_frame(rng, d, K):
-    """A well-conditioned frame of curvature K with a random centre."""
+def random_metric(rng, d, K):
+    """A well-conditioned metric of curvature K with a random centre."""
     left, right = (np.linalg.qr(rng.normal(size=(d, d)))[0] for _ in range(2))
     factor = left @ np.diag(np.exp(rng.uniform(-1, 1, size=d))) @ right
-    return Frame(factor, center=rng.normal(size=d), curvature=K)
+    return CurvedMetric(factor=factor, center=rng.normal(size=d), curvature=K)
 
 
-def random_points(rng, frame, n, reach=0.95):
+def random_points(rng, metric, n, reach=0.95):
     """n points, within `reach` of the domain's radius (or of 1/√K) in coordinates."""
-    K, d = frame.curvature, frame.dimension
+    K, d = metric.curvature, metric.dimension
     radius = reach / math.sqrt(abs(K)) if K else 1.0
     z = rng.normal(size=(n, d))
     z *= radius * rng.uniform(0, 1, size=(n, 1)) / np.linalg.norm(z, axis=1, keepdims=True)
-    return frame.points(z)
+    return metric.points(z)
 
 
-def near_the_pole(frame, points):
+def near_the_pole(metric, points):
     """Points that three transvections between them leave above the equator."""
-    return frame.center + (points - frame.center) * (0.3 if frame.curvature > 0 else 1.0)
+    return metric.center + (points - metric.center) * (0.3 if metric.curvature > 0 else 1.0)
 
 
 seeds = st.integers(0, 2**32 - 1)
@@ -37,8 +37,8 @@ curvatures = st.sampled_from(CURVATURES) | st.floats(1e-12, 10) | st.floats(-10,
 
 
 @st.composite
-def frames_with_points(draw, n=3):
-    """A frame and n points of its domain."""
+def metrics_with_points(draw, n=3):
+    """A metric and n points of its domain."""
     rng = np.random.default_rng(draw(seeds))
-    frame = random_frame(rng, draw(dimensions), draw(curvatures))
-    return frame, random_points(rng, frame, n)
+    metric = random_metric(rng, draw(dimensions), draw(curvatures))
+    return metric, random_points(rng, metric, n)

@@ -144,7 +144,7 @@ def test_a_far_class_changes_no_answer(seed, K):
     y = np.array(["a", "b"])[np.arange(30) % 2]
     z = rng.normal(size=(10, 2))
     z *= 0.9 / np.linalg.norm(z, axis=1, keepdims=True)
-    far = metric.frame.points(z / np.sqrt(abs(K)) if K else z)
+    far = metric.points(z / np.sqrt(abs(K)) if K else z)
     model = CurvedKNeighborsClassifier(3, metric=metric, weights="distance").fit(near, y)
     more = CurvedKNeighborsClassifier(3, metric=metric, weights="distance").fit(
         np.vstack([far, near]), ["0 far"] * 10 + y.tolist()
@@ -326,7 +326,7 @@ def test_a_far_point_changes_no_cell_in_the_window(seed, K):
     low, high = diagram.window
     corners = np.array([[x, y] for x in (low[0], high[0]) for y in (low[1], high[1])])
     reach = metric.pairwise(corners, points).max()
-    beyond = metric.frame.points(np.array([[1e4, 0.0]]))
+    beyond = metric.points(np.array([[1e4, 0.0]]))
     if metric.pairwise(beyond, np.vstack([corners, points])).min() <= reach:
         return  # on a small sphere nothing is far
     more = CayleyKleinVoronoi(np.vstack([points, beyond]), metric, window=diagram.window)

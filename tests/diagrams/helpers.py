@@ -1,15 +1,9 @@
 """Oracles for diagrams: distances to all points, and nothing else."""
 
 import numpy as np
-from tests.strategies import random_frame
-
-from cayleyklein import CurvedMetric
+from tests.strategies import random_metric as random_metric
 
 CURVATURES = (-1.0, -1e-6, 0.0, 1e-6, 1.0)
-
-
-def random_metric(rng, d, K):
-    return CurvedMetric.from_frame(random_frame(rng, d, K))
 
 
 def spread_points(rng, metric, n, reach=0.95):
@@ -17,7 +11,7 @@ def spread_points(rng, metric, n, reach=0.95):
     K, d = metric.curvature, metric.dimension
     z = rng.normal(size=(n, d))
     z *= reach * rng.uniform(size=(n, 1)) ** (1 / d) / np.linalg.norm(z, axis=1, keepdims=True)
-    return metric.frame.points(z / np.sqrt(abs(K)) if K else z)
+    return metric.points(z / np.sqrt(abs(K)) if K else z)
 
 
 def nearest_sets(metric, points, X, k):

@@ -7,7 +7,6 @@ from tests.diagrams.helpers import CURVATURES, domain_size
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import Frame
 
 LINE = np.linspace(-0.6, 0.6, 7)[:, None] * [1.0, 0.5]
 ANGLES = np.arange(8) * np.pi / 4
@@ -248,7 +247,7 @@ def test_refusals():
     for metric in (MixedMetric([plane, plane]), ProductMetric([plane, plane])):
         with pytest.raises(InvalidInputError, match="curved bisectors"):
             CayleyKleinVoronoi(RING, metric)
-    with pytest.raises(InvalidInputError, match="Frame or a CurvedMetric; got str"):
+    with pytest.raises(InvalidInputError, match="must be a CurvedMetric; got str"):
         CayleyKleinVoronoi(RING, "euclidean")
     with pytest.raises(NotRepresentableError, match="no inverse"):
         CayleyKleinVoronoi(RING, CurvedMetric(factor=[[1.0, 0.0]]))
@@ -264,8 +263,3 @@ def test_refusals():
         CayleyKleinVoronoi(RING, plane).locate([[0.0, 0.0, 0.0]])
     with pytest.raises(NotRepresentableError, match="order 1; this one has order 2"):
         CayleyKleinVoronoi(RING, plane, order=2).dual()
-
-
-def test_a_frame_is_a_metric():
-    frame = Frame(np.eye(2), curvature=-1.0)
-    assert CayleyKleinVoronoi(RING, frame).metric == CurvedMetric.from_frame(frame)

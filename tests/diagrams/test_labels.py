@@ -77,7 +77,7 @@ def test_a_dense_grid_has_the_same_frontier():
     """Pixels whose neighbours have another label are those that the frontier passes."""
     diagram, _ = labelled(2, -1.0, order=3)
     axes = [np.linspace(-0.65, 0.65, 120)] * 2
-    grid = diagram.metric.frame.points(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
+    grid = diagram.metric.points(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
     expected, clear = vote(diagram, grid)
     assert (diagram.predict(grid) == expected)[clear].all()
     image = expected.reshape(120, 120)

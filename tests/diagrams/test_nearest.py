@@ -87,7 +87,7 @@ def test_order_k_has_the_sets_that_linear_programs_find(K, d, n, order):
     rng = np.random.default_rng(n * order)
     metric = random_metric(rng, d, K)
     points = spread_points(rng, metric, n)
-    planes = proximity_planes(points, metric.frame)
+    planes = proximity_planes(points, metric)
     slopes = planes.normal / np.abs(planes.normal).max()
     heights = planes.offset / np.abs(planes.normal).max()
     reach = 10 * np.abs(points).max()

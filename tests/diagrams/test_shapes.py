@@ -58,9 +58,7 @@ def test_arcs_lie_on_the_absolute_and_pieces_join(K):
         for start, end, theta in zip(*(part[arcs] for part in boundary), strict=True):
             assert theta[0] <= theta[1] <= theta[0] + 2 * np.pi
             circle = np.stack([np.cos(theta), np.sin(theta)], axis=1) / np.sqrt(-K)
-            np.testing.assert_allclose(
-                metric.frame.points(circle), [start, end], atol=1e-12 * scale
-            )
+            np.testing.assert_allclose(metric.points(circle), [start, end], atol=1e-12 * scale)
 
 
 def test_tolerance_bounds_the_distance_to_the_arc():
@@ -113,7 +111,7 @@ def test_cells_of_nearly_cocircular_points_are_valid(n):
     ring = np.stack([np.cos(angles), np.sin(angles)], axis=1) / 2
     for seed in range(10):
         metric = random_metric(np.random.default_rng(seed), 2, -1.0)
-        diagram = CayleyKleinVoronoi(metric.frame.points(ring), metric, order=1 + seed % 4)
+        diagram = CayleyKleinVoronoi(metric.points(ring), metric, order=1 + seed % 4)
         cells = diagram.cells(1e-6)
         assert all(cell.is_valid for cell in cells)
         np.testing.assert_allclose(

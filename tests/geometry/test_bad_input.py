@@ -7,10 +7,11 @@ import pytest
 from tests.bad_input import Call, calls, check, choice, count, fixed, points, real, rows, thing
 from tests.small import DISC, FORM, LINES, MORE_LINES, P, Q, X
 
+from cayleyklein import CurvedMetric
 from cayleyklein import geometry as g
 
 ABSOLUTE = g.Absolute(FORM)
-BALL = g.Ball(P[0], 0.5, DISC.frame)
+BALL = g.Ball(P[0], 0.5, DISC)
 ELLIPSOID = g.Ellipsoid([0.0, 0.0], np.eye(2))
 SQUARE = g.Polytope.from_vertices([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
 STEPS = (Q - P) / 2
@@ -21,7 +22,7 @@ COLLINEAR = {
 }
 
 inside = partial(points, inside=True)
-frame = thing(DISC.frame)
+metric = thing(DISC)
 form = rows(FORM)
 pq = {"p": inside(P), "q": inside(Q)}
 anywhere = {"p": points(P), "q": points(Q)}
@@ -37,24 +38,24 @@ CALLS = {
     ),
     "ball_from_ellipsoid": Call(g.ball_from_ellipsoid, {
         "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
-        "frame": frame, "rtol": real(1e-6, -1),
+        "metric": metric, "rtol": real(1e-6, -1),
     }),
-    "bisector": Call(g.bisector, {**pq, "frame": frame}),
+    "bisector": Call(g.bisector, {**pq, "metric": metric}),
     "blocks_from_form": Call(g.blocks_from_form, {"S": form}),
     "canonical_factor": Call(g.canonical_factor, {"S": form}),
     "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),
     "cross_ratio": Call(g.cross_ratio, {**COLLINEAR, "homogeneous": fixed(False)}),
     "curvature_from_kappa": Call(g.curvature_from_kappa, {"kappa": real(-0.5)}),
-    "distance": Call(g.distance, {**pq, "frame": frame, "outside": choice("raise")}),
-    "exp_map": Call(g.exp_map, {"x": inside(P), "v": points(STEPS), "frame": frame}),
+    "distance": Call(g.distance, {**pq, "metric": metric, "outside": choice("raise")}),
+    "exp_map": Call(g.exp_map, {"x": inside(P), "v": points(STEPS), "metric": metric}),
     "form_from_blocks": Call(g.form_from_blocks, {
         "matrix": rows(np.eye(2)), "a": points([0.25, 0.5]), "b": real(-1.0),
     }),
-    "form_from_frame": Call(g.form_from_frame, {"frame": frame}),
-    "frame_from_form": Call(g.frame_from_form, {"S": form}),
+    "form_from_metric": Call(g.form_from_metric, {"metric": metric}),
+    "parameters_from_form": Call(g.parameters_from_form, {"S": form}),
     "from_chart": Call(g.from_chart, {"y": in_chart, "chart": choice("klein"), "sign": sign}),
     "geodesic": Call(g.geodesic, {
-        **pq, "frame": frame, "t": points([0.0, 0.5, 1.0], "empty", "one column more"),
+        **pq, "metric": metric, "t": points([0.0, 0.5, 1.0], "empty", "one column more"),
     }),
     "hilbert_distance": Call(g.hilbert_distance, {"body": thing(ELLIPSOID), **pq}),
     "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm, "signed": fixed(False)}),
@@ -62,20 +63,20 @@ CALLS = {
     "kappa_from_curvature": Call(g.kappa_from_curvature, {"curvature": real(-0.5)}),
     "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
     "log_cross_ratio": Call(g.log_cross_ratio, {"A": form, **anywhere}),
-    "log_map": Call(g.log_map, {"x": inside(P), "y": inside(Q), "frame": frame}),
+    "log_map": Call(g.log_map, {"x": inside(P), "y": inside(Q), "metric": metric}),
     "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),
     "measurement_geometry": Call(
         g.measurement_geometry, {"absolute": thing(ABSOLUTE), **anywhere}
     ),
-    "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "frame": frame}),
-    "midpoint": Call(g.midpoint, {**pq, "frame": frame}),
-    "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "frame": frame}),
-    "reflection": Call(g.reflection, {**one_pair, "frame": frame}),
+    "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "metric": metric}),
+    "midpoint": Call(g.midpoint, {**pq, "metric": metric}),
+    "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "metric": metric}),
+    "reflection": Call(g.reflection, {**one_pair, "metric": metric}),
     "signature": Call(g.signature, {"A": form, "rtol": real(1e-12, -1.0, 1.0)}),
     "spectral_factor": Call(g.spectral_factor, {"S": form}),
     "to_chart": Call(g.to_chart, {"w": in_chart, "chart": choice("klein"), "sign": sign}),
-    "transvection": Call(g.transvection, {**one_pair, "frame": frame}),
-    "vertex_angle": Call(g.vertex_angle, {"x": inside(X[3:6]), **pq, "frame": frame}),
+    "transvection": Call(g.transvection, {**one_pair, "metric": metric}),
+    "vertex_angle": Call(g.vertex_angle, {"x": inside(X[3:6]), **pq, "metric": metric}),
     "Absolute": Call(g.Absolute, {"matrix": form, "dual": form}),
     "Absolute.angle_kind": Call(ABSOLUTE.angle_kind, lm),
     "Absolute.distance_kind": Call(ABSOLUTE.distance_kind, anywhere),
@@ -85,7 +86,7 @@ CALLS = {
     ),
     "Absolute.side": Call(ABSOLUTE.side, {"points": points(P), "rtol": real(1e-12, -1.0)}),
     "Absolute.tangent": Call(ABSOLUTE.tangent, {"points": points(P)}),
-    "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "frame": frame}),
+    "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "metric": metric}),
     "Ball.contains": Call(BALL.contains, {"x": points(P)}),
     "Ellipsoid": Call(g.Ellipsoid, {
         "center": points([0.25, 0.5]), "matrix": rows(np.eye(2)), "radius": real(1.0, 0.0, -1.0),
@@ -97,13 +98,13 @@ CALLS = {
     ),
     "Ellipsoid.from_euclidean": Call(ELLIPSOID.from_euclidean, {"y": points(P)}),
     "Ellipsoid.to_euclidean": Call(ELLIPSOID.to_euclidean, {"points": points(P)}),
-    "Frame": Call(g.Frame, {
+    "CurvedMetric": Call(CurvedMetric, {
         "factor": rows(np.eye(2) / 2), "center": points([0.25, 0.5]), "curvature": real(-1.0),
     }),
-    "Frame.coordinates": Call(DISC.frame.coordinates, {"x": points(P)}),
-    "Frame.points": Call(DISC.frame.points, {"z": points(P)}),
-    "Frame.form_values": Call(DISC.frame.form_values, {"x": points(P)}),
-    "Frame.inside": Call(DISC.frame.inside, {"x": inside(P)}),
+    "CurvedMetric.coordinates": Call(DISC.coordinates, {"x": points(P)}),
+    "CurvedMetric.points": Call(DISC.points, {"z": points(P)}),
+    "CurvedMetric.form_values": Call(DISC.form_values, {"x": points(P)}),
+    "CurvedMetric.inside": Call(DISC.inside, {"x": inside(P)}),
     "Hyperplane.evaluate": Call(DISC.bisector(P[0], Q[0]).evaluate, {"x": points(P)}),
     "Polytope": Call(
         g.Polytope, {"normals": rows(SQUARE.normals), "offsets": points(SQUARE.offsets)}
@@ -133,11 +134,11 @@ Ellipsoid.contains points: sparse
 Ellipsoid.exit_time directions: object of strings
 Ellipsoid.from_euclidean y: one column more
 Ellipsoid.to_euclidean points: a dict
-Frame curvature: complex
-Frame.coordinates x: masked entry
-Frame.form_values x: one column less
-Frame.inside x: on the boundary
-Frame.points z: strings
+CurvedMetric curvature: complex
+CurvedMetric.coordinates x: masked entry
+CurvedMetric.form_values x: one column less
+CurvedMetric.inside x: on the boundary
+CurvedMetric.points z: strings
 Hyperplane.evaluate x: dates
 Polytope normals: three axes
 Polytope offsets: wrong type
@@ -146,7 +147,7 @@ Polytope.exit_time points: None
 Polytope.from_vertices vertices: one axis
 adjugate A: sparse
 apply_collineation points: dates
-ball_from_ellipsoid frame: an array
+ball_from_ellipsoid metric: an array
 bisector q: None
 blocks_from_form S: one number
 canonical_factor S: empty
@@ -157,8 +158,8 @@ curvature_from_kappa kappa: inf
 distance p: object of strings
 exp_map x: a text
 form_from_blocks matrix: one row
-form_from_frame frame: a number
-frame_from_form S: one column less
+form_from_metric metric: a number
+parameters_from_form S: one column less
 from_chart chart: another word
 geodesic q: outside the domain
 hilbert_distance q: complex
@@ -177,7 +178,7 @@ reflection q: dates
 signature A: three axes
 spectral_factor S: duplicated
 to_chart sign: out of range: -3
-transvection frame: an array
+transvection metric: an array
 vertex_angle q: a text
 """
 

@@ -5,71 +5,71 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import frames_with_points, random_frame, random_points
+from tests.strategies import metrics_with_points, random_metric, random_points
 
+from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import (
     Ball,
     Ellipsoid,
-    Frame,
     ball_from_ellipsoid,
     distance,
     exp_map,
-    form_from_frame,
+    form_from_metric,
 )
 
-SPHERE = Frame(np.eye(2), curvature=1.0)
+SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)
 
 
-def radius_in(frame, fraction):
-    K = frame.curvature
+def radius_in(metric, fraction):
+    K = metric.curvature
     return fraction / math.sqrt(abs(K)) if K else fraction
 
 
-@given(frames_with_points(1), st.floats(0.01, 0.6))
+@given(metrics_with_points(1), st.floats(0.01, 0.6))
 def test_ellipsoid_has_the_balls_points(case, fraction):
     """The ellipsoid's boundary is at distance r of the ball's centre."""
-    frame, (center,) = case
-    ball = Ball(center, radius_in(frame, fraction), frame)
+    metric, (center,) = case
+    ball = Ball(center, radius_in(metric, fraction), metric)
     if ball.kind != "ellipsoid":
         return
     ellipsoid = ball.ellipsoid()
-    directions = np.random.default_rng(0).normal(size=(20, frame.dimension))
+    directions = np.random.default_rng(0).normal(size=(20, metric.dimension))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     boundary = ellipsoid.from_euclidean(directions)
-    np.testing.assert_allclose(distance(boundary, center, frame), ball.radius, rtol=1e-6)
+    np.testing.assert_allclose(distance(boundary, center, metric), ball.radius, rtol=1e-6)
     np.testing.assert_allclose(ellipsoid.to_euclidean(boundary), directions, atol=1e-7)
 
 
-@given(frames_with_points(1), st.floats(0.01, 0.6))
+@given(metrics_with_points(1), st.floats(0.01, 0.6))
 def test_ellipsoid_agrees_with_membership(case, fraction):
-    frame, (center,) = case
-    ball = Ball(center, radius_in(frame, fraction), frame)
+    metric, (center,) = case
+    ball = Ball(center, radius_in(metric, fraction), metric)
     if ball.kind != "ellipsoid":
         return
     ellipsoid = ball.ellipsoid()
     rng = np.random.default_rng(1)
-    X = ellipsoid.from_euclidean(rng.uniform(-1.5, 1.5, size=(200, frame.dimension)))
-    distances = distance(X, center, frame, outside="inf")
+    X = ellipsoid.from_euclidean(rng.uniform(-1.5, 1.5, size=(200, metric.dimension)))
+    distances = distance(X, center, metric, outside="inf")
     clear = np.abs(distances - ball.radius) > 1e-6 * ball.radius
     assert clear.mean() > 0.9
     np.testing.assert_array_equal(ellipsoid.contains(X)[clear], ball.contains(X)[clear])
     np.testing.assert_array_equal(ball.contains(X)[clear], (distances <= ball.radius)[clear])
 
 
-@given(frames_with_points(1), st.floats(0.01, 0.6))
+@given(metrics_with_points(1), st.floats(0.01, 0.6))
 def test_round_trip(case, fraction):
-    frame, (center,) = case
-    ball = Ball(center, radius_in(frame, fraction), frame)
+    metric, (center,) = case
+    ball = Ball(center, radius_in(metric, fraction), metric)
     if ball.kind != "ellipsoid":
         return
     e = ball.ellipsoid()
     if e.semi_axes[0] > 1e3 * e.semi_axes[-1]:
         return
-    back = ball_from_ellipsoid(e.center, e.matrix, e.radius, frame)
+    back = ball_from_ellipsoid(e.center, e.matrix, e.radius, metric)
     assert back.radius == pytest.approx(ball.radius, rel=1e-7)
     np.testing.assert_allclose(
-        frame.coordinates(back.center), frame.coordinates(center), atol=1e-6 * ball.radius
+        metric.coordinates(back.center), metric.coordinates(center), atol=1e-6 * ball.radius
     )
 
 
@@ -77,18 +77,18 @@ def test_round_trip(case, fraction):
 def test_is_the_papers_formula(K):
     """Σ' = ±(r̃²Σ - a'a'ᵀ), with a' = Σc + a and r̃² = S_cc cos²r, or S_cc cosh²r, signed."""
     rng = np.random.default_rng(0)
-    frame = random_frame(rng, 3, K)
-    c = random_points(rng, frame, 1, reach=0.5)[0]
+    metric = random_metric(rng, 3, K)
+    c = random_points(rng, metric, 1, reach=0.5)[0]
     r = 0.4
-    S = form_from_frame(frame)
+    S = form_from_metric(metric)
     a, b = S[:-1, -1], S[-1, -1]
     s_cc = np.append(c, 1) @ S @ np.append(c, 1)
     r2 = s_cc * (math.cos(r) ** 2 if K > 0 else math.cosh(r) ** 2)
-    a1, b1 = frame.matrix @ c + a, a @ c + b
-    matrix = np.sign(K) * (r2 * frame.matrix - np.outer(a1, a1))
+    a1, b1 = metric.matrix @ c + a, a @ c + b
+    matrix = np.sign(K) * (r2 * metric.matrix - np.outer(a1, a1))
     center = np.linalg.solve(matrix, np.sign(K) * (b1 * a1 - r2 * a))
     sq_radius = np.sign(K) * (b1 * b1 - r2 * b) + center @ matrix @ center
-    ours = Ball(c, r, frame).ellipsoid()
+    ours = Ball(c, r, metric).ellipsoid()
     np.testing.assert_allclose(ours.center, center, rtol=1e-9)
     np.testing.assert_allclose(
         ours.matrix / ours.radius**2, matrix / sq_radius, rtol=1e-9, atol=1e-12
@@ -97,10 +97,10 @@ def test_is_the_papers_formula(K):
 
 @pytest.mark.parametrize("K", [1e-14, -1e-14, 0.0])
 def test_flat_limit(K):
-    frame = Frame([[1.0, 0.2], [0.0, 3.0]], center=[5.0, 5.0], curvature=K)
-    e = Ball([1.0, 2.0], 0.7, frame).ellipsoid()
+    metric = CurvedMetric(factor=[[1.0, 0.2], [0.0, 3.0]], center=[5.0, 5.0], curvature=K)
+    e = Ball([1.0, 2.0], 0.7, metric).ellipsoid()
     np.testing.assert_allclose(e.center, [1.0, 2.0], rtol=1e-11)
-    np.testing.assert_allclose(e.matrix / e.radius**2, frame.matrix / 0.49, rtol=1e-10)
+    np.testing.assert_allclose(e.matrix / e.radius**2, metric.matrix / 0.49, rtol=1e-10)
 
 
 def kinds(center, radii):
@@ -136,7 +136,7 @@ def test_just_above_the_equator(gap):
 
 @pytest.mark.parametrize("radius", [20.0, 400.0, 1000.0])
 def test_a_huge_hyperbolic_ball_is_the_domain(radius):
-    ball = Ball([0.5, 0.0], radius, Frame(np.eye(2), curvature=-1.0))
+    ball = Ball([0.5, 0.0], radius, CurvedMetric(factor=np.eye(2), curvature=-1.0))
     np.testing.assert_allclose(ball.ellipsoid().center, 0, atol=1e-15)
     np.testing.assert_allclose(ball.ellipsoid().semi_axes, 1, rtol=1e-12)
     np.testing.assert_allclose(
@@ -171,7 +171,7 @@ def test_never_a_wrong_ellipsoid():
 
 
 def test_outside_points_are_in_no_hyperbolic_ball():
-    disc = Frame(np.eye(2), curvature=-1.0)
+    disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     ball = Ball([0.0, 0.0], 2.0, disc)
     edge = exp_map([0.0, 0.0], [1.999, 0.0], disc)
     np.testing.assert_array_equal(
@@ -180,14 +180,14 @@ def test_outside_points_are_in_no_hyperbolic_ball():
 
 
 def test_refusals():
-    disc = Frame(np.eye(2), curvature=-1.0)
+    disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     with pytest.raises(OutsideDomainError, match="center lies"):
         Ball([2.0, 0.0], 1.0, disc)
     with pytest.raises(InvalidInputError, match=r"expected a number in \[0, inf\)"):
         Ball([0.0, 0.0], -1.0, disc)
-    with pytest.raises(NotRepresentableError, match="not a ball of this frame"):
+    with pytest.raises(NotRepresentableError, match="not a ball of this metric"):
         ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
-    with pytest.raises(InvalidInputError, match="dimension 3, but the frame 2"):
+    with pytest.raises(InvalidInputError, match="dimension 3, but the metric 2"):
         ball_from_ellipsoid([0.0, 0.0, 0.0], np.eye(3), 0.1, disc)
     with pytest.raises(NotRepresentableError, match="matrix is singular"):
         ball_from_ellipsoid([0.3, 0.0], [[0.0, 0.0], [0.0, 1.0]], 0.1, disc)
@@ -220,5 +220,5 @@ def test_ellipsoids_of_any_size(radius):
     ellipse = Ellipsoid([0.0, 0.0], np.diag([1.0, 4.0]), radius)
     points = radius * np.array([[0.0, 0.0], [0.99, 0.0], [1.0, 0.0], [0.0, 0.51]])
     np.testing.assert_array_equal(ellipse.contains(points), [True, True, False, False])
-    ball = ball_from_ellipsoid([0.0, 0.0], np.eye(2), radius, Frame(np.eye(2)))
+    ball = ball_from_ellipsoid([0.0, 0.0], np.eye(2), radius, CurvedMetric(factor=np.eye(2)))
     assert ball.radius == pytest.approx(radius)

@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from tests import oracle
-from tests.strategies import CURVATURES, frames_with_points, near_the_pole, random_frame
+from tests.strategies import CURVATURES, metrics_with_points, near_the_pole, random_metric
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import (
-    Frame,
     apply_collineation,
     distance,
     geodesic,
@@ -20,12 +19,12 @@ from cayleyklein.geometry import (
     transvection,
 )
 
-DISC = Frame(np.eye(2), curvature=-1.0)
+DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
 
 
-def pair_at(rng, frame, separation, edge):
+def pair_at(rng, metric, separation, edge):
     """Two points, `separation` apart and at `edge` of the radius 1/√|K| in coordinates."""
-    K, d = frame.curvature, frame.dimension
+    K, d = metric.curvature, metric.dimension
     radius = 1 / math.sqrt(abs(K)) if K else 1.0
     z = rng.normal(size=d)
     z *= radius * edge / np.linalg.norm(z)
@@ -35,7 +34,7 @@ def pair_at(rng, frame, separation, edge):
         step = rng.normal(size=d)
         other = z + separation * radius * step / np.linalg.norm(step)
         other *= min(1, radius * edge / np.linalg.norm(other))
-    return frame.points(z), frame.points(other)
+    return metric.points(z), metric.points(other)
 
 
 @pytest.mark.parametrize("d", [1, 2, 10, 100])
@@ -44,17 +43,17 @@ def pair_at(rng, frame, separation, edge):
 def test_agrees_with_fifty_digits(K, given_as, d):
     """To 1e-12 or 8 times what one ulp of a coordinate does, from 1e-12 apart to the boundary."""
     rng = np.random.default_rng([d, CURVATURES.index(K)])
-    frame = random_frame(rng, d, K)
-    form = {given_as: getattr(frame, given_as)}
-    frame = Frame(center=frame.center, curvature=K, **form)
+    metric = random_metric(rng, d, K)
+    form = {given_as: getattr(metric, given_as)}
+    metric = CurvedMetric(center=metric.center, curvature=K, **form)
     separations = (1e-12, 1e-6, 1e-2, 1.0) if d < 100 else (1e-12, 1e-2, 1.0)
     for separation in separations:
         for edge in (0.5, 1 - 1e-4, 1 - 1e-8, 1 - 1e-12):
-            p, q = pair_at(rng, frame, separation, edge)
-            exact = oracle.distance(p, q, K, frame.center, **form)
-            error = abs(mpmath.mpf(float(distance(p, q, frame))) - exact)
+            p, q = pair_at(rng, metric, separation, edge)
+            exact = oracle.distance(p, q, K, metric.center, **form)
+            error = abs(mpmath.mpf(float(distance(p, q, metric))) - exact)
             if error > 1e-12 * exact:
-                explained = oracle.explained_by_ulps(error, 8, p, q, K, frame.center, **form)
+                explained = oracle.explained_by_ulps(error, 8, p, q, K, metric.center, **form)
                 assert explained, (separation, edge)
 
 
@@ -63,7 +62,7 @@ def test_agrees_with_fifty_digits(K, given_as, d):
 def test_agrees_with_fifty_digits_at_unequal_radii(d, K):
     """On the sphere, one point near the pole and one near the equator, and close ones there."""
     rng = np.random.default_rng([d, int(K)])
-    frame = Frame(np.eye(d), curvature=K)
+    metric = CurvedMetric(factor=np.eye(d), curvature=K)
     form = {"center": np.zeros(d), "factor": np.eye(d)}
     for first, second in itertools.product((1e-3, 1.0, 1e4, 1e8), repeat=2):
         directions = rng.normal(size=(2, d))
@@ -71,8 +70,8 @@ def test_agrees_with_fifty_digits_at_unequal_radii(d, K):
         along = p * second / first
         for other in (q, along, -along, along + 1e-6 * q, p + 1e-12 * q):
             exact = oracle.distance(p, other, K, **form)
-            value = distance(p, other, frame)
-            assert value == distance(other, p, frame)
+            value = distance(p, other, metric)
+            assert value == distance(other, p, metric)
             error = abs(mpmath.mpf(float(value)) - exact)
             if error > 1e-12 * exact:
                 assert oracle.explained_by_ulps(error, 8, p, other, K, **form), (first, second)
@@ -81,49 +80,49 @@ def test_agrees_with_fifty_digits_at_unequal_radii(d, K):
 @pytest.mark.parametrize("scale", [1e-150, 1e150])
 @pytest.mark.parametrize("sign", [-1, 0, 1])
 def test_extreme_scales(sign, scale):
-    frame = Frame(np.eye(2), curvature=sign / scale / scale)
-    unit = Frame(np.eye(2), curvature=sign)
+    metric = CurvedMetric(factor=np.eye(2), curvature=sign / scale / scale)
+    unit = CurvedMetric(factor=np.eye(2), curvature=sign)
     p, q = np.array([0.1, 0.2]), np.array([0.3, -0.1])
-    assert distance(p * scale, q * scale, frame) == pytest.approx(
+    assert distance(p * scale, q * scale, metric) == pytest.approx(
         float(distance(p, q, unit)) * scale, rel=1e-14
     )
 
 
 def test_overflow_is_refused():
     with pytest.raises(InvalidInputError, match="overflows for p at index 1"):
-        distance([[1.0], [1e200]], [0.0], Frame([[1.0]], curvature=1.0))
+        distance([[1.0], [1e200]], [0.0], CurvedMetric(factor=[[1.0]], curvature=1.0))
     with pytest.raises(InvalidInputError, match=r"‖L\(p - q\)‖ overflows at index 1"):
-        distance([[1.0, 0.0], [-1.7e308, 0.0]], [1.7e308, 0.0], Frame(np.eye(2)))
+        distance([[1.0, 0.0], [-1.7e308, 0.0]], [1.7e308, 0.0], CurvedMetric(factor=np.eye(2)))
     with pytest.raises(InvalidInputError, match="overflows"):
-        distance([0.0, 0.0], [1.7e308, 1.7e308], Frame(np.eye(2)))
+        distance([0.0, 0.0], [1.7e308, 1.7e308], CurvedMetric(factor=np.eye(2)))
 
 
-@given(frames_with_points(3))
+@given(metrics_with_points(3))
 def test_metric_axioms(case):
-    frame, (p, q, r) = case
-    pq, qr, pr = distance(p, q, frame), distance(q, r, frame), distance(p, r, frame)
-    assert pq == distance(q, p, frame)
-    assert distance(p, p, frame) == 0
+    metric, (p, q, r) = case
+    pq, qr, pr = distance(p, q, metric), distance(q, r, metric), distance(p, r, metric)
+    assert pq == distance(q, p, metric)
+    assert distance(p, p, metric) == 0
     assert pq > 0 or np.array_equal(p, q)
     assert pr <= (pq + qr) * (1 + 1e-12)
 
 
-@given(frames_with_points(4))
+@given(metrics_with_points(4))
 def test_isometry_invariance(case):
-    frame, points = case
-    p, q, r, s = near_the_pole(frame, points)
-    moved = apply_collineation(transvection(p, q, frame), np.stack([r, s]))
-    assert distance(*moved, frame) == pytest.approx(
-        float(distance(r, s, frame)), rel=1e-6, abs=1e-9
+    metric, points = case
+    p, q, r, s = near_the_pole(metric, points)
+    moved = apply_collineation(transvection(p, q, metric), np.stack([r, s]))
+    assert distance(*moved, metric) == pytest.approx(
+        float(distance(r, s, metric)), rel=1e-6, abs=1e-9
     )
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_additive_along_lines(case):
-    frame, (p, q) = case
-    whole = float(distance(p, q, frame))
-    middle = geodesic(p, q, frame, 0.3)
-    parts = float(distance(p, middle, frame)), float(distance(middle, q, frame))
+    metric, (p, q) = case
+    whole = float(distance(p, q, metric))
+    middle = geodesic(p, q, metric, 0.3)
+    parts = float(distance(p, middle, metric)), float(distance(middle, q, metric))
     assert sum(parts) == pytest.approx(whole, rel=1e-9)
     assert parts[0] == pytest.approx(0.3 * whole, rel=1e-9)
 
@@ -131,28 +130,30 @@ def test_additive_along_lines(case):
 @pytest.mark.parametrize("d", [1, 2, 10])
 def test_flat_limit_from_both_sides(d):
     rng = np.random.default_rng(d)
-    frame = random_frame(rng, d, 0.0)
+    metric = random_metric(rng, d, 0.0)
     p, q = rng.normal(size=(2, 20, d))
-    flat = distance(p, q, frame)
-    np.testing.assert_allclose(flat, np.linalg.norm((p - q) @ frame.factor.T, axis=-1), rtol=1e-14)
+    flat = distance(p, q, metric)
+    np.testing.assert_allclose(flat, np.linalg.norm((p - q) @ metric.factor.T, axis=-1), rtol=1e-14)
     for K in (1e-15, -1e-15, 5e-324, -5e-324):
-        curved = distance(p, q, Frame(frame.factor, center=frame.center, curvature=K))
+        curved = distance(
+            p, q, CurvedMetric(factor=metric.factor, center=metric.center, curvature=K)
+        )
         np.testing.assert_allclose(curved, flat, rtol=1e-12)
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_is_the_logarithm_of_the_cross_ratio(case):
-    frame, (p, q) = case
-    K = frame.curvature
+    metric, (p, q) = case
+    K = metric.curvature
     if abs(K) < 1e-3:
         return
-    S = np.eye(frame.dimension + 1)
-    S[:-1, :-1] = K * frame.matrix
-    S[:-1, -1] = S[-1, :-1] = -K * frame.matrix @ frame.center
-    S[-1, -1] += K * frame.center @ frame.matrix @ frame.center
+    S = np.eye(metric.dimension + 1)
+    S[:-1, :-1] = K * metric.matrix
+    S[:-1, -1] = S[-1, :-1] = -K * metric.matrix @ metric.center
+    S[-1, -1] += K * metric.center @ metric.matrix @ metric.center
     unit = 1 / (2j * math.sqrt(K)) if K > 0 else 1 / (2 * math.sqrt(-K))
     value = measure(S, p, q, unit=unit)
-    expected = float(distance(p, q, frame))
+    expected = float(distance(p, q, metric))
     if K > 0 and expected > math.pi / 2 / math.sqrt(K):  # the principal value folds at π
         expected = math.pi / math.sqrt(K) - expected
     assert abs(value) == pytest.approx(expected, rel=1e-5, abs=1e-7)
@@ -187,8 +188,8 @@ def test_agrees_with_geomstats(p, q, expected):
         y = np.array(y)
         return 2 * y / (1 + y @ y)
 
-    frame = Frame(np.eye(len(p)), curvature=-1.0)
-    assert distance(klein(p), klein(q), frame) == pytest.approx(expected, rel=1e-9)
+    metric = CurvedMetric(factor=np.eye(len(p)), curvature=-1.0)
+    assert distance(klein(p), klein(q), metric) == pytest.approx(expected, rel=1e-9)
     assert to_chart(klein(p), "conformal", -1) == pytest.approx(p, rel=1e-12)
 
 
@@ -197,11 +198,13 @@ def test_float32_is_kept_and_exact(K):
     rng = np.random.default_rng(3)
     radius = 0.9 / math.sqrt(abs(K)) if K else 1.0
     p, q = (rng.uniform(-0.5, 0.5, size=(2, 50, 3)) * radius).astype(np.float32)
-    frame = Frame(np.eye(3), curvature=K)
-    single = distance(p, q, frame)
+    metric = CurvedMetric(factor=np.eye(3), curvature=K)
+    single = distance(p, q, metric)
     assert single.dtype == np.float32
-    np.testing.assert_allclose(single, distance(p.astype(float), q.astype(float), frame), rtol=1e-6)
-    assert distance(p, q.astype(float), frame).dtype == np.float64
+    np.testing.assert_allclose(
+        single, distance(p.astype(float), q.astype(float), metric), rtol=1e-6
+    )
+    assert distance(p, q.astype(float), metric).dtype == np.float64
 
 
 def test_broadcasts_over_batches():
@@ -271,8 +274,8 @@ def test_bad_policy():
         distance([0.0, 0.0], [0.0, 0.0], DISC, outside=np.array(["inf", "raise"]))
 
 
-def test_takes_a_metric_for_its_frame_and_nothing_else():
-    metric = CurvedMetric.from_frame(DISC)
+def test_takes_a_metric_and_nothing_else():
+    metric = DISC
     assert distance([0.0, 0.0], [0.5, 0.0], metric) == metric([0.0, 0.0], [0.5, 0.0])
-    with pytest.raises(InvalidInputError, match="frame must be a Frame or a CurvedMetric; got str"):
+    with pytest.raises(InvalidInputError, match="metric must be a CurvedMetric; got str"):
         distance([0.0, 0.0], [0.5, 0.0], "euclidean")

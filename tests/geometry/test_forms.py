@@ -1,18 +1,18 @@
 import numpy as np
 import pytest
 from hypothesis import given
-from tests.strategies import frames_with_points, random_frame
+from tests.strategies import metrics_with_points, random_metric
 
+from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import (
-    Frame,
     blocks_from_form,
     canonical_factor,
     curvature_from_kappa,
     form_from_blocks,
-    form_from_frame,
-    frame_from_form,
+    form_from_metric,
     kappa_from_curvature,
+    parameters_from_form,
     spectral_factor,
 )
 
@@ -33,36 +33,36 @@ def test_blocks_round_trip():
 @pytest.mark.parametrize("sign", [1, -1])
 def test_form_round_trip(K, d, sign):
     """S ↔ (Σ, μ, K), also in the sign convention of the paper's learning section."""
-    frame = random_frame(np.random.default_rng(d), d, K)
-    back = frame_from_form(sign * form_from_frame(frame))
-    np.testing.assert_allclose(back.matrix, frame.matrix, rtol=1e-12, atol=1e-14)
-    np.testing.assert_allclose(back.center, frame.center, rtol=1e-10)
-    assert back.curvature == pytest.approx(K, rel=1e-9)
+    metric = random_metric(np.random.default_rng(d), d, K)
+    matrix, center, curvature = parameters_from_form(sign * form_from_metric(metric))
+    np.testing.assert_allclose(matrix, metric.matrix, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(center, metric.center, rtol=1e-10)
+    assert curvature == pytest.approx(K, rel=1e-9)
 
 
 def test_form_is_the_papers():
     """b = μᵀΣμ + sign(κ)/κ², and S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ²."""
     rng = np.random.default_rng(0)
     kappa = -0.7
-    frame = random_frame(rng, 3, curvature_from_kappa(kappa))
+    metric = random_metric(rng, 3, curvature_from_kappa(kappa))
     p, q = rng.normal(size=(2, 3))
-    value = np.append(p, 1) @ form_from_frame(frame) @ np.append(q, 1)
-    expected = (p - frame.center) @ frame.matrix @ (q - frame.center) - 1 / kappa**2
+    value = np.append(p, 1) @ form_from_metric(metric) @ np.append(q, 1)
+    expected = (p - metric.center) @ metric.matrix @ (q - metric.center) - 1 / kappa**2
     assert value == pytest.approx(expected, rel=1e-12)
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_factors_are_canonical(case):
-    frame, (p, q) = case
-    if abs(frame.curvature) < 1e-3:
+    metric, (p, q) = case
+    if abs(metric.curvature) < 1e-3:
         return
-    S = form_from_frame(frame)
+    S = form_from_metric(metric)
     for factorise in (canonical_factor, spectral_factor):
         M, signs = factorise(S)
         np.testing.assert_allclose(
             M.T @ np.diag(signs) @ M, S, rtol=0, atol=1e-12 * np.abs(S).max()
         )
-        assert signs.tolist() == [1.0] * frame.dimension + [np.sign(frame.curvature)]
+        assert signs.tolist() == [1.0] * metric.dimension + [np.sign(metric.curvature)]
         # canonical coordinates keep the form
         x, y = M @ np.append(p, 1), M @ np.append(q, 1)
         expected = np.append(p, 1) @ S @ np.append(q, 1)
@@ -84,9 +84,9 @@ def test_factors_are_canonical(case):
 )
 def test_refuses_what_is_not_representable(S, error, message):
     with pytest.raises(error, match=message):
-        frame_from_form(S)
+        parameters_from_form(S)
 
 
 def test_flat_has_no_form():
     with pytest.raises(NotRepresentableError, match="not finite for K = 0"):
-        form_from_frame(Frame(np.eye(2)))
+        form_from_metric(CurvedMetric(factor=np.eye(2)))

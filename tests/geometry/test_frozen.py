@@ -4,15 +4,15 @@ from unittest import mock
 import numpy as np
 import pytest
 
-from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Frame, Polytope
+from cayleyklein.geometry import Absolute, Ball, Ellipsoid, Polytope
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-DISC = Frame(np.eye(2), curvature=-1.0)
-CURVED = CurvedMetric.from_frame(DISC)
+DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
+CURVED = DISC
 
 PAIRS = [
-    (DISC, Frame(matrix=np.eye(2), curvature=-1.0)),
-    (Ball([0.5, 0.0], 1.0, DISC), Ball([0.5, 0.0], 1.0, Frame(np.eye(2)))),
+    (DISC, CurvedMetric(matrix=np.eye(2), curvature=-1.0)),
+    (Ball([0.5, 0.0], 1.0, DISC), Ball([0.5, 0.0], 1.0, CurvedMetric(factor=np.eye(2)))),
     (Ellipsoid([0.0, 0.0], np.eye(2)), Ellipsoid([0.0, 0.0], np.eye(2), 2.0)),
     (Polytope([[1.0], [-1.0]], [1.0, 1.0]), Polytope([[1.0], [-1.0]], [1.0, 2.0])),
     (Absolute(np.diag([1, 1, -1])), Absolute(np.diag([2, 2, -2]))),

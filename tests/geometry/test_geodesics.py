@@ -3,11 +3,10 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from tests.strategies import frames_with_points, random_frame, random_points
+from tests.strategies import metrics_with_points, random_metric, random_points
 
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import (
-    Frame,
     distance,
     exp_map,
     geodesic,
@@ -19,50 +18,50 @@ from cayleyklein.geometry import (
 )
 from cayleyklein.metrics import CurvedMetric
 
-SPHERE = Frame(np.eye(2), curvature=1.0)
-DISC = Frame(np.eye(2), curvature=-1.0)
+SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)
+DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_equal_steps_on_a_straight_line(case):
-    frame, (p, q) = case
-    points = geodesic(p, q, frame, np.linspace(0, 1, 6))
-    steps = distance(points[:-1], points[1:], frame)
-    whole = float(distance(p, q, frame))
+    metric, (p, q) = case
+    points = geodesic(p, q, metric, np.linspace(0, 1, 6))
+    steps = distance(points[:-1], points[1:], metric)
+    whole = float(distance(p, q, metric))
     np.testing.assert_allclose(steps, whole / 5, rtol=1e-8)
     np.testing.assert_allclose(points[0], p, rtol=1e-12)
     np.testing.assert_allclose(points[-1], q, rtol=1e-9, atol=1e-12 * np.abs(p - q).max())
-    if frame.dimension == 2:
+    if metric.dimension == 2:
         residual = np.linalg.det(np.stack([points[2] - p, q - p]))
         assert abs(residual) <= 1e-9 * float((q - p) @ (q - p))
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_midpoint_is_equidistant(case):
-    frame, (p, q) = case
-    m = midpoint(p, q, frame)
-    assert distance(p, m, frame) == pytest.approx(float(distance(q, m, frame)), rel=1e-9)
+    metric, (p, q) = case
+    m = midpoint(p, q, metric)
+    assert distance(p, m, metric) == pytest.approx(float(distance(q, m, metric)), rel=1e-9)
 
 
-@given(frames_with_points(2))
+@given(metrics_with_points(2))
 def test_exp_and_log_are_inverse(case):
-    frame, (x, y) = case
-    v = log_map(x, y, frame)
+    metric, (x, y) = case
+    v = log_map(x, y, metric)
     scale = float(np.abs(x - y).max())
-    np.testing.assert_allclose(exp_map(x, v, frame), y, rtol=1e-9, atol=1e-8 * scale)
-    length = math.sqrt(v @ metric_tensor(x, frame) @ v)
-    assert length == pytest.approx(float(distance(x, y, frame)), rel=1e-6)
+    np.testing.assert_allclose(exp_map(x, v, metric), y, rtol=1e-9, atol=1e-8 * scale)
+    length = math.sqrt(v @ metric_tensor(x, metric) @ v)
+    assert length == pytest.approx(float(distance(x, y, metric)), rel=1e-6)
 
 
 @pytest.mark.parametrize("K", [-1.0, -1e-8, 0.0, 1e-8, 1.0])
 def test_metric_tensor_is_the_second_derivative(K):
     rng = np.random.default_rng(0)
-    frame = random_frame(rng, 3, K)
-    x = random_points(rng, frame, 1, reach=0.7)[0] if K in (-1.0, 1.0) else rng.normal(size=3)
-    g = metric_tensor(x, frame)
+    metric = random_metric(rng, 3, K)
+    x = random_points(rng, metric, 1, reach=0.7)[0] if K in (-1.0, 1.0) else rng.normal(size=3)
+    g = metric_tensor(x, metric)
     for v in rng.normal(size=(5, 3)):
         step = 1e-7 * v
-        assert float(distance(x, x + step, frame)) ** 2 == pytest.approx(step @ g @ step, rel=1e-5)
+        assert float(distance(x, x + step, metric)) ** 2 == pytest.approx(step @ g @ step, rel=1e-5)
 
 
 def test_exp_far_away_stays_in_the_ball():
@@ -83,16 +82,16 @@ def test_exp_past_the_equator_is_refused():
 def test_angles_of_a_triangle(K):
     """The angle sum differs from π by K times the area: Gauss and Bonnet, by the law of cosines."""
     rng = np.random.default_rng(1)
-    frame = random_frame(rng, 2, K)
-    p, q, r = random_points(rng, frame, 3, reach=0.6)
+    metric = random_metric(rng, 2, K)
+    p, q, r = random_points(rng, metric, 3, reach=0.6)
     angles = [
-        float(vertex_angle(p, q, r, frame)),
-        float(vertex_angle(q, r, p, frame)),
-        float(vertex_angle(r, p, q, frame)),
+        float(vertex_angle(p, q, r, metric)),
+        float(vertex_angle(q, r, p, metric)),
+        float(vertex_angle(r, p, q, metric)),
     ]
     excess = sum(angles) - math.pi
     assert np.sign(round(excess, 10)) == np.sign(K)
-    a, b, c = distance(q, r, frame), distance(r, p, frame), distance(p, q, frame)
+    a, b, c = distance(q, r, metric), distance(r, p, metric), distance(p, q, metric)
     if K == 0:
         cosine = (b**2 + c**2 - a**2) / (2 * b * c)
     elif K > 0:
@@ -108,15 +107,15 @@ def test_angles_of_a_triangle(K):
 def test_vertex_angle_is_the_dual_absolutes(K):
     """Two definitions of an angle, by tangent vectors and by Laguerre's formula."""
     rng = np.random.default_rng(2)
-    frame = random_frame(rng, 2, K)
-    x, p, q = random_points(rng, frame, 3, reach=0.8)
+    metric = random_metric(rng, 2, K)
+    x, p, q = random_points(rng, metric, 3, reach=0.8)
 
     def line(a, b):
         normal = np.array([b[1] - a[1], a[0] - b[0]])
         return np.append(normal, -normal @ a)
 
-    angle = float(vertex_angle(x, p, q, frame))
-    dual = CurvedMetric.from_frame(frame).absolute.dual
+    angle = float(vertex_angle(x, p, q, metric))
+    dual = metric.absolute.dual
     laguerre = float(hyperplane_angle(dual, line(x, p), line(x, q)))
     assert laguerre == pytest.approx(min(angle, math.pi - angle), rel=1e-10)
 
@@ -130,19 +129,19 @@ def test_degenerate():
 
 @pytest.mark.parametrize("K", [-100.0, 0.0, 1.0, 100.0])
 def test_a_point_is_half_way_to_itself(K):
-    frame, x = Frame(np.eye(2), curvature=K), [0.03, 0.04]
-    np.testing.assert_array_equal(geodesic(x, x, frame, [-7.0, 0.5, 5.0]), [x] * 3)
+    metric, x = CurvedMetric(factor=np.eye(2), curvature=K), [0.03, 0.04]
+    np.testing.assert_array_equal(geodesic(x, x, metric, [-7.0, 0.5, 5.0]), [x] * 3)
 
 
 def test_points_that_the_metric_does_not_tell_apart():
-    flattened = Frame([[1.0, 0.0]], curvature=1.0)
+    flattened = CurvedMetric(factor=[[1.0, 0.0]], curvature=1.0)
     path = geodesic([0.5, 0.0], [0.5, 2.0], flattened, [0.0, 0.25, 1.0])
     np.testing.assert_array_equal(path, [[0.5, 0.0], [0.5, 0.5], [0.5, 2.0]])
 
 
 @pytest.mark.parametrize("size", [1e-170, 1e170])
 def test_angles_of_any_size(size):
-    flat = Frame(np.eye(2))
+    flat = CurvedMetric(factor=np.eye(2))
     right = vertex_angle([0.0, 0.0], [size, 0.0], [0.0, 2 * size], flat)
     assert right == pytest.approx(np.pi / 2)
 

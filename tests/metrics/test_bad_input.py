@@ -25,7 +25,6 @@ CALLS = {
         CurvedMetric.euclidean, {"d": count(2), "curvature": real(-1.0)}
     ),
     "CurvedMetric.from_form": Call(CurvedMetric.from_form, {"S": rows(FORM)}),
-    "CurvedMetric.from_frame": Call(CurvedMetric.from_frame, {"frame": thing(DISC.frame)}),
     "CurvedMetric.mahalanobis": Call(
         CurvedMetric.mahalanobis, {"X": rows(X, "one column more"), "curvature": real(-1.0)}
     ),
@@ -69,7 +68,6 @@ CurvedMetric.euclidean d: a fraction
 CurvedMetric.exp v: one column more
 CurvedMetric.from_chart chart: another word
 CurvedMetric.from_form S: NaN
-CurvedMetric.from_frame frame: a number
 CurvedMetric.geodesic p: all outside
 CurvedMetric.log x: strings
 CurvedMetric.mahalanobis curvature: -inf

@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.strategies import curvatures, dimensions, random_frame, random_points, seeds
+from tests.strategies import curvatures, dimensions, random_metric, random_points, seeds
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import _pairwise
 
 
-def hard_rows(rng, frame, n):
+def hard_rows(rng, metric, n):
     """Random, duplicated and nearly duplicated rows, some close to the boundary."""
-    X = random_points(rng, frame, n, reach=1 - 1e-9 if frame.curvature else 1.0)
+    X = random_points(rng, metric, n, reach=1 - 1e-9 if metric.curvature else 1.0)
     X[1] = X[0]
     X[2] = X[0] + 1e-10 * (X[3] - X[0])
     return X
@@ -25,11 +25,10 @@ def hard_rows(rng, frame, n):
 @given(seeds, dimensions, curvatures, st.booleans())
 def test_agrees_with_distance(seed, d, K, far_away):
     rng = np.random.default_rng(seed)
-    frame = random_frame(rng, d, K)
-    metric = CurvedMetric.from_frame(frame)
-    X, Y = hard_rows(rng, frame, 12), hard_rows(rng, frame, 7)
+    metric = random_metric(rng, d, K)
+    X, Y = hard_rows(rng, metric, 12), hard_rows(rng, metric, 7)
     if far_away and K >= 0:  # a small cluster far from the centre
-        X, Y = (frame.center + 100 + 1e-3 * (rows - frame.center) for rows in (X, Y))
+        X, Y = (metric.center + 100 + 1e-3 * (rows - metric.center) for rows in (X, Y))
     Y[0] = X[4]
     plain = metric.distance(X[:, None], Y)
     np.testing.assert_allclose(metric.pairwise(X, Y), plain, rtol=2e-12)
@@ -42,9 +41,8 @@ def test_agrees_with_distance(seed, d, K, far_away):
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_across_blocks_and_strips(K, monkeypatch):
     rng = np.random.default_rng(0)
-    frame = random_frame(rng, 3, K)
-    metric = CurvedMetric.from_frame(frame)
-    X, Y = random_points(rng, frame, 50), random_points(rng, frame, 37)
+    metric = random_metric(rng, 3, K)
+    X, Y = random_points(rng, metric, 50), random_points(rng, metric, 37)
     expected = metric.pairwise(X, Y), metric.pairwise(X)
     monkeypatch.setattr(_pairwise, "BLOCK", 16)
     monkeypatch.setattr(_pairwise, "STRIP", 5)
@@ -80,7 +78,7 @@ def test_points_outside(policy):
 def test_float32_rows_near_the_boundary():
     rng = np.random.default_rng(1)
     disc = CurvedMetric.euclidean(3, curvature=-1.0)
-    X = random_points(rng, disc.frame, 30, reach=0.99999).astype(np.float32)
+    X = random_points(rng, disc, 30, reach=0.99999).astype(np.float32)
     D = disc.pairwise(X)
     assert D.dtype == np.float32
     np.testing.assert_allclose(D, disc.pairwise(X.astype(float)), rtol=1e-6)
@@ -163,14 +161,14 @@ def test_lift_is_the_difference_of_lifts():
     """The lift from an origin is the plain one less the origin's, for every sign of K."""
     rng = np.random.default_rng(0)
     for K in (-1.0, 0.0, 1.0):
-        frame = random_frame(rng, 3, K)
-        X = random_points(rng, frame, 10)
-        z, s = frame.inside(X, "X")
+        metric = random_metric(rng, 3, K)
+        X = random_points(rng, metric, 10)
+        z, s = metric.inside(X, "X")
         v, scale = _pairwise.chord_lift(z, s, K)
         w, _ = _pairwise.lift_from(z - z[0], z, s, z[0], s[0], K)
         np.testing.assert_allclose(w, v - v[0], atol=1e-13)
         chords = ((v[:, None] - v) ** 2).sum(-1) * scale[:, None] * scale
-        d = CurvedMetric.from_frame(frame).pairwise(X)
+        d = metric.pairwise(X)
         half = {-1.0: np.sinh, 0.0: lambda t: t, 1.0: np.sin}[K](d / 2)
         np.testing.assert_allclose(chords, 4 * half**2, atol=1e-12)
 

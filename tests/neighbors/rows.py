@@ -4,10 +4,9 @@ import math
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.strategies import random_frame
+from tests.strategies import random_metric
 
 from cayleyklein import CurvedMetric, MixedMetric
-from cayleyklein.geometry import Frame
 
 KINDS = ("random", "clustered", "duplicated", "boundary", "far away")
 FAMILIES = ("curved", "low rank", "mixed")
@@ -41,18 +40,14 @@ def make(rng, family, d, K, kind, n=120):
         radius = min(radius, 1.0)
     z = radius * round_rows(rng, kind, n, d)
     if family == "low rank":
-        frame = random_frame(rng, d, K)
-        keep = frame.factor[: max(1, d - 1)]
-        return CurvedMetric.from_frame(Frame(keep, center=frame.center, curvature=K)), frame.points(
-            z
-        )
-    frame = random_frame(rng, d, K)
+        metric = random_metric(rng, d, K)
+        keep = metric.factor[: max(1, d - 1)]
+        return CurvedMetric(factor=keep, center=metric.center, curvature=K), metric.points(z)
+    metric = random_metric(rng, d, K)
     if family == "curved":
-        return CurvedMetric.from_frame(frame), frame.points(z)
-    other = random_frame(rng, d, abs(K) or 1.0)
-    return MixedMetric(
-        [CurvedMetric.from_frame(f) for f in (frame, other)], [0.3, 1.7]
-    ), frame.points(z)
+        return metric, metric.points(z)
+    other = random_metric(rng, d, abs(K) or 1.0)
+    return MixedMetric([metric, other], [0.3, 1.7]), metric.points(z)
 
 
 def algorithms(metric):

@@ -195,7 +195,7 @@ def test_queries_outside_are_ranked_by_the_affine_function(how):
     distances, found = (
         CurvedNeighbors(6, metric=metric, algorithm=how).fit(rows).kneighbors(outside)
     )
-    planes = proximity_planes(rows, metric.frame)
+    planes = proximity_planes(rows, metric)
     expected = np.argsort(-(outside @ planes.normal.T + planes.offset), axis=1)[:, :6]
     np.testing.assert_array_equal(found, expected)
     assert np.isinf(distances).all()
@@ -248,10 +248,10 @@ def test_rows_outside_are_named(name):
 
 
 def test_pull_inside_moves_rows_outside_alone():
-    frame = METRICS["hyperbolic"].frame
+    metric = METRICS["hyperbolic"]
     near = np.array([[1 - 1e-12, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -4.0, 0.0]])
     expected = [near[0], [0, 0, JUST_INSIDE], [0, -JUST_INSIDE, 0]]
-    np.testing.assert_allclose(pull_inside(near, frame), expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(pull_inside(near, metric), expected, rtol=0, atol=1e-15)
 
 
 # -- which algorithm ------------------------------------------------------------------

@@ -83,7 +83,7 @@ def trace_boundaries(view: View, boundaries: list[Boundary]) -> Outlines:
     if bent.any():
         theta = (first[row] + part - 1)[bent] * ARC_STEP
         on_circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-        x[bent] = view.metric.frame.points(on_circle / math.sqrt(-view.metric.curvature))
+        x[bent] = view.metric.points(on_circle / math.sqrt(-view.metric.curvature))
     t = part[flat] / count[row[flat]]
     x[flat] = _along(view.metric, starts[row[flat]], ends[row[flat]], t)
     return Outlines(view.to_screen(x), cell[row])
@@ -98,7 +98,7 @@ def _spread(count: Ints) -> tuple[Ints, Ints]:
 def _along(metric: CurvedMetric, starts: Array, ends: Array, t: Array) -> Array:
     """Return points of segments; t goes from 0 to 1, slowly where charts stretch: far out."""
     if metric.curvature > 0 and len(t):
-        sigma = [np.sqrt(metric.frame.form_values(x)) for x in (starts, ends)]
+        sigma = [np.sqrt(metric.form_values(x)) for x in (starts, ends)]
         t = t * sigma[0] / ((1 - t) * sigma[1] + t * sigma[0])
     elif metric.curvature < 0:
         t = (1 - np.cos(math.pi * t)) / 2

@@ -197,7 +197,7 @@ class _Drafter:
             return None
         if self.state.chart == "klein":
             return np.asarray(self.view.middle + ROOM * (self.view.window - self.view.middle))
-        reach = FAR * np.linalg.norm(self.metric.frame.inverse_factor, axis=1)
+        reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
         return np.stack([self.metric.center - reach, self.metric.center + reach])
 
     def _fills(self, labelled: bool) -> dict[int, Array]:
@@ -230,7 +230,7 @@ class _Drafter:
             return self.view.to_screen(self.view.domain.from_euclidean(circle))
         if self.view.sign > 0 and self.state.chart != "klein":
             far = circle * FAR * FAR / math.sqrt(self.metric.curvature)
-            return self.view.to_screen(self.metric.frame.points(far))
+            return self.view.to_screen(self.metric.points(far))
         return np.empty((0, 2))
 
     def _fan(self) -> Array:
@@ -272,7 +272,7 @@ def _spheres(metric: CurvedMetric, centers: Array, radius: float) -> Array:
     angle = np.linspace(0, 2 * math.pi, BALL_POINTS)
     directions = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
-    C = np.linalg.cholesky(metric_tensor(centers, metric.frame))
+    C = np.linalg.cholesky(metric_tensor(centers, metric))
     velocities = directions @ np.linalg.inv(C)
     return np.asarray(metric.exp(centers[:, None], velocities))
 

@@ -16,7 +16,6 @@ from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import as_frame
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 __all__ = ["Diagram"]
@@ -31,16 +30,16 @@ class Diagram:
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
         self.metric = _as_curved(metric)
-        frame = self.metric.frame
-        self.points = as_points(points, "points", frame.dimension, ndim=2) + 0.0
-        frame._inside(self.points, "points")
+        metric = self.metric
+        self.points = as_points(points, "points", metric.dimension, ndim=2) + 0.0
+        metric._inside(self.points, "points")
         self.order = as_count(order, "order")
         if 1 < self.order >= len(self.points):
             raise InvalidInputError(
                 f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
             )
         self._original = _first_rows_alike(self.points)
-        self._chart, A, b = local_planes(self.points, frame)
+        self._chart, A, b = local_planes(self.points, metric)
         self._walls = far_walls(self._chart, self._chart.to_local(self.points))
         self._sets, self._A, self._b, self._power = order_k(
             A, b, self._walls, self.order, self._original
@@ -202,7 +201,9 @@ def _as_curved(metric: Any) -> CurvedMetric:
             f"metric is a {type(metric).__name__}, which has curved bisectors, and so no power "
             f"diagram; use one of its metrics."
         )
-    return CurvedMetric.from_frame(as_frame(metric, "metric"))
+    if not isinstance(metric, CurvedMetric):
+        raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
+    return metric
 
 
 def _first_rows_alike(points: Floats) -> Ints:

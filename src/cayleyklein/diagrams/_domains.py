@@ -133,7 +133,7 @@ def _inscribed_faces(tolerance: float) -> tuple[Floats, Floats]:
 
 def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
     """Return walls around the domain, or far around the generators w."""
-    if chart.frame.curvature < 0:
+    if chart.metric.curvature < 0:
         o, rho = chart.disc
         reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
     else:

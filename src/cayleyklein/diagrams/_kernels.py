@@ -1,16 +1,13 @@
-"""The inner loops of point location, compiled.
-
-They release the interpreter's lock and start no threads of their own, so that they may run in
-any thread pool and survive a fork.
-"""
+"""The inner loops of point location, compiled."""
 
 import numpy as np
-from numba import njit
+
+from cayleyklein._jit import Kernel
 
 __all__ = ["median_order", "walk_all"]
 
 
-@njit(nogil=True, cache=True)
+@Kernel
 def median_order(sites):
     """Return an order of the sites that is a balanced k-d tree.
 
@@ -36,7 +33,7 @@ def median_order(sites):
     return order
 
 
-@njit(nogil=True, cache=True)
+@Kernel
 def walk_all(W, A, b, starts, neighbors, sites, found):
     """Find the highest plane over each query: descend to a site near it, then climb.
 

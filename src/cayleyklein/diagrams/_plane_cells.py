@@ -11,7 +11,7 @@ from cayleyklein._validation import require
 from cayleyklein.diagrams._discs import Pieces, cut_edges, cut_to_disc, whole_polygons
 from cayleyklein.diagrams._domains import CutOut
 from cayleyklein.diagrams._power import Groups
-from cayleyklein.geometry import Frame
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["Boundary", "PlaneCells", "cells_in_disc", "cells_in_window"]
 
@@ -82,13 +82,13 @@ class PlaneCells(NamedTuple):
 
 
 def cells_in_disc(
-    frame: Frame, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
+    metric: CurvedMetric, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
 ) -> PlaneCells:
     """Return the cells in a hyperbolic domain, in coordinates where it is the unit disc.
 
     Parameters
     ----------
-    frame : Frame
+    metric : CurvedMetric
     corners : ndarray of shape (c, 2)
         In the coordinates of the unit disc.
     cells : Groups
@@ -105,8 +105,8 @@ def cells_in_disc(
         cut_to_disc(corners, cells, center),
         pairs,
         np.stack([start, end], axis=1),
-        frame.inverse_factor / math.sqrt(-frame.curvature),
-        frame.center,
+        metric.inverse_factor / math.sqrt(-metric.curvature),
+        metric.center,
         len(cells.sizes),
     )
 

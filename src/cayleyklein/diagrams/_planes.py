@@ -18,7 +18,14 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_points, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame, as_frame, distance, point_difference, proximity_planes, sine
+from cayleyklein.geometry import (
+    as_space,
+    distance,
+    point_difference,
+    proximity_planes,
+    sine,
+)
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
 
@@ -64,7 +71,7 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     Parameters
     ----------
     points : array-like of shape (n, d)
-    metric : CurvedMetric or Frame
+    metric : CurvedMetric
 
     Returns
     -------
@@ -84,10 +91,10 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     >>> balls.power([[0.2, 0.5]]).argmin()  # nearest to the origin
     np.int64(0)
     """
-    frame = as_frame(metric, "metric")
-    rows = as_points(points, "points", frame.dimension, ndim=2)
+    space = as_space(metric)
+    rows = as_points(points, "points", space.dimension, ndim=2)
     with about("points"):
-        planes = proximity_planes(rows, frame)
+        planes = proximity_planes(rows, space)
     centers = np.asarray(planes.normal, dtype=np.float64)
     offsets = np.asarray(planes.offset, dtype=np.float64)
     return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
@@ -96,14 +103,14 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
 class LocalChart(NamedTuple):
     """Coordinates w with x = pivot + spread L⁻¹w, in which the generators are of order 1."""
 
-    frame: Frame
+    metric: CurvedMetric
     pivot: Floats
     spread: float
 
     def to_local(self, x: Floats) -> Floats:
         """Return w of points x."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
-            return np.asarray((x - self.pivot) @ self.frame.factor.T / self.spread)
+            return np.asarray((x - self.pivot) @ self.metric.factor.T / self.spread)
 
     def to_points(self, w: Floats) -> Floats:
         """Return x of coordinates w."""
@@ -112,37 +119,37 @@ class LocalChart(NamedTuple):
     @property
     def matrix(self) -> Floats:
         """The linear part of :meth:`to_points`, spread L⁻¹."""
-        return self.spread * self.frame.inverse_factor
+        return self.spread * self.metric.inverse_factor
 
     @property
     def disc(self) -> tuple[Floats, float]:
         """(o, ρ) with √-K z = o + ρ w: a hyperbolic domain is ‖o + ρ w‖ < 1."""
-        k = float(np.sqrt(-self.frame.curvature))
-        return k * self.frame.coordinates(self.pivot), k * self.spread
+        k = float(np.sqrt(-self.metric.curvature))
+        return k * self.metric.coordinates(self.pivot), k * self.spread
 
 
-def local_planes(points: Floats, frame: Frame) -> tuple[LocalChart, Floats, Floats]:
+def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floats, Floats]:
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
-    frame.inverse_factor  # noqa: B018 - raises for a factor without inverse
-    frame._inside(points, "points")
-    _check_extent(points, frame)
-    K = frame.curvature
+    metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
+    metric._inside(points, "points")
+    _check_extent(points, metric)
+    K = metric.curvature
     middle = points - points.mean(axis=0)
     pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
-    reach = np.linalg.norm((points - pivot) @ frame.factor.T, axis=1)
+    reach = np.linalg.norm((points - pivot) @ metric.factor.T, axis=1)
     spread = _typical(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
-    spatial, _ = point_difference(points, np.broadcast_to(pivot, points.shape), frame)
-    sigma = np.sqrt(frame._inside(pivot[None], "points")[1][0])
-    half = np.asarray(distance(points, pivot, frame)) / 2
+    spatial, _ = point_difference(points, np.broadcast_to(pivot, points.shape), metric)
+    sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
+    half = np.asarray(distance(points, pivot, metric)) / 2
     offsets = -2 * sigma * sine(half, K) ** 2
     height = _typical(-offsets, default=1.0)
-    return LocalChart(frame, pivot, spread), spatial * (spread / height), offsets / height
+    return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height
 
 
-def _check_extent(points: Floats, frame: Frame) -> None:
+def _check_extent(points: Floats, metric: CurvedMetric) -> None:
     """Raise when squares of distances would overflow or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
-        extent = float(np.abs((points - points[0]) @ frame.factor.T).max())
+        extent = float(np.abs((points - points[0]) @ metric.factor.T).max())
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
         raise InvalidInputError(
             f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "

@@ -39,7 +39,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     points : array-like of shape (n, d)
         The generators. Equal points share a cell of order 1, see `duplicates`; in
         higher orders each counts, earlier rows first.
-    metric : CurvedMetric or Frame
+    metric : CurvedMetric
         Of any curvature, with a factor of full rank.
     order : int, default=1
         k < n: in a cell, its k generators are the k nearest points.
@@ -127,7 +127,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         corners = np.asarray(self._disc_corners)
         cells = self._power.cells.take(self._cells)
         ridges = self.ridge_cells, self._ridges[1]
-        return cells_in_disc(self.metric.frame, corners, cells, int(center), ridges)
+        return cells_in_disc(self.metric, corners, cells, int(center), ridges)
 
     def _cut_out(self, tolerance: float) -> CutOut:
         """Return the diagram within the window, or within a polyhedron close to the domain."""

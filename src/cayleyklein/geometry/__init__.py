@@ -1,7 +1,7 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
 Points carry their coordinates along the last axis, with any leading batch shape. Most
-functions take a :class:`Frame` (L, μ, K), the parameters of one curved geometry. The projective
+functions take a :class:`cayleyklein.CurvedMetric` and use its L, μ and K alone. The projective
 side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
 in ``projective``; its names are here too.
 """
@@ -23,14 +23,11 @@ from cayleyklein.geometry._forms import (
     canonical_factor,
     curvature_from_kappa,
     form_from_blocks,
-    form_from_frame,
-    frame_from_form,
+    form_from_metric,
     kappa_from_curvature,
+    parameters_from_form,
     spectral_factor,
 )
-from cayleyklein.geometry._frames import Frame
-from cayleyklein.geometry._frames import Geometry as Geometry
-from cayleyklein.geometry._frames import as_frame as as_frame
 from cayleyklein.geometry._frozen import Frozen as Frozen
 from cayleyklein.geometry._frozen import read_only as read_only
 from cayleyklein.geometry._geodesics import (
@@ -44,6 +41,9 @@ from cayleyklein.geometry._geodesics import (
 from cayleyklein.geometry._isometries import reflection, transvection
 from cayleyklein.geometry._lifts import lift_difference as lift_difference
 from cayleyklein.geometry._lifts import sine as sine
+from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
+from cayleyklein.geometry._space import Geometry as Geometry
+from cayleyklein.geometry._space import as_space as as_space
 from cayleyklein.geometry.projective import (
     MEASUREMENT_GEOMETRIES,
     PLANAR_GEOMETRIES,
@@ -63,7 +63,7 @@ from cayleyklein.geometry.projective import (
     measurement_geometry,
     signature,
 )
-from cayleyklein.geometry.projective import frame_angle as frame_angle
+from cayleyklein.geometry.projective import metric_angle as metric_angle
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
@@ -75,7 +75,6 @@ __all__ = [
     "Ball",
     "ConvexBody",
     "Ellipsoid",
-    "Frame",
     "Hyperplane",
     "PlanarGeometry",
     "Polytope",
@@ -91,8 +90,7 @@ __all__ = [
     "distance",
     "exp_map",
     "form_from_blocks",
-    "form_from_frame",
-    "frame_from_form",
+    "form_from_metric",
     "from_chart",
     "geodesic",
     "hilbert_distance",
@@ -106,6 +104,7 @@ __all__ = [
     "measurement_geometry",
     "metric_tensor",
     "midpoint",
+    "parameters_from_form",
     "proximity_planes",
     "reflection",
     "signature",

@@ -24,10 +24,10 @@ from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
-from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._geodesics import midpoint
 from cayleyklein.geometry._lifts import cosine, sine, tangent
+from cayleyklein.geometry._space import CurvedSpace, as_space
 
 __all__ = ["Ball", "ball_from_ellipsoid"]
 
@@ -49,7 +49,7 @@ class _Numbers(NamedTuple):
 
 
 class Ball(Frozen):
-    """The closed ball {x : d(x, center) ≤ radius} of a frame.
+    """The closed ball {x : d(x, center) ≤ radius} of a metric.
 
     Parameters
     ----------
@@ -57,12 +57,12 @@ class Ball(Frozen):
         Inside the domain.
     radius : float
         ≥ 0.
-    frame : Frame
+    metric : CurvedSpace
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Frame
-    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> ball = Ball([0.5, 0.0], 0.5, disc)
     >>> ball.kind
     'ellipsoid'
@@ -71,7 +71,7 @@ class Ball(Frozen):
 
     On the sphere a ball may reach the equator:
 
-    >>> plane = Frame(np.eye(2), curvature=1.0)
+    >>> plane = CurvedMetric(factor=np.eye(2), curvature=1.0)
     >>> Ball([0.0, 0.0], 1.0, plane).kind, Ball([1.0, 0.0], 1.0, plane).kind
     ('ellipsoid', 'hyperboloid')
     >>> Ball([0.0, 0.0], 4.0, plane).kind
@@ -80,25 +80,25 @@ class Ball(Frozen):
 
     center: Floats
     radius: float
-    frame: Frame
+    metric: CurvedSpace
 
-    def __init__(self, center: ArrayLike, radius: float, frame: Frame) -> None:
-        frame = as_frame(frame)
-        center = as_points(center, "center", frame.dimension, ndim=1)
-        frame._inside(center, "center")
+    def __init__(self, center: ArrayLike, radius: float, metric: CurvedSpace) -> None:
+        metric = as_space(metric)
+        center = as_points(center, "center", metric.dimension, ndim=1)
+        metric._inside(center, "center")
         radius = as_real(radius, "radius", "[0, inf)")
-        self._fill(center=read_only(center), radius=radius, frame=frame)
+        self._fill(center=read_only(center), radius=radius, metric=metric)
 
     def __reduce__(self) -> tuple[object, ...]:
-        return Ball, (self.center, self.radius, self.frame)
+        return Ball, (self.center, self.radius, self.metric)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)
-        return f"Ball(center={middle}, radius={self.radius:g}, {self.frame})"
+        return f"Ball(center={middle}, radius={self.radius:g}, {self.metric})"
 
     def _numbers(self) -> _Numbers:
-        K, r = self.frame.curvature, self.radius
-        z, s_cc = self.frame._inside(self.center, "center")
+        K, r = self.metric.curvature, self.radius
+        z, s_cc = self.metric._inside(self.center, "center")
         form = float(s_cc)
         if K > 0:
             sin, cos = float(sine(r, K)), float(cosine(r, K))
@@ -111,7 +111,7 @@ class Ball(Frozen):
     @property
     def kind(self) -> Kind:
         """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
-        K = self.frame.curvature
+        K = self.metric.curvature
         if K <= 0:
             return "ellipsoid"
         quarter = math.pi / 2 / math.sqrt(K)
@@ -135,19 +135,20 @@ class Ball(Frozen):
 
         Examples
         --------
-        >>> ball = Ball([0.0, 0.0], 2.0, Frame(np.eye(2)))
+        >>> from cayleyklein import CurvedMetric
+        >>> ball = Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2)))
         >>> ball.quadric()
         array([[ 1.,  0.,  0.],
                [ 0.,  1.,  0.],
                [ 0.,  0., -4.]])
         """
-        K, n = self.frame.curvature, self._numbers()
+        K, n = self.metric.curvature, self._numbers()
         # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
         M = n.cos * n.cos * n.form * np.eye(len(n.z)) - K * n.one * np.outer(n.z, n.z)
         side = -K * n.sin * n.sin * n.form * n.z
         corner = np.array([[-((n.sin * n.form) ** 2)]])
         inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        to_u = Frame(self.frame.factor, center=self.center).homogeneous_matrix
+        to_u = CurvedSpace(factor=self.metric.factor, center=self.center).homogeneous_matrix
         return np.asarray(to_u.T @ inner @ to_u)
 
     def ellipsoid(self) -> Ellipsoid:
@@ -168,11 +169,11 @@ class Ball(Frozen):
             raise NotRepresentableError(
                 "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
             )
-        K, n = self.frame.curvature, self._numbers()
-        a = n.z @ self.frame.factor
-        matrix = n.cos * n.cos * n.form * self.frame.matrix - K * n.one * np.outer(a, a)
+        K, n = self.metric.curvature, self._numbers()
+        a = n.z @ self.metric.factor
+        matrix = n.cos * n.cos * n.form * self.metric.matrix - K * n.one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
-        displacement = self.center - self.frame.center
+        displacement = self.center - self.metric.center
         center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
         return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
@@ -181,21 +182,22 @@ class Ball(Frozen):
 
         Examples
         --------
-        >>> disc = Frame(np.eye(2), curvature=-1.0)
+        >>> from cayleyklein import CurvedMetric
+        >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
         >>> Ball([0.5, 0.0], 0.5, disc).contains([[0.75, 0.0], [0.8, 0.0]])
         array([ True, False])
         """
-        x = as_points(x, "x", self.frame.dimension)
+        x = as_points(x, "x", self.metric.dimension)
         x, center = np.broadcast_arrays(x, self.center)
         return np.asarray(
-            distance_between(x, center, self.frame, "inf", ("x", "center")) <= self.radius
+            distance_between(x, center, self.metric, "inf", ("x", "center")) <= self.radius
         )
 
 
 def ball_from_ellipsoid(
-    center: ArrayLike, matrix: ArrayLike, radius: float, frame: Frame, *, rtol: float = 1e-6
+    center: ArrayLike, matrix: ArrayLike, radius: float, metric: CurvedSpace, *, rtol: float = 1e-6
 ) -> Ball:
-    """Return the ball of the frame that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
+    """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
     The diameter of a ball through μ is an axis of its ellipsoid, so the ball's centre is
     the geodesic midpoint of that axis, and its radius half the axis's length.
@@ -203,26 +205,26 @@ def ball_from_ellipsoid(
     Raises
     ------
     NotRepresentableError
-        When the ellipsoid is not a ball of this frame.
+        When the ellipsoid is not a ball of this metric.
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Frame
-    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
     >>> back = ball_from_ellipsoid(e.center, e.matrix, e.radius, disc)
     >>> back.center.round(12), round(back.radius, 12)
     (array([0.5, 0.1]), 0.7)
     """
-    given, frame = Ellipsoid(center, matrix, radius), as_frame(frame)
+    given, metric = Ellipsoid(center, matrix, radius), as_space(metric)
     rtol = as_real(rtol, "rtol", "[0, inf)")
-    if given.dimension != frame.dimension:
+    if given.dimension != metric.dimension:
         raise InvalidInputError(
-            f"The ellipsoid has dimension {given.dimension}, but the frame {frame.dimension}."
+            f"The ellipsoid has dimension {given.dimension}, but the metric {metric.dimension}."
         )
-    axis = given.center - frame.center
+    axis = given.center - metric.center
     if not axis.any():
-        axis = np.eye(frame.dimension)[0]
+        axis = np.eye(metric.dimension)[0]
     square = float(axis @ given.matrix @ axis)
     if square <= 0:
         raise NotRepresentableError(
@@ -231,16 +233,15 @@ def ball_from_ellipsoid(
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
     with about("center, matrix and radius"):  # p and q are the ends of an axis
-        middle = midpoint(*ends, frame)
-        ball = Ball(middle, float(distance_between(*ends, frame, "raise")) / 2, frame)
+        middle = midpoint(*ends, metric)
+        ball = Ball(middle, float(distance_between(*ends, metric, "raise")) / 2, metric)
         found = ball.ellipsoid()
     got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius
     difference = np.abs(given.matrix - got).max()
     if difference > rtol * np.abs(given.matrix).max():
         raise NotRepresentableError(
-            "The ellipsoid (center, matrix, radius) is not a ball of this frame: the ball with the "
-            "same centre has another matrix. "
-            f"Largest difference: {difference:.3g}."
+            "The ellipsoid (center, matrix, radius) is not a ball of this metric: the ball with "
+            f"the same centre has another matrix. Largest difference: {difference:.3g}."
         )
     return ball
 

@@ -24,8 +24,8 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._lifts import lift_difference
+from cayleyklein.geometry._space import CurvedSpace, as_space
 
 __all__ = ["Hyperplane", "bisector", "point_difference", "proximity_planes"]
 
@@ -58,60 +58,60 @@ class Hyperplane(NamedTuple):
         return np.asarray(values).astype(float_dtype(self.normal, x), copy=False)[()]
 
 
-def proximity_planes(p: ArrayLike, frame: Frame) -> Hyperplane:
+def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return f_p as (normal, offset) in x: the larger f_p(x), the nearer x is to p.
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Frame
-    >>> planes = proximity_planes([[0.0], [1.0], [3.0]], Frame([[1.0]]))
+    >>> from cayleyklein import CurvedMetric
+    >>> planes = proximity_planes([[0.0], [1.0], [3.0]], CurvedMetric(factor=[[1.0]]))
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
     1
     """
-    frame, dtype = as_frame(frame), float_dtype(p)
-    z, s = frame._inside(as_points(p, "p", frame.dimension), "p")
-    spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), frame.curvature)
-    return _pull_back(spatial, height, frame, dtype, "p")
+    metric, dtype = as_space(metric), float_dtype(p)
+    z, s = metric._inside(as_points(p, "p", metric.dimension), "p")
+    spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), metric.curvature)
+    return _pull_back(spatial, height, metric, dtype, "p")
 
 
-def point_difference(p: Floats, q: Floats, frame: Frame) -> tuple[Floats, Floats]:
+def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
-    u = (p - q) @ frame.factor.T
-    return lift_difference(u, *frame._inside(p, "p"), *frame._inside(q, "q"), frame.curvature)
+    u = (p - q) @ metric.factor.T
+    return lift_difference(u, *metric._inside(p, "p"), *metric._inside(q, "q"), metric.curvature)
 
 
-def bisector(p: ArrayLike, q: ArrayLike, frame: Frame) -> Hyperplane:
+def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return the bisector of p and q as a hyperplane, positive on the side of p.
 
     In the hyperbolic case it is to be clipped to the domain.
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Frame
-    >>> disc = Frame(np.eye(2), curvature=-1.0)
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
     >>> plane = bisector([0.5, 0.0], [-0.5, 0.0], disc)
     >>> plane.evaluate([0.0, 0.7])
     np.float64(0.0)
     >>> bool(plane.evaluate([0.1, 0.0]) > 0)
     True
     """
-    frame, dtype = as_frame(frame), float_dtype(p, q)
+    metric, dtype = as_space(metric), float_dtype(p, q)
     p, q = broadcast_points(
-        p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
+        p=as_points(p, "p", metric.dimension), q=as_points(q, "q", metric.dimension)
     )
-    spatial, rise = point_difference(p, q, frame)
+    spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)
     if same.any():
         raise InvalidInputError(f"p and q coincide{at_index(same)}: they have no bisector.")
-    return _pull_back(spatial, rise, frame, dtype, "p and q")
+    return _pull_back(spatial, rise, metric, dtype, "p and q")
 
 
 def _pull_back(
-    spatial: Floats, height: Floats, frame: Frame, dtype: np.dtype[Any], name: str
+    spatial: Floats, height: Floats, metric: CurvedSpace, dtype: np.dtype[Any], name: str
 ) -> Hyperplane:
     """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
     with np.errstate(over="ignore", invalid="ignore"):
-        normal = spatial @ frame.factor
-        plane = Hyperplane(normal.astype(dtype), (height - normal @ frame.center).astype(dtype))
+        normal = spatial @ metric.factor
+        plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))
     refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
     return plane

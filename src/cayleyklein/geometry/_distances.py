@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._frames import Frame, as_frame
 from cayleyklein.geometry._lifts import inner_point
+from cayleyklein.geometry._space import CurvedSpace, as_space
 from cayleyklein.geometry.projective import half_log
 
 __all__ = ["Outside", "distance", "distance_between", "wedge"]
@@ -57,7 +57,9 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     return np.asarray(uu + K * cc * np.einsum("...i,...i", across, across))
 
 
-def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "raise") -> AnyFloats:
+def distance(
+    p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
+) -> AnyFloats:
     """Return the distances between p and q, broadcast over leading axes.
 
     Equal to the paper's forms where these are well conditioned (its §2.3, with
@@ -71,7 +73,7 @@ def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "ra
     Parameters
     ----------
     p, q : array-like of shape (..., d)
-    frame : Frame
+    metric : CurvedSpace
     outside : {"raise", "inf", "modulus"}, default="raise"
         Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
         the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
@@ -84,8 +86,8 @@ def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "ra
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Frame
-    >>> unit_disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+    >>> from cayleyklein import CurvedMetric
+    >>> unit_disc = CurvedMetric(factor=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
     >>> round(float(distance([0.0, 0.0], [0.5, 0.0], unit_disc)), 12)  # artanh 0.5
     0.549306144334
     >>> float(distance([0.3, 0.4], [0.3, 0.4], unit_disc))
@@ -94,20 +96,20 @@ def distance(p: ArrayLike, q: ArrayLike, frame: Frame, *, outside: Outside = "ra
     inf
     """
     as_choice(outside, "outside", ("raise", "inf", "modulus"))
-    frame, dtype = as_frame(frame), float_dtype(p, q)
+    metric, dtype = as_space(metric), float_dtype(p, q)
     p, q = broadcast_points(
-        p=as_points(p, "p", frame.dimension), q=as_points(q, "q", frame.dimension)
+        p=as_points(p, "p", metric.dimension), q=as_points(q, "q", metric.dimension)
     )
-    return distance_between(p, q, frame, outside).astype(dtype, copy=False)[()]
+    return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 
 
 def distance_between(
-    p: Floats, q: Floats, frame: Frame, outside: Outside, names: tuple[str, str] = ("p", "q")
+    p: Floats, q: Floats, metric: CurvedSpace, outside: Outside, names: tuple[str, str] = ("p", "q")
 ) -> Floats:
     """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
-    K = frame.curvature
+    K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
-        u = (p - q) @ frame.factor.T
+        u = (p - q) @ metric.factor.T
         scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
         u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
         flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
@@ -120,11 +122,11 @@ def distance_between(
         return flat
     k = math.sqrt(abs(K))
     if outside == "raise":
-        (z_p, s_pp), (z_q, s_qq) = frame._inside(p, names[0]), frame._inside(q, names[1])
+        (z_p, s_pp), (z_q, s_qq) = metric._inside(p, names[0]), metric._inside(q, names[1])
     else:
-        z_p, z_q = frame._coordinates(p), frame._coordinates(q)
+        z_p, z_q = metric._coordinates(p), metric._coordinates(q)
         s_pp, s_qq = (
-            frame._form_values(x, z, name)
+            metric._form_values(x, z, name)
             for x, z, name in zip((p, q), (z_p, z_q), names, strict=True)
         )
     if K > 0:

@@ -20,9 +20,9 @@ from cayleyklein._validation import (
     broadcast_points,
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry._frames import cholesky
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry._space import cholesky
 
 __all__ = ["ConvexBody", "Ellipsoid", "as_rays", "check_inside"]
 

@@ -14,16 +14,16 @@ from scipy import linalg
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._frames import Frame, as_frame
+from cayleyklein.geometry._space import CurvedSpace, as_space
 
 __all__ = [
     "blocks_from_form",
     "canonical_factor",
     "curvature_from_kappa",
     "form_from_blocks",
-    "form_from_frame",
-    "frame_from_form",
+    "form_from_metric",
     "kappa_from_curvature",
+    "parameters_from_form",
     "spectral_factor",
 ]
 
@@ -75,29 +75,30 @@ def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
 
 
-def form_from_frame(frame: Frame) -> Floats:
-    """Return the paper's S of a curved frame (K ≠ 0).
+def form_from_metric(metric: CurvedSpace) -> Floats:
+    """Return the paper's S of a curved metric (K ≠ 0).
 
-    >>> form_from_frame(Frame([[1.0]], center=[2.0], curvature=-0.25))
+    >>> from cayleyklein import CurvedMetric
+    >>> form_from_metric(CurvedMetric(factor=[[1.0]], center=[2.0], curvature=-0.25))
     array([[ 1., -2.],
            [-2.,  0.]])
 
-    A flat frame has none: 1/K is infinite. Its absolute is the pair
+    A flat metric has none: 1/K is infinite. Its absolute is the pair
     (diag(0, …, 0, 1), diag(Σ⁻¹, 0)), see :attr:`cayleyklein.metrics.CurvedMetric.absolute`.
     """
-    frame = as_frame(frame)
-    K = frame.curvature
+    metric = as_space(metric)
+    K = metric.curvature
     if K == 0 or not math.isfinite(1 / K):
         raise NotRepresentableError(
             f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
             f"a flat metric is described by its shape alone."
         )
-    a = -frame.matrix @ frame.center
-    return form_from_blocks(frame.matrix, a, float(1 / K - a @ frame.center))
+    a = -metric.matrix @ metric.center
+    return form_from_blocks(metric.matrix, a, float(1 / K - a @ metric.center))
 
 
-def frame_from_form(S: ArrayLike) -> Frame:
-    """Return (Σ, μ, K) of a form S, the inverse of :func:`form_from_frame`.
+def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
+    """Return (Σ, μ, K) of a form S, the inverse of :func:`form_from_metric`.
 
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
@@ -110,8 +111,8 @@ def frame_from_form(S: ArrayLike) -> Frame:
 
     Examples
     --------
-    >>> frame = frame_from_form([[1.0, 0.0], [0.0, -4.0]])
-    >>> frame.curvature
+    >>> matrix, center, curvature = parameters_from_form([[1.0, 0.0], [0.0, -4.0]])
+    >>> curvature
     -0.25
     """
     matrix, a, b = blocks_from_form(S)
@@ -131,7 +132,7 @@ def frame_from_form(S: ArrayLike) -> Frame:
             f"1/K = b - μᵀΣμ is {inverse_curvature:.3g}, zero to rounding: S is singular and its "
             f"absolute is a cone, which carries no curved Mahalanobis metric."
         )
-    return Frame(matrix=matrix, center=center, curvature=1 / inverse_curvature)
+    return matrix, center, 1 / inverse_curvature
 
 
 def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
@@ -157,10 +158,10 @@ def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     >>> signs
     array([ 1., -1.])
     """
-    frame = frame_from_form(S)
-    M = frame.homogeneous_matrix.copy()
-    M[-1, -1] = 1 / math.sqrt(abs(frame.curvature))
-    return M, _signs(frame)
+    matrix, center, K = parameters_from_form(S)
+    M = CurvedSpace(matrix=matrix, center=center).homogeneous_matrix.copy()
+    M[-1, -1] = 1 / math.sqrt(abs(K))
+    return M, _signs(len(matrix), K)
 
 
 def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
@@ -175,13 +176,13 @@ def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     array([[2., 0.],
            [0., 3.]])
     """
-    frame = frame_from_form(S)  # raises unless S is a metric
+    matrix, _, K = parameters_from_form(S)  # raises unless S is a metric
     S = as_symmetric(S, "S")
     eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
     order = np.argsort(-eigenvalues)  # a negative one last
     root = np.sqrt(np.abs(eigenvalues[order]))
-    return root[:, None] * vectors[:, order].T, _signs(frame)
+    return root[:, None] * vectors[:, order].T, _signs(len(matrix), K)
 
 
-def _signs(frame: Frame) -> Floats:
-    return np.append(np.ones(frame.dimension), math.copysign(1.0, frame.curvature))
+def _signs(d: int, K: float) -> Floats:
+    return np.append(np.ones(d), math.copysign(1.0, K))

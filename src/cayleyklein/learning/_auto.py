@@ -343,50 +343,25 @@ def choose(
     """
     share = np.concatenate(weights)
     share = share / share.sum()
-    losses, right = {}, {}
+    trials, losses = [], {}
     for name, folds in scores.items():
-        chance, right[name] = np.concatenate(folds, axis=2)
-        losses[name] = -np.log(np.maximum(chance, np.finfo(float).tiny))
-    chosen, other, best = pick(losses, share, tie_to_first=tie_to_first)
-    trials = {
-        name: Trial(
-            name, NEIGHBORS[k], float(losses[name][k] @ share), float(right[name][k] @ share)
+        chance, right = np.concatenate(folds, axis=2)
+        with np.errstate(divide="ignore"):
+            loss = -np.log(np.maximum(chance, np.finfo(float).tiny))
+        best = int(np.argmin(loss @ share))
+        losses[name] = loss[best]
+        trials.append(
+            Trial(name, NEIGHBORS[best], float(loss[best] @ share), float(right[best] @ share))
         )
-        for name, k in best.items()
-    }
-    reason = (
-        f"log loss {trials[chosen].log_loss:.3f} on {len(share)} held-out rows, "
-        f"{other} {trials[other].log_loss:.3f}"
-    )
-    return Selection(chosen, reason, trials[chosen].n_neighbors, tuple(trials.values()))
-
-
-def pick(
-    losses: dict[str, Floats], share: Floats, *, tie_to_first: bool = False
-) -> tuple[str, str, dict[str, int]]:
-    """Choose between the first candidate and the best of the others, by their mean loss.
-
-    Parameters
-    ----------
-    losses : dict
-        Candidate → losses (n_votes, m) of held-out rows, for each number of neighbours.
-    share : ndarray of shape (m,)
-        Shares of the held-out rows.
-    tie_to_first : bool
-        Whether the first wins where the difference is less than `TIE` standard errors.
-
-    Returns
-    -------
-    chosen, other : str
-    best : dict
-        Candidate → the number of neighbours with the least mean loss, as a position.
-    """
-    best = {name: int(np.argmin(loss @ share)) for name, loss in losses.items()}
-    least = {name: loss[best[name]] for name, loss in losses.items()}
-    first, *others = losses
-    rival = min(others, key=lambda name: float(least[name] @ share))
-    gain = least[rival] - least[first]
+    first, *others = trials
+    rival = min(others, key=lambda trial: trial.log_loss)
+    gain = losses[rival.name] - losses[first.name]
     mean = float(gain @ share)
     error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
     enough = mean > (-TIE if tie_to_first else TIE) * error
-    return (first, rival, best) if enough else (rival, first, best)
+    chosen, other = (first, rival) if enough else (rival, first)
+    reason = (
+        f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
+        f"{other.name} {other.log_loss:.3f}"
+    )
+    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))

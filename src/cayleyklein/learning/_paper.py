@@ -16,7 +16,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Frame, frame_from_form
+from cayleyklein.geometry import parameters_from_form
 from cayleyklein.learning._descent import Fit, Progress, Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import starting_factor
@@ -28,6 +28,7 @@ from cayleyklein.learning.objectives import (
     Placed,
     nearest_of_class,
 )
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["PaperDescent"]
 
@@ -86,7 +87,7 @@ class PaperDescent:
         else:
             self._c = 1.0
             self._matrix = self._bordered(start.factor, start.center)
-            if self._frame(self._matrix) is None:
+            if self._metric(self._matrix) is None:
                 raise InvalidInputError("init has rows outside its domain; take another start.")
         self._best: tuple[float, Floats] = (np.inf, self._matrix)
 
@@ -106,7 +107,7 @@ class PaperDescent:
             y, _ = self._coordinates(self._matrix)
             farthest = float((y * y).sum(axis=1).max())
             self._c = KAPPA * farthest if farthest > 0 else 1.0
-        if self._frame(self._matrix) is None:
+        if self._metric(self._matrix) is None:
             raise InvalidInputError(
                 f"The start init={recipe.init!r} is no {recipe.geometry} metric to rounding: its "
                 f"factor is too ill-conditioned, or the rows are too far from its centre. Take "
@@ -135,14 +136,14 @@ class PaperDescent:
 
     # -- from L̃ to a metric ---------------------------------------------------------
 
-    def _inside(self, matrix: Floats) -> Frame:
-        """Return the frame of an L̃ that was accepted."""
-        found = self._frame(matrix)
+    def _inside(self, matrix: Floats) -> CurvedMetric:
+        """Return the metric of an L̃ that was accepted."""
+        found = self._metric(matrix)
         assert found is not None
         return found
 
-    def _frame(self, matrix: Floats) -> Frame | None:
-        """Return the frame of L̃ with |K| = 1, or None outside the domain."""
+    def _metric(self, matrix: Floats) -> CurvedMetric | None:
+        """Return the metric of L̃ with |K| = 1, or None outside the domain."""
         with np.errstate(over="ignore", invalid="ignore"):
             sign = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0}[self.recipe.geometry]
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
@@ -150,7 +151,7 @@ class PaperDescent:
         if not np.isfinite(S).all():
             return None
         if sign == 0:
-            return Frame(matrix[:-1, :-1])
+            return CurvedMetric(factor=matrix[:-1, :-1])
         if sign < 0:
             y, w = self._coordinates(matrix)
             if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
@@ -158,17 +159,17 @@ class PaperDescent:
             if (1 - (y * y).sum(axis=1) / (self._c * w * w)).min() <= DOMAIN_EDGE:
                 return None
         try:
-            found = frame_from_form(S)
+            found, middle, K = parameters_from_form(S)
         except NotRepresentableError:
             return None
         d = len(self._varies)
         factor, center = np.zeros((d, d)), np.zeros(d)
-        root = np.sqrt(abs(found.curvature)) * found.factor
+        root = np.sqrt(abs(K)) * np.linalg.cholesky(found).T
         factor[np.ix_(self._varies, self._varies)] = root
-        center[self._varies] = found.center
-        frame = Frame(factor, center=center, curvature=sign)
-        inside = frame.form_values(self.rows.X) > 0
-        return frame if inside.all() else None
+        center[self._varies] = middle
+        metric = CurvedMetric(factor=factor, center=center, curvature=sign)
+        inside = metric.form_values(self.rows.X) > 0
+        return metric if inside.all() else None
 
     def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
@@ -212,8 +213,8 @@ class PaperDescent:
             if not moved:
                 break
         self._remember(objective)
-        frame = self._inside(self._best[1])
-        found = Parameters(frame.factor, frame.center, frame.curvature)
+        metric = self._inside(self._best[1])
+        found = Parameters(metric.factor, metric.center, metric.curvature)
         return Fit(recipe, found, [self._losses], converged, stopped)
 
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
@@ -221,7 +222,7 @@ class PaperDescent:
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
             rotated *= np.sign(rotated[-1, -1])
-            if self._frame(rotated) is not None:  # rounding may lose a metric that is nearly none
+            if self._metric(rotated) is not None:  # rounding may lose a metric that is nearly none
                 self._matrix = rotated
         loss, n_active = objective.evaluate(self._placed()[0])
         loss *= self.rows.weight_unit
@@ -255,8 +256,8 @@ class PaperDescent:
     def _told(self, loss: float, n_active: int, iteration: int) -> bool:
         """Tell the callback the true loss and the metric of the present iterate."""
         assert self.report is not None
-        frame = self._inside(self._matrix)
-        metric = self.rows.to_metric(Parameters(frame.factor, frame.center, frame.curvature))
+        metric = self._inside(self._matrix)
+        metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
         name = f"{self.recipe.geometry}, the paper's solver"
         return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
@@ -264,7 +265,7 @@ class PaperDescent:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
         for _ in range(MOST_HALVINGS):
             matrix = self._matrix - gamma * gradient
-            if self._frame(matrix) is not None:
+            if self._metric(matrix) is not None:
                 self._matrix = matrix
                 return gamma * GROWTH, True
             gamma /= 2

@@ -12,9 +12,9 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._auto import (
     NEIGHBORS,
     SELECT_FROM,
+    TIE,
     Learned,
     Selection,
-    pick,
     product_map,
     product_of,
     split_rows,
@@ -232,3 +232,31 @@ def choose(errors: dict[str, list[Floats]], weights: Floats) -> Selection:
         f"R² {trials[chosen].r2:.3f} on {len(share)} held-out rows, {rival} {trials[rival].r2:.3f}"
     )
     return Selection(chosen, reason, trials[chosen].n_neighbors, tuple(trials.values()))
+
+
+def pick(losses: dict[str, Floats], share: Floats) -> tuple[str, str, dict[str, int]]:
+    """Choose between the first candidate and the best of the others, by their mean loss.
+
+    The first must be better by `TIE` standard errors.
+
+    Parameters
+    ----------
+    losses : dict
+        Candidate → losses (n_votes, m) of held-out rows, for each number of neighbours.
+    share : ndarray of shape (m,)
+        Shares of the held-out rows.
+
+    Returns
+    -------
+    chosen, other : str
+    best : dict
+        Candidate → the number of neighbours with the least mean loss, as a position.
+    """
+    best = {name: int(np.argmin(loss @ share)) for name, loss in losses.items()}
+    least = {name: loss[best[name]] for name, loss in losses.items()}
+    first, *others = losses
+    rival = min(others, key=lambda name: float(least[name] @ share))
+    gain = least[rival] - least[first]
+    mean = float(gain @ share)
+    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
+    return (first, rival, best) if mean > TIE * error else (rival, first, best)

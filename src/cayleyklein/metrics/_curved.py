@@ -15,15 +15,12 @@ from cayleyklein._validation import about, as_count, as_points, float_dtype
 from cayleyklein.geometry import (
     Absolute,
     Ball,
+    CurvedSpace,
     Ellipsoid,
-    Frame,
-    Frozen,
-    Geometry,
     Hyperplane,
     Outside,
-    as_frame,
     euclidean_coordinates,
-    frame_angle,
+    metric_angle,
 )
 from cayleyklein.metrics._covariance import mean_and_precision
 from cayleyklein.metrics._pairwise import as_float, checked_pairwise
@@ -31,7 +28,7 @@ from cayleyklein.metrics._pairwise import as_float, checked_pairwise
 __all__ = ["CurvedMetric"]
 
 
-class CurvedMetric(NotebookCard, Frozen):
+class CurvedMetric(NotebookCard, CurvedSpace):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -68,31 +65,6 @@ class CurvedMetric(NotebookCard, Frozen):
     0.549306144334
     """
 
-    frame: Frame
-
-    def __init__(
-        self,
-        *,
-        matrix: ArrayLike | None = None,
-        factor: ArrayLike | None = None,
-        center: ArrayLike | None = None,
-        curvature: float = 0.0,
-    ) -> None:
-        self._fill(frame=Frame(factor, matrix=matrix, center=center, curvature=curvature))
-
-    @classmethod
-    def from_frame(cls, frame: Frame) -> CurvedMetric:
-        """Wrap a :class:`cayleyklein.geometry.Frame`.
-
-        Examples
-        --------
-        >>> CurvedMetric.from_frame(Frame([[1.0, 0.0], [0.0, 1.0]], curvature=0.5))
-        CurvedMetric(elliptic, d=2, K=0.5)
-        """
-        metric = cls.__new__(cls)
-        metric._fill(frame=as_frame(frame))
-        return metric
-
     @classmethod
     def from_form(cls, S: ArrayLike) -> CurvedMetric:
         """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign.
@@ -102,7 +74,8 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0]))
         CurvedMetric(hyperbolic, d=2, K=-0.25)
         """
-        return cls.from_frame(geometry.frame_from_form(S))
+        matrix, center, curvature = geometry.parameters_from_form(S)
+        return cls(matrix=matrix, center=center, curvature=curvature)
 
     @classmethod
     def mahalanobis(cls, X: ArrayLike, curvature: float = 0.0) -> CurvedMetric:
@@ -132,44 +105,14 @@ class CurvedMetric(NotebookCard, Frozen):
     # -- parameters ------------------------------------------------------------------
 
     @property
-    def curvature(self) -> float:
-        """K, the sectional curvature."""
-        return self.frame.curvature
-
-    @property
-    def factor(self) -> Floats:
-        """L, with z = L(x - μ)."""
-        return self.frame.factor
-
-    @property
-    def matrix(self) -> Floats:
-        """Σ = LᵀL."""
-        return self.frame.matrix
-
-    @property
-    def center(self) -> Floats:
-        """μ."""
-        return self.frame.center
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates d."""
-        return self.frame.dimension
-
-    @property
-    def geometry(self) -> Geometry:
-        """``"elliptic"``, ``"flat"`` or ``"hyperbolic"``, by the sign of K."""
-        return self.frame.geometry
-
-    @property
     def form(self) -> Floats:
         """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
-        return geometry.form_from_frame(self.frame)
+        return geometry.form_from_metric(self)
 
     @cached_property
     def absolute(self) -> Absolute:
         """The fundamental conic and its dual, for every K, the flat case included."""
-        K, mu, inverse = self.curvature, self.center, self.frame.inverse_factor
+        K, mu, inverse = self.curvature, self.center, self.inverse_factor
         a = -K * self.matrix @ mu
         primal = np.block([[K * self.matrix, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
         dual = np.block(
@@ -198,7 +141,7 @@ class CurvedMetric(NotebookCard, Frozen):
         outside : {"raise", "inf", "modulus"}, default="raise"
             Value for a pair with a point on or outside a hyperbolic domain.
         """
-        return geometry.distance(p, q, self.frame, outside=outside)
+        return geometry.distance(p, q, self, outside=outside)
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
@@ -223,7 +166,7 @@ class CurvedMetric(NotebookCard, Frozen):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return checked_pairwise(X, Y, [(self.frame, 1.0)], outside)
+        return checked_pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real.
@@ -234,7 +177,7 @@ class CurvedMetric(NotebookCard, Frozen):
         array([ True, False])
         """
         X = as_points(X, "X", self.dimension)
-        return np.asarray(self.frame._form_values(X, self.frame._coordinates(X), "X") > 0)[()]
+        return np.asarray(self._form_values(X, self._coordinates(X), "X") > 0)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
@@ -251,8 +194,8 @@ class CurvedMetric(NotebookCard, Frozen):
                [0.707, 0.293]])
         """
         rows = as_points(X, "X", self.dimension, ndim=2)
-        z = self.frame._coordinates(rows)
-        self.frame._form_values(rows, z, "X")  # raises where squares overflow
+        z = self._coordinates(rows)
+        self._form_values(rows, z, "X")  # raises where squares overflow
         found = euclidean_coordinates(z, self.curvature)
         return found.astype(float_dtype(X), copy=False)
 
@@ -268,7 +211,7 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> normal / np.abs(normal).max(), float(abs(offset))  # the line x = 0
         (array([-1.,  0.]), 0.0)
         """
-        return geometry.bisector(p, q, self.frame)
+        return geometry.bisector(p, q, self)
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
         """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart.
@@ -280,7 +223,7 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> ellipse.semi_axes.round(3)  # flattened towards the boundary
         array([0.411, 0.366])
         """
-        return Ball(center, radius, self.frame)
+        return Ball(center, radius, self)
 
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
@@ -297,15 +240,15 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> disc.midpoint([0.0, 0.0], [0.8, 0.0])
         array([0.5, 0. ])
         """
-        return geometry.geodesic(p, q, self.frame, np.linspace(0, 1, 50) if t is None else t)
+        return geometry.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
     def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
-        return geometry.midpoint(p, q, self.frame)
+        return geometry.midpoint(p, q, self)
 
     def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end of the geodesic that leaves x with velocity v."""
-        return geometry.exp_map(x, v, self.frame)
+        return geometry.exp_map(x, v, self)
 
     def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1.
@@ -317,7 +260,7 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> disc.exp([0.1, 0.2], v).round(12)
         array([ 0.5, -0.3])
         """
-        return geometry.log_map(x, y, self.frame)
+        return geometry.log_map(x, y, self)
 
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
@@ -332,7 +275,7 @@ class CurvedMetric(NotebookCard, Frozen):
         """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
         names = ("first", "second")
-        return frame_angle(first, second, self.frame, signed=signed, names=names)
+        return metric_angle(first, second, self, signed=signed, names=names)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x of the triangle x, p, q.
@@ -344,7 +287,7 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> round(float(at_center) / np.pi, 12)
         0.5
         """
-        return geometry.vertex_angle(x, p, q, self.frame)
+        return geometry.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the isometry that carries p to q along their geodesic, as a collineation.
@@ -356,7 +299,7 @@ class CurvedMetric(NotebookCard, Frozen):
         >>> geometry.apply_collineation(T, [0.0, 0.0]).round(12)
         array([0.5, 0. ])
         """
-        return geometry.transvection(p, q, self.frame)
+        return geometry.transvection(p, q, self)
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`.
@@ -368,7 +311,7 @@ class CurvedMetric(NotebookCard, Frozen):
         (array([0.5, 0. ]), array([0.8, 0. ]))
         """
         dtype = float_dtype(X)
-        z, _ = self.frame._inside(as_points(X, "X", self.dimension), "X")
+        z, _ = self._inside(as_points(X, "X", self.dimension), "X")
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
@@ -376,7 +319,7 @@ class CurvedMetric(NotebookCard, Frozen):
         dtype = float_dtype(Y)
         with about("Y"):
             w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
-            return self.frame.points(w / self._unit).astype(dtype, copy=False)
+            return self.points(w / self._unit).astype(dtype, copy=False)
 
     @property
     def _sign(self) -> int:
@@ -385,11 +328,3 @@ class CurvedMetric(NotebookCard, Frozen):
     @property
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
-
-    # -- pickle and repr -------------------------------------------------------------
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return CurvedMetric.from_frame, (self.frame,)
-
-    def __repr__(self) -> str:
-        return repr(self.frame).replace("Frame", "CurvedMetric", 1)

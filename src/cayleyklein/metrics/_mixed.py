@@ -111,7 +111,7 @@ class MixedMetric(NotebookCard, Frozen):
         array([[1.103],
                [1.237]])
         """
-        parts = [(metric.frame, weight) for metric, weight in self._terms()]
+        parts = [(metric, weight) for metric, weight in self._terms()]
         return checked_pairwise(X, Y, parts, outside)
 
     def embed(self, X: ArrayLike) -> AnyFloats:

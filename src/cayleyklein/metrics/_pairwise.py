@@ -14,7 +14,7 @@ pairs; these few are computed again by the exact kernel.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frame, Outside, distance_between, lift_difference
+from cayleyklein.geometry import CurvedSpace, Outside, distance_between, lift_difference
 
 __all__ = [
     "BlockKernel",
@@ -108,13 +108,13 @@ class Placed(NamedTuple):
     s: Floats
 
     @classmethod
-    def of(cls, x: Floats, frame: Frame, outside: Outside, name: str) -> "Placed":
+    def of(cls, x: Floats, metric: CurvedSpace, outside: Outside, name: str) -> "Placed":
         """Compute the coordinates of rows; raise for rows outside if asked to."""
         if outside == "raise":
-            z, s = frame._inside(x, name)
+            z, s = metric._inside(x, name)
             return cls(x, s > 0, z, s)
-        z = frame._coordinates(x)
-        s = frame._form_values(x, z, name)
+        z = metric._coordinates(x)
+        s = metric._form_values(x, z, name)
         inside = s > 0
         return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
 
@@ -127,10 +127,10 @@ class Placed(NamedTuple):
             sqdist = np.einsum("ij,ij->i", away, away)
         return int(np.argmin(np.where(self.inside, sqdist, np.inf)))
 
-    def steps(self, frame: Frame, x_0: Floats, z_0: Floats) -> Floats:
+    def steps(self, metric: CurvedSpace, x_0: Floats, z_0: Floats) -> Floats:
         """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
-            u = (self.x - x_0) @ frame.factor.T
+            u = (self.x - x_0) @ metric.factor.T
         if not self.inside.all():
             u = np.where(self.inside[:, None], u, self.z - z_0)
         fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
@@ -164,18 +164,18 @@ class Rows(NamedTuple):
 
 
 class BlockKernel:
-    """Distances between blocks of rows of X and of Y in one frame."""
+    """Distances between blocks of rows of X and of Y in one metric."""
 
-    def __init__(self, X: Floats, Y: Floats | None, frame: Frame, outside: Outside) -> None:
-        self.frame, self.outside = frame, outside
-        x = Placed.of(X, frame, outside, "X")
-        y = x if Y is None else Placed.of(Y, frame, outside, "Y")
+    def __init__(self, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside) -> None:
+        self.metric, self.outside = metric, outside
+        x = Placed.of(X, metric, outside, "X")
+        y = x if Y is None else Placed.of(Y, metric, outside, "Y")
         at = x.middle()
         x_0, z_0, s_0 = x.x[at], x.z[at], x.s[at]
-        u = x.steps(frame, x_0, z_0)
-        w = u if Y is None else y.steps(frame, x_0, z_0)
+        u = x.steps(metric, x_0, z_0)
+        w = u if Y is None else y.steps(metric, x_0, z_0)
         # Rows so close to the centre that S rounds to 1 see no curvature.
-        self.K = K = 0.0 if (x.s == 1).all() and (y.s == 1).all() else frame.curvature
+        self.K = K = 0.0 if (x.s == 1).all() and (y.s == 1).all() else metric.curvature
         # v is measured in 2/√|K|, and at K = 0 in its own size: no square overflows
         size = float(max(np.abs(u).max(), np.abs(w).max()))
         self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
@@ -227,7 +227,7 @@ class BlockKernel:
         step = max(1, REFINE_ENTRIES // x.shape[1])
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
-            out[row, column] = distance_between(x[row], y[column], self.frame, self.outside)
+            out[row, column] = distance_between(x[row], y[column], self.metric, self.outside)
 
 
 def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:
@@ -259,12 +259,12 @@ def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
 def pairwise(
     X: Floats,
     Y: Floats | None,
-    parts: list[tuple[Frame, float]],
+    parts: Sequence[tuple[CurvedSpace, float]],
     outside: Outside,
     dtype: np.dtype[Any],
 ) -> AnyFloats:
     """Return Σ weight · distance over frames, between the rows of X and of Y (of X if None)."""
-    kernels = [(BlockKernel(X, Y, frame, outside), weight) for frame, weight in parts]
+    kernels = [(BlockKernel(X, Y, metric, outside), weight) for metric, weight in parts]
     n, m = len(X), len(X) if Y is None else len(Y)
     result = np.empty((n, m), dtype=dtype)
     work = np.empty((len(parts[:2]), min(n, BLOCK), min(m, BLOCK) + PADDING))
@@ -304,7 +304,7 @@ def as_float(value: AnyFloats) -> float:
 
 
 def checked_pairwise(
-    X: ArrayLike, Y: ArrayLike | None, parts: list[tuple[Frame, float]], outside: Outside
+    X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
 ) -> AnyFloats:
     """Return all distances between checked rows."""
     as_choice(outside, "outside", ("raise", "inf", "modulus"))

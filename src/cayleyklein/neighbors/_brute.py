@@ -67,7 +67,7 @@ def smallest_surrogates(lifted: LiftedQueries, y: Array, a: Array, k: int) -> tu
 
 
 class LiftedBrute:
-    """Candidates by brute force on the lift of one frame."""
+    """Candidates by brute force on the lift of one metric."""
 
     def __init__(self, references: References) -> None:
         self.lift = Lift(references)

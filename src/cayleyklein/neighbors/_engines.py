@@ -78,7 +78,7 @@ def choose(references: References, pool: Threads | None) -> str:
     if len(references.parts) > 1:
         tree, kind = "vptree", "mixed"
     else:
-        tree = kind = "tree" if references.parts[0].frame.curvature >= 0 else "vptree"
+        tree = kind = "tree" if references.parts[0].metric.curvature >= 0 else "vptree"
     if len(references) <= FEW_ROWS[kind]:
         return "brute"
     return tree if probe(references, pool) < TREE_PAYS_BELOW[kind] else "brute"

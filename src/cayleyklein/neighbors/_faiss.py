@@ -62,7 +62,7 @@ class _Faiss:
     def rows(self, which: slice) -> Single:
         """Return lifted rows in float32; for K < 0 with the offset as one more coordinate."""
         y, a = self.lift.y[which], self.lift.a[which]
-        if self.lift.frame.curvature < 0:
+        if self.lift.metric.curvature < 0:
             y = np.column_stack([y, -a / 2])
         with np.errstate(over="ignore"):  # inf is found by no search, and so left to float64
             return y.astype(np.float32)
@@ -70,7 +70,7 @@ class _Faiss:
     def vectors(self, lifted: LiftedQueries) -> Single:
         """Return lifted queries in float32."""
         q = lifted.q
-        if self.lift.frame.curvature < 0:
+        if self.lift.metric.curvature < 0:
             q = np.column_stack([q, np.ones(len(q))])
         with np.errstate(over="ignore"):
             return np.ascontiguousarray(q, dtype=np.float32)
@@ -98,7 +98,7 @@ class ExactFaiss(_Faiss):
 
     def __init__(self, references: References) -> None:
         super().__init__(references)
-        flat = self.lift.frame.curvature >= 0
+        flat = self.lift.metric.curvature >= 0
         make = self.faiss.IndexFlatL2 if flat else self.faiss.IndexFlatIP
         self.index = make(self.lift.y.shape[1] + (not flat))
         self._add(0)
@@ -114,7 +114,7 @@ class ExactFaiss(_Faiss):
         lifted = self.lift.queries(queries)
         values, index = self.index.search(self.vectors(lifted), k)
         last = values[:, -1].astype(np.float64)
-        if self.lift.frame.curvature < 0:
+        if self.lift.metric.curvature < 0:
             last = lifted.b - 2 * last
         return index, self.lift.floor(lifted, np.maximum(last, 0), UNIT, TINY)
 
@@ -176,7 +176,7 @@ class ApproximateFaiss(_Faiss):
     ) -> tuple[Index, Array]:
         """Return k rows for each query; that others may be nearer is accepted."""
         vectors = self.vectors(self.lift.queries(queries))
-        if self.lift.frame.curvature < 0:
+        if self.lift.metric.curvature < 0:
             vectors = np.column_stack([vectors, np.zeros(len(vectors), dtype=np.float32)])
         _, index = self.index.search(vectors, k)
         return index, np.full(len(index), np.inf)
@@ -185,11 +185,11 @@ class ApproximateFaiss(_Faiss):
         """Say that it is to be built anew, or its recall would not be known."""
 
     def _width(self) -> int:
-        return int(self.lift.y.shape[1]) + (2 if self.lift.frame.curvature < 0 else 0)
+        return int(self.lift.y.shape[1]) + (2 if self.lift.metric.curvature < 0 else 0)
 
     def _euclidean(self, which: Any) -> Single:
         rows = self.rows(which)
-        if self.lift.frame.curvature >= 0:
+        if self.lift.metric.curvature >= 0:
             return rows
         rest = np.maximum(self.bound - np.einsum("ij,ij->i", rows, rows, dtype=np.float64), 0)
         return np.column_stack([rows, np.sqrt(rest)]).astype(np.float32)

@@ -52,13 +52,13 @@ class LiftedQueries(NamedTuple):
 
 
 class Lift:
-    """Fitted rows lifted in one frame: y and a of the module's docstring."""
+    """Fitted rows lifted in one metric: y and a of the module's docstring."""
 
     def __init__(self, references: References) -> None:
         (part,) = references.parts
-        self.frame, self.weight = part
-        self.origin = Origin.in_the_middle(references.X, references.s[0], self.frame)
-        self.y = np.empty((0, len(self.frame.factor) + (self.frame.curvature > 0)))
+        self.metric, self.weight = part
+        self.origin = Origin.in_the_middle(references.X, references.s[0], self.metric)
+        self.y = np.empty((0, len(self.metric.factor) + (self.metric.curvature > 0)))
         self.a = np.empty(0)
         self.blur = self.a_blur = self.longest = 0.0
         self._append(references)
@@ -75,11 +75,11 @@ class Lift:
         self.y, self.a = (_with_room(array, len(X)) for array in (self.y, self.a))
         for start in range(0, len(X), STRIP):
             rows = slice(start, start + STRIP)
-            self._fill(first + start, Place.of(X[rows], self.frame)._replace(s=s[rows]))
+            self._fill(first + start, Place.of(X[rows], self.metric)._replace(s=s[rows]))
 
     def _fill(self, first: int, place: Place) -> None:
         steps = self.origin.steps(*place)
-        if self.frame.curvature < 0:
+        if self.metric.curvature < 0:
             sigma = np.sqrt(place.s)
             y, blur = self._directions(steps, place, sigma)
             a, a_blur = steps.v_square / sigma, 2 * np.sqrt(steps.v_square) / sigma
@@ -92,9 +92,9 @@ class Lift:
 
     def _directions(self, steps: Steps, place: Place, sigma: Array) -> tuple[Array, Array]:
         """Return y - y₀ for K < 0 in whichever of two forms is the more exact, and its rounding."""
-        frame, (_, _, z_0, s_0) = self.frame, self.origin
+        metric, (_, _, z_0, s_0) = self.metric, self.origin
         sigma_0 = math.sqrt(s_0)
-        exact, _ = lift_difference(steps.u, place.z, place.s, z_0, s_0, frame.curvature)
+        exact, _ = lift_difference(steps.u, place.z, place.s, z_0, s_0, metric.curvature)
         bend = 4 / (sigma * sigma_0 * (sigma + sigma_0))  # ≥ -K‖z + z₀‖‖z‖ / …
         close = steps.u_blur * (1 / np.minimum(sigma, sigma_0) + bend)
         size = steps.u_blur + self.origin.blur
@@ -108,7 +108,7 @@ class Lift:
         inside = queries.inside
         s = np.where(inside, place.s, 1.0)
         steps = self.origin.steps(place.x, np.where(inside[:, None], place.z, 0.0), s)
-        if self.frame.curvature >= 0:
+        if self.metric.curvature >= 0:
             none = np.zeros(len(s))
             return LiftedQueries(steps.v, steps.v_square, none + 1, steps.v_blur, none)
         sigma_0 = math.sqrt(self.origin.s_0)
@@ -140,7 +140,7 @@ class Lift:
             A distance, or -f for queries outside.
         """
         rounding = units(self.y.shape[1], unit)
-        if self.frame.curvature < 0:
+        if self.metric.curvature < 0:
             return self._floor_hyperbolic(lifted, surrogate, rounding, tiny)
         # A row with c² below the surrogate has ‖y‖ ≤ ‖q‖ + c, whatever the other rows are.
         with np.errstate(over="ignore", invalid="ignore"):  # nan, which certifies nothing
@@ -165,7 +165,7 @@ class Lift:
         direction = z_0 / sigma_0
         height = -(direction @ z_0) / (1 + sigma_0)
         z = lifted.q + z_0
-        terms = (np.sqrt(np.einsum("ij,ij->i", z, z)) + 1 / math.sqrt(-self.frame.curvature)) * (
+        terms = (np.sqrt(np.einsum("ij,ij->i", z, z)) + 1 / math.sqrt(-self.metric.curvature)) * (
             self.longest + math.sqrt(direction @ direction)
         )
         rank = (surrogate - error - lifted.b) / 2 - (z @ direction + height)
@@ -173,7 +173,7 @@ class Lift:
 
     def distance(self, square_chord: Array) -> Array:
         """Return the distance of a square chord, or a little less."""
-        K = self.frame.curvature
+        K = self.metric.curvature
         chord = np.sqrt(square_chord)
         if K > 0:
             chord = np.arcsin(np.minimum(math.sqrt(K) / 2 * chord, 1.0)) * 2 / math.sqrt(K)
@@ -183,11 +183,11 @@ class Lift:
 
     def longest_chord(self, radius: float) -> float:
         """Return the chord of a distance for K ≥ 0, or a bit more; inf where no row is farther."""
-        half = math.sqrt(self.frame.curvature) * radius / self.weight / 2
-        if self.frame.curvature > 0:
+        half = math.sqrt(self.metric.curvature) * radius / self.weight / 2
+        if self.metric.curvature > 0:
             if half >= math.pi / 2:
                 return math.inf
-            chord = 2 * math.sin(half) / math.sqrt(self.frame.curvature)
+            chord = 2 * math.sin(half) / math.sqrt(self.metric.curvature)
         else:
             chord = radius / self.weight
         return chord * (1 + KERNEL_SLACK)

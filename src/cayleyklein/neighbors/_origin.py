@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.geometry import Frame
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics._pairwise import Placed, lift_from
 from cayleyklein.neighbors._rows import STRIP, units
 
@@ -33,30 +33,30 @@ class Steps(NamedTuple):
 class Origin(NamedTuple):
     """The row x₀ that others are seen from."""
 
-    frame: Frame
+    metric: CurvedMetric
     x_0: Array
     z_0: Array
     s_0: Array
 
     @classmethod
-    def in_the_middle(cls, X: Array, s: Array, frame: Frame) -> "Origin":
+    def in_the_middle(cls, X: Array, s: Array, metric: CurvedMetric) -> "Origin":
         """Take a row in the middle: of an even sample, the one nearest to its mean."""
         sample = np.unique(np.linspace(0, len(X) - 1, STRIP).astype(int))
         x, s = X[sample], s[sample]
-        z = frame.coordinates(x)
+        z = metric.coordinates(x)
         at = Placed(x, s > 0, z, s).middle()
-        return cls(frame, x[at], z[at], s[at])
+        return cls(metric, x[at], z[at], s[at])
 
     @property
     def blur(self) -> float:
         """How far z₀ = L(x₀ - μ) may be off."""
-        terms = np.abs(self.frame.factor) @ np.abs(self.x_0 - self.frame.center)
-        return units(self.frame.dimension) * math.sqrt(terms @ terms)
+        terms = np.abs(self.metric.factor) @ np.abs(self.x_0 - self.metric.center)
+        return units(self.metric.dimension) * math.sqrt(terms @ terms)
 
     @property
     def width(self) -> int:
         """Number of coordinates of v."""
-        return len(self.frame.factor) + (self.frame.curvature != 0)
+        return len(self.metric.factor) + (self.metric.curvature != 0)
 
     def steps(self, x: Array, z: Array, s: Array) -> Steps:
         """See rows from x₀; squares that overflow are inf or nan, which certify nothing."""
@@ -64,7 +64,7 @@ class Origin(NamedTuple):
             return self._steps(x, z, s)
 
     def _steps(self, x: Array, z: Array, s: Array) -> Steps:
-        factor, K = self.frame.factor, self.frame.curvature
+        factor, K = self.metric.factor, self.metric.curvature
         step = x - self.x_0
         u = step @ factor.T
         terms = np.abs(step) @ np.abs(factor.T)

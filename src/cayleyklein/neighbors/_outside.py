@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import OutsideDomainError
-from cayleyklein.geometry import Frame
+from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["JUST_INSIDE", "pull_inside", "refuse_outside"]
 
@@ -22,26 +22,28 @@ JUST_INSIDE = 1 - 1e-4
 """√-K‖z‖ to which a row outside a hyperbolic domain is pulled along its radius."""
 
 
-def pull_inside(X: Array, frame: Frame) -> Array:
+def pull_inside(X: Array, metric: CurvedMetric) -> Array:
     """Move the rows on or outside the boundary of a hyperbolic domain to just inside.
 
     Rows inside stay, however close to the boundary: their distances are real.
 
     Examples
     --------
-    >>> pull_inside(np.array([[0.5, 0.0], [0.0, 3.0]]), Frame(np.eye(2), curvature=-1.0))
+    >>> pull_inside(
+    ...     np.array([[0.5, 0.0], [0.0, 3.0]]), CurvedMetric(factor=np.eye(2), curvature=-1.0)
+    ... )
     array([[0.5   , 0.    ],
            [0.    , 0.9999]])
     """
-    if frame.curvature >= 0:
+    if metric.curvature >= 0:
         return X
-    z = frame._coordinates(X)
-    beyond = frame._form_values(X, z, "X") <= 0
+    z = metric._coordinates(X)
+    beyond = metric._form_values(X, z, "X") <= 0
     if not beyond.any():
         return X
-    radius = np.sqrt(-frame.curvature * np.einsum("ij,ij->i", z, z))
+    radius = np.sqrt(-metric.curvature * np.einsum("ij,ij->i", z, z))
     shrink = np.where(beyond, JUST_INSIDE / np.maximum(radius, JUST_INSIDE), 1.0)
-    return np.where(beyond[:, None], frame.center + (X - frame.center) * shrink[:, None], X)
+    return np.where(beyond[:, None], metric.center + (X - metric.center) * shrink[:, None], X)
 
 
 def refuse_outside(inside: NDArray[np.bool_], what: str, advice: str, first_row: int = 0) -> None:

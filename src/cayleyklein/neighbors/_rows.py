@@ -11,8 +11,7 @@ from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
 from cayleyklein._threads import Threads
-from cayleyklein.geometry import Frame
-from cayleyklein.metrics import Metric, terms_of
+from cayleyklein.metrics import CurvedMetric, Metric, terms_of
 from cayleyklein.neighbors._kernels import add_distances, affine_ranks, coordinates
 from cayleyklein.neighbors._outside import pull_inside, refuse_outside
 
@@ -61,46 +60,46 @@ def units(terms: int, unit: float = EPS) -> float:
 
 
 class Part(NamedTuple):
-    """One term of a metric: weight · distance in a frame."""
+    """One term of a metric: weight · distance in a metric."""
 
-    frame: Frame
+    metric: CurvedMetric
     weight: float
 
 
 def parts_of(metric: Metric) -> list[Part]:
     """Return the terms of a metric whose weight is not 0."""
-    return [Part(term.frame, weight) for term, weight in terms_of(metric) if weight]
+    return [Part(term, weight) for term, weight in terms_of(metric) if weight]
 
 
 class Place(NamedTuple):
-    """Queries in one frame: the points themselves, z = L(x - μ) and S(x, x)."""
+    """Queries in one metric: the points themselves, z = L(x - μ) and S(x, x)."""
 
     x: Array
     z: Array
     s: Array
 
     @classmethod
-    def of(cls, x: Array, frame: Frame) -> "Place":
+    def of(cls, x: Array, metric: CurvedMetric) -> "Place":
         """Place points that may lie outside the domain."""
-        if frame.factor.size > WIDE:  # a matrix product, whose last bits depend on the batch
-            z = frame._coordinates(x)
+        if metric.factor.size > WIDE:  # a matrix product, whose last bits depend on the batch
+            z = metric._coordinates(x)
         else:
-            z = coordinates(*map(compiled_view, (x, frame.factor, frame.center)))
-        return cls(x, z, frame._form_values(x, z, "X"))
+            z = coordinates(*map(compiled_view, (x, metric.factor, metric.center)))
+        return cls(x, z, metric._form_values(x, z, "X"))
 
 
-def place_rows(X: Array, frame: Frame) -> tuple[Array, Array]:
+def place_rows(X: Array, metric: CurvedMetric) -> tuple[Array, Array]:
     """Return z and S(x, x) of fitted rows, the same to the last bit for rows that are equal."""
-    z = coordinates(*map(compiled_view, (X, frame.factor, frame.center)))
+    z = coordinates(*map(compiled_view, (X, metric.factor, metric.center)))
     strips = [slice(start, start + STRIP) for start in range(0, len(X), STRIP)]
-    s = [np.asarray(frame._form_values(X[at], z[at], "X")) for at in strips]
+    s = [np.asarray(metric._form_values(X[at], z[at], "X")) for at in strips]
     return z, np.concatenate(s)
 
 
 def form_values(X: Array, parts: list[Part]) -> list[Array]:
-    """Return S(x, x) of rows in each frame; positive inside the domain."""
+    """Return S(x, x) of rows in each metric; positive inside the domain."""
     strips = [X[start : start + STRIP] for start in range(0, len(X), STRIP)]
-    return [np.concatenate([Place.of(strip, part.frame).s for strip in strips]) for part in parts]
+    return [np.concatenate([Place.of(strip, part.metric).s for strip in strips]) for part in parts]
 
 
 class Queries:
@@ -116,10 +115,10 @@ class Queries:
 
     def __init__(self, Q: Array, parts: list[Part], own: Index | None = None) -> None:
         self.Q, self.parts, self.own = Q, parts, own
-        placed = [Place.of(Q, part.frame) for part in parts]
+        placed = [Place.of(Q, part.metric) for part in parts]
         self.inside: NDArray[np.bool_] = np.all([place.s > 0 for place in placed], axis=0)
         if len(parts) > 1 and not self.inside.all():
-            placed = [Place.of(pull_inside(Q, part.frame), part.frame) for part in parts]
+            placed = [Place.of(pull_inside(Q, part.metric), part.metric) for part in parts]
         self.placed = placed
 
     def __len__(self) -> int:
@@ -147,12 +146,12 @@ class Queries:
 
 
 class References:
-    """The fitted rows: checked, contiguous, and with S(x, x) in every frame."""
+    """The fitted rows: checked, contiguous, and with S(x, x) in every metric."""
 
     def __init__(self, X: Array, metric: Metric, first_row: int = 0) -> None:
         self.X = np.ascontiguousarray(X)
         self.metric, self.parts = metric, parts_of(metric)
-        placed = [place_rows(self.X, part.frame) for part in self.parts]
+        placed = [place_rows(self.X, part.metric) for part in self.parts]
         self.z, self.s = [z for z, _ in placed], [s for _, s in placed]
         refuse_outside(
             np.all([s > 0 for s in self.s], axis=0),
@@ -177,10 +176,10 @@ class References:
         x_0 = self.X[0]
         span = np.maximum(self.X.max(axis=0) - x_0, x_0 - self.X.min(axis=0))
         total = np.zeros(len(queries))
-        for (frame, weight), place in zip(self.parts, queries.placed, strict=True):
-            terms = (np.abs(place.x - x_0) + span) @ np.abs(frame.factor.T)
-            size = units(frame.dimension) * np.sqrt(np.einsum("ij,ij->i", terms, terms))
-            if frame.curvature < 0:
+        for (metric, weight), place in zip(self.parts, queries.placed, strict=True):
+            terms = (np.abs(place.x - x_0) + span) @ np.abs(metric.factor.T)
+            size = units(metric.dimension) * np.sqrt(np.einsum("ij,ij->i", terms, terms))
+            if metric.curvature < 0:
                 size /= np.sqrt(np.where(place.s > 0, place.s, 1.0))
             total += 2 * weight * size
         return total
@@ -195,18 +194,18 @@ class References:
 
         def run(begin: int, end: int) -> None:
             for part, place, z, s in zip(self.parts, queries.placed, self.z, form, strict=True):
-                frame, weight = part
-                x, z_q, s_q, z_x, factor = map(compiled_view, (*place, z, frame.factor))
+                metric, weight = part
+                x, z_q, s_q, z_x, factor = map(compiled_view, (*place, z, metric.factor))
                 add_distances(
-                    x, z_q, s_q, X, z_x, s, factor, frame.curvature, weight,
+                    x, z_q, s_q, X, z_x, s, factor, metric.curvature, weight,
                     rows, columns, begin, end, values,
                 )  # fmt: skip
 
         in_tasks(run, len(rows), PAIRS_PER_TASK, pool)
         ranked = np.flatnonzero(queries.by_affine_rank[rows])
         if len(ranked):
-            frame, place = self.parts[0].frame, queries.placed[0]
-            z, factor, center = map(compiled_view, (place.z, frame.factor, frame.center))
+            metric, place = self.parts[0].metric, queries.placed[0]
+            z, factor, center = map(compiled_view, (place.z, metric.factor, metric.center))
             values[ranked] = affine_ranks(
                 z, X, form[0], factor, center, rows[ranked], columns[ranked]
             )

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from cayleyklein._threads import Threads
 from cayleyklein.geometry import proximity_planes
-from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors._rows import Queries, References, first_k
 
 __all__ = ["scan_nearest", "scan_within"]
@@ -30,11 +29,10 @@ def block_values(references: References, queries: Queries, columns: slice) -> Ar
     outside = queries.by_affine_rank
     values = np.zeros((len(queries), len(X)))
     for part, place in zip(references.parts, queries.placed, strict=True):
-        x = np.where(outside[:, None], part.frame.center, place.x)
-        metric = CurvedMetric.from_frame(part.frame)
-        values += part.weight * metric.pairwise(x, X)
+        x = np.where(outside[:, None], part.metric.center, place.x)
+        values += part.weight * part.metric.pairwise(x, X)
     if outside.any():
-        planes = proximity_planes(X, references.parts[0].frame)
+        planes = proximity_planes(X, references.parts[0].metric)
         values[outside] = -(queries.Q[outside] @ planes.normal.T + planes.offset)
     if queries.own is not None:
         mine = np.flatnonzero((queries.own >= columns.start) & (queries.own < columns.stop))

@@ -21,7 +21,7 @@ class LiftedTree:
     """Candidates by SciPy's k-d tree."""
 
     def __init__(self, references: References) -> None:
-        if len(references.parts) > 1 or references.parts[0].frame.curvature < 0:
+        if len(references.parts) > 1 or references.parts[0].metric.curvature < 0:
             raise InvalidInputError(
                 "Got algorithm='tree', but a k-d tree needs the lift of a flat or an elliptic "
                 "metric; use algorithm='vptree' for a hyperbolic or a mixed one, or 'auto'."

@@ -43,13 +43,13 @@ class ChordSpace:
     def __init__(self, references: References) -> None:
         self.parts = references.parts
         self.origins = [
-            Origin.in_the_middle(references.X, s, part.frame)
+            Origin.in_the_middle(references.X, s, part.metric)
             for part, s in zip(self.parts, references.s, strict=True)
         ]
         self.cuts = np.cumsum([0, *(origin.width for origin in self.origins)])
-        self.curvatures = np.array([part.frame.curvature for part in self.parts])
+        self.curvatures = np.array([part.metric.curvature for part in self.parts])
         self.units = np.array(
-            [part.weight / (math.sqrt(abs(part.frame.curvature)) or 1) for part in self.parts]
+            [part.weight / (math.sqrt(abs(part.metric.curvature)) or 1) for part in self.parts]
         )
         n = len(references)
         self.v = np.empty((n, self.cuts[-1] + len(self.parts)))
@@ -57,7 +57,7 @@ class ChordSpace:
         for start in range(0, n, STRIP):
             rows = slice(start, min(start + STRIP, n))
             places = [
-                Place.of(references.X[rows], part.frame)._replace(s=s[rows])
+                Place.of(references.X[rows], part.metric)._replace(s=s[rows])
                 for part, s in zip(self.parts, references.s, strict=True)
             ]
             self.v[rows], blur, length = self.place(places)
@@ -73,9 +73,9 @@ class ChordSpace:
             steps = origin.steps(*place)
             columns.append(steps.v)
             scales.append(
-                1 / np.sqrt(place.s) if origin.frame.curvature < 0 else np.ones(len(place.s))
+                1 / np.sqrt(place.s) if origin.metric.curvature < 0 else np.ones(len(place.s))
             )
-            rounding, K = units(origin.width), origin.frame.curvature
+            rounding, K = units(origin.width), origin.metric.curvature
             faint = math.sqrt(rounding * TINY) * (1 + (2 / math.sqrt(abs(K)) if K else 0))
             blurs.append(steps.v_blur + rounding * np.sqrt(steps.v_square) + faint)
             lengths.append(np.sqrt(steps.v_square))
@@ -89,7 +89,7 @@ class ChordSpace:
         """
         total = np.zeros(len(blur))
         for p, part in enumerate(self.parts):
-            K, k = part.frame.curvature, math.sqrt(abs(part.frame.curvature))
+            K, k = part.metric.curvature, math.sqrt(abs(part.metric.curvature))
             off = blur[:, p] + self.blur[p]
             largest = length[:, p] + self.reach[p]
             if K < 0:

@@ -158,7 +158,7 @@ class ChartDisplay:
         order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
         if as_metric(metric, single=True).curvature > 0 and window is None:
-            reach = WHOLE * np.linalg.norm(metric.frame.inverse_factor, axis=1)
+            reach = WHOLE * np.linalg.norm(metric.inverse_factor, axis=1)
             reach /= math.sqrt(metric.curvature)
             window = np.stack([metric.center - reach, metric.center + reach])
         diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)

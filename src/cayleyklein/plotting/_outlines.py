@@ -72,9 +72,9 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
     Straight lines are geodesics of every curvature, so along a ray a distance grows, and so does a
     sum of distances, or of the squares of chords.
     """
-    frame = first_term(metric).frame
+    first = first_term(metric)
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
-    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ frame.inverse_factor.T
+    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first.inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
@@ -127,7 +127,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
 def _unit_box(metric: Metric) -> Floats:
     """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
     part = first_term(metric)
-    half = np.linalg.norm(part.frame.inverse_factor, axis=1) / part._unit
+    half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
     return np.stack([part.center - half, part.center + half])
 
 
@@ -189,7 +189,7 @@ def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[F
     step : float
         Largest angle of a chord.
     """
-    frame = diagram.metric.frame
+    metric = diagram.metric
     found = []
     for starts, _, angles in diagram.boundaries():
         pieces = [np.empty((0, 2))]
@@ -198,6 +198,6 @@ def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[F
             if last - first > step:  # NaN for a segment
                 theta = np.linspace(first, last, 2 + int((last - first) / step))[1:-1]
                 circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-                pieces.append(frame.points(circle / math.sqrt(-frame.curvature)))
+                pieces.append(metric.points(circle / math.sqrt(-metric.curvature)))
         found.append(np.concatenate(pieces))
     return found

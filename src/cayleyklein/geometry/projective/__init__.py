@@ -2,9 +2,9 @@
 
 from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
 from cayleyklein.geometry.projective._angles import (
-    frame_angle,
     hyperplane_angle,
     hyperplane_measure,
+    metric_angle,
 )
 from cayleyklein.geometry.projective._cross_ratio import (
     apply_collineation,
@@ -31,7 +31,6 @@ __all__ = [
     "apply_collineation",
     "classify",
     "cross_ratio",
-    "frame_angle",
     "half_log",
     "hilbert_distance",
     "hyperplane_angle",
@@ -40,5 +39,6 @@ __all__ = [
     "log_cross_ratio",
     "measure",
     "measurement_geometry",
+    "metric_angle",
     "signature",
 ]

@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._frames import Frame
 from cayleyklein.geometry._rounding import binary_scale, total, two_product
+from cayleyklein.geometry._space import CurvedSpace
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
     EPS,
@@ -29,7 +29,7 @@ from cayleyklein.geometry.projective._measures import (
     vector_pencil,
 )
 
-__all__ = ["frame_angle", "hyperplane_angle", "hyperplane_measure"]
+__all__ = ["hyperplane_angle", "hyperplane_measure", "metric_angle"]
 
 
 UNCERTAIN = 1e-8
@@ -97,20 +97,20 @@ def hyperplane_angle(
     return _angle(*_as_pencil(dual, l, m), signed).astype(dtype)[()]
 
 
-def frame_angle(
+def metric_angle(
     l: ArrayLike,  # noqa: E741
     m: ArrayLike,
-    frame: Frame,
+    metric: CurvedSpace,
     *,
     signed: bool = False,
     names: tuple[str, str] = ("l", "m"),
 ) -> AnyFloats:
-    """Return :func:`hyperplane_angle` by the dual absolute of a frame, wherever its centre is.
+    """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
     """
     dtype = float_dtype(l, m)
-    d, K, inverse = frame.dimension, frame.curvature, frame.inverse_factor
+    d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
     l, m = broadcast_points(  # noqa: E741
@@ -120,7 +120,7 @@ def frame_angle(
 
     def move(plane: Floats) -> Floats:
         plane = plane / binary_scale(plane)
-        offset = unit * _value(plane, frame.center)
+        offset = unit * _value(plane, metric.center)
         return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
 
     dual = np.diag(np.append(np.ones(d), np.sign(K)))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
+from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lift_points, slopes_from_sqchord
 
@@ -131,7 +131,7 @@ def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats,
     return d * d, 2 * d * by_sqchord, 2 * d * by_K
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+@vectorised
 def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
     """Write c² of rows (b,) to their own columns (b, w)."""
     for i in range(len(rows)):

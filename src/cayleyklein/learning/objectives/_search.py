@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
-from numba import njit
 
+from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.objectives._placed import Placed
 
@@ -96,7 +96,7 @@ def nearest_outside(
     return found
 
 
-@njit(nogil=True, cache=True, error_model="numpy", fastmath={"nnan", "nsz", "reassoc", "contract"})
+@vectorised
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
     """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
     chunk, n, m = 16, product.shape[1], found.shape[1]

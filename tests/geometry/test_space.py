@@ -4,52 +4,52 @@ import numpy as np
 import pytest
 from tests import oracle
 
+from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import Frame
 from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
 
 def test_factor_and_matrix_agree():
     shape = np.array([[2.0, 0.5], [0.5, 1.0]])
-    frame = Frame(matrix=shape)
-    np.testing.assert_allclose(frame.factor.T @ frame.factor, shape, rtol=1e-15)
-    np.testing.assert_array_equal(frame.factor, np.triu(frame.factor))
+    metric = CurvedMetric(matrix=shape)
+    np.testing.assert_allclose(metric.factor.T @ metric.factor, shape, rtol=1e-15)
+    np.testing.assert_array_equal(metric.factor, np.triu(metric.factor))
 
 
 def test_coordinates_round_trip():
     rng = np.random.default_rng(0)
-    frame = Frame(rng.normal(size=(3, 3)), center=[1.0, 2.0, 3.0])
+    metric = CurvedMetric(factor=rng.normal(size=(3, 3)), center=[1.0, 2.0, 3.0])
     x = rng.normal(size=(4, 5, 3))
-    np.testing.assert_allclose(frame.points(frame.coordinates(x)), x, rtol=1e-10)
+    np.testing.assert_allclose(metric.points(metric.coordinates(x)), x, rtol=1e-10)
 
 
 def test_immutable_and_picklable():
-    frame = Frame(matrix=np.eye(2), center=[1.0, 0.0], curvature=-2.0)
+    metric = CurvedMetric(matrix=np.eye(2), center=[1.0, 0.0], curvature=-2.0)
     with pytest.raises(AttributeError, match="immutable"):
-        frame.curvature = 1.0
+        metric.curvature = 1.0
     with pytest.raises(ValueError, match="read-only"):
-        frame.factor[0, 0] = 3.0
+        metric.factor[0, 0] = 3.0
     for array in (
-        frame.matrix,
-        frame.inverse_factor,
-        frame.homogeneous_matrix,
-        Frame([[2.0]]).matrix,
+        metric.matrix,
+        metric.inverse_factor,
+        metric.homogeneous_matrix,
+        CurvedMetric(factor=[[2.0]]).matrix,
     ):
         with pytest.raises(ValueError, match="read-only"):
             array[0, 0] = 3.0
     with pytest.raises(AttributeError, match="cannot be deleted"):
-        del frame.factor
-    assert repr(frame) == "Frame(hyperbolic, d=2, K=-2)"
-    copy = pickle.loads(pickle.dumps(frame))
-    np.testing.assert_array_equal(copy.given_matrix, frame.given_matrix)
+        del metric.factor
+    assert repr(metric) == "CurvedMetric(hyperbolic, d=2, K=-2)"
+    copy = pickle.loads(pickle.dumps(metric))
+    np.testing.assert_array_equal(copy.given_matrix, metric.given_matrix)
     assert copy.curvature == -2.0
 
 
 def test_does_not_keep_a_view_of_its_input():
     factor = np.eye(2)
-    frame = Frame(factor)
+    metric = CurvedMetric(factor=factor)
     factor[0, 0] = 5.0
-    assert frame.factor[0, 0] == 1.0
+    assert metric.factor[0, 0] == 1.0
 
 
 @pytest.mark.parametrize(
@@ -70,33 +70,33 @@ def test_does_not_keep_a_view_of_its_input():
 )
 def test_bad_parameters(arguments, error, message):
     with pytest.raises(error, match=message):
-        Frame(**arguments)
+        CurvedMetric(**arguments)
 
 
 def test_low_rank_has_no_points():
     with pytest.raises(NotRepresentableError, match="rank 1"):
-        Frame([[1.0, 1.0]]).points([[1.0]])
+        CurvedMetric(factor=[[1.0, 1.0]]).points([[1.0]])
 
 
 def test_coordinates_and_points_are_checked():
-    frame = Frame(np.eye(2))
+    metric = CurvedMetric(factor=np.eye(2))
     with pytest.raises(InvalidInputError, match="x has 3 coordinates"):
-        frame.coordinates([0.0, 0.0, 0.0])
+        metric.coordinates([0.0, 0.0, 0.0])
     with pytest.raises(InvalidInputError, match="z has 3 coordinates"):
-        frame.points([0.0, 0.0, 0.0])
+        metric.points([0.0, 0.0, 0.0])
 
 
 def test_matrix_takes_points_to_coordinates():
-    frame = Frame([[1.0, 2.0], [0.0, 3.0]], center=[1.0, -1.0])
+    metric = CurvedMetric(factor=[[1.0, 2.0], [0.0, 3.0]], center=[1.0, -1.0])
     x = np.array([0.3, 0.7])
-    np.testing.assert_allclose(frame.homogeneous_matrix @ [*x, 1.0], [*frame.coordinates(x), 1.0])
+    np.testing.assert_allclose(metric.homogeneous_matrix @ [*x, 1.0], [*metric.coordinates(x), 1.0])
 
 
 def test_inside_names_the_offenders():
-    frame = Frame(np.eye(1), curvature=-1.0)
+    metric = CurvedMetric(factor=np.eye(1), curvature=-1.0)
     points = np.array([[0.0], [1.0], [0.5], [-2.0]])
     with pytest.raises(OutsideDomainError, match="X at index 1, 3 lies on or outside"):
-        frame.inside(points, "X")
+        metric.inside(points, "X")
 
 
 @pytest.mark.parametrize("d", [1, 2, 7, 100])

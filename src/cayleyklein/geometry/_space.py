@@ -1,7 +1,7 @@
-"""The parameters of one curved geometry, and the coordinates and form values they give.
+"""The parameters (L, μ, K) of a curved metric, and the coordinates and form values they give.
 
-Everything in this package is written for a *frame* (L, μ, K): coordinates
-z = L(x - μ), matrix Σ = LᵀL, sectional curvature K, and the form
+Everything in this package is written in coordinates z = L(x - μ), with Σ = LᵀL,
+the sectional curvature K, and the form
 
     S(p, q) = 1 + K ⟨z_p, z_q⟩,
 
@@ -30,7 +30,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import one_plus_quadratic_form
 
-__all__ = ["Frame", "Geometry", "as_frame"]
+__all__ = ["CurvedSpace", "Geometry", "as_space"]
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
@@ -38,30 +38,8 @@ REFINE_BELOW = 1e-2
 """|S(x, x)| under which it is evaluated in twice the precision: plain sums lose two digits here."""
 
 
-class Frame(Frozen):
-    """Factor L, centre μ and curvature K of one geometry. Immutable.
-
-    Parameters
-    ----------
-    factor : array-like of shape (r, d), optional
-        L. A rectangular L of lower rank gives a pseudo-metric: points that differ along
-        its null space are at distance 0.
-    matrix : array-like of shape (d, d), optional
-        Σ, symmetric positive definite; L is then its upper Cholesky factor. Give either.
-    center : array-like of shape (d,), optional
-        μ; the origin by default.
-    curvature : float, default=0.0
-        K: positive elliptic, zero flat, negative hyperbolic.
-
-    Examples
-    --------
-    >>> frame = Frame(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
-    >>> frame.matrix
-    array([[1., 0.],
-           [0., 4.]])
-    >>> frame.coordinates([0.5, 0.25])
-    array([0.5, 0.5])
-    """
+class CurvedSpace(Frozen):
+    """L, μ and K of a metric: the part of :class:`CurvedMetric` that geometry needs. Immutable."""
 
     factor: Floats
     center: Floats
@@ -70,9 +48,9 @@ class Frame(Frozen):
 
     def __init__(
         self,
-        factor: ArrayLike | None = None,
         *,
         matrix: ArrayLike | None = None,
+        factor: ArrayLike | None = None,
         center: ArrayLike | None = None,
         curvature: float = 0.0,
     ) -> None:
@@ -93,12 +71,12 @@ class Frame(Frozen):
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (self.factor, self.given_matrix, self.center, self.curvature)
+        return _rebuild, (type(self), self.factor, self.given_matrix, self.center, self.curvature)
 
     def __repr__(self) -> str:
         rows, d = self.factor.shape
         low = "" if rows == d else f", {rows}×{d} factor"
-        return f"Frame({self.geometry}, d={d}{low}, K={self.curvature:g})"
+        return f"{type(self).__name__}({self.geometry}, d={d}{low}, K={self.curvature:g})"
 
     @property
     def dimension(self) -> int:
@@ -138,7 +116,14 @@ class Frame(Frozen):
         return read_only(linalg.inv(self.factor))
 
     def coordinates(self, x: ArrayLike) -> Floats:
-        """Return z = L(x - μ)."""
+        """Return z = L(x - μ).
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]]).coordinates([0.5, 0.25])
+        array([0.5, 0.5])
+        """
         z = self._coordinates(as_points(x, "x", self.dimension))
         refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
@@ -152,7 +137,8 @@ class Frame(Frozen):
 
         Examples
         --------
-        >>> Frame([[1.0, 0.0], [0.0, 2.0]], center=[1.0, 0.0]).points([0.5, 0.5])
+        >>> from cayleyklein import CurvedMetric
+        >>> CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]], center=[1.0, 0.0]).points([0.5, 0.5])
         array([1.5 , 0.25])
         """
         inverse = self.inverse_factor
@@ -163,7 +149,8 @@ class Frame(Frozen):
 
         Examples
         --------
-        >>> disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+        >>> from cayleyklein import CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
         >>> disc.form_values([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])  # 0 on the boundary
         array([1.  , 0.64, 0.  ])
         """
@@ -200,7 +187,8 @@ class Frame(Frozen):
 
         Examples
         --------
-        >>> disc = Frame([[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
+        >>> from cayleyklein import CurvedMetric
+        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
         >>> disc.inside(np.array([[2.0, 0.0]]), "x")
         Traceback (most recent call last):
         cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
@@ -219,14 +207,11 @@ class Frame(Frozen):
         return z, s
 
 
-def as_frame(value: Any, name: str = "frame") -> Frame:
-    """Check that a value is a frame, or has one as its ``frame``, like a metric."""
-    frame = getattr(value, "frame", value)
-    if not isinstance(frame, Frame):
-        raise InvalidInputError(
-            f"{name} must be a Frame or a CurvedMetric; got {type(value).__name__}."
-        )
-    return frame
+def as_space(value: Any, name: str = "metric") -> CurvedSpace:
+    """Check that a value is a metric of one curvature."""
+    if not isinstance(value, CurvedSpace):
+        raise InvalidInputError(f"{name} must be a CurvedMetric; got {type(value).__name__}.")
+    return value
 
 
 def cholesky(matrix: Floats) -> Floats:
@@ -251,7 +236,9 @@ def as_factor(values: ArrayLike | None) -> Floats:
     return matrix
 
 
-def _rebuild(factor: Floats, matrix: Floats | None, center: Floats, curvature: float) -> Frame:
+def _rebuild(
+    cls: type[CurvedSpace], factor: Floats, matrix: Floats | None, center: Floats, curvature: float
+) -> CurvedSpace:
     if matrix is not None:
-        return Frame(matrix=matrix, center=center, curvature=curvature)
-    return Frame(factor, center=center, curvature=curvature)
+        return cls(matrix=matrix, center=center, curvature=curvature)
+    return cls(factor=factor, center=center, curvature=curvature)

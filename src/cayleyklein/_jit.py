@@ -1,0 +1,65 @@
+"""Loops compiled by Numba, which is imported at their first call: it takes half a second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, partial, update_wrapper
+from typing import Any
+
+from cayleyklein._validation import warn_caller
+
+__all__ = ["Kernel", "vectorised"]
+
+NOT_KEPT = (
+    "Compiled code cannot be kept: neither the package's folder nor a home can be written to, so "
+    "every process compiles anew, for some seconds. Set NUMBA_CACHE_DIR to a folder that can."
+)
+
+
+class Kernel:
+    """A function that is compiled when it is first called, and cached on disk where that works.
+
+    Kernels may call kernels. They release the interpreter's lock and start no threads of their
+    own, so that they may run in any thread pool and survive a fork.
+
+    Examples
+    --------
+    >>> @Kernel
+    ... def double(x):
+    ...     return 2 * x
+    >>> double.__name__
+    'double'
+    """
+
+    _warned = False
+
+    def __init__(
+        self, function: Callable[..., Any], fastmath: frozenset[str] = frozenset()
+    ) -> None:
+        self._function, self._fastmath = function, fastmath
+        update_wrapper(self, function)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.compiled(*args)
+
+    @cached_property
+    def compiled(self) -> Any:
+        """The compiled function."""
+        from numba import njit
+
+        names = self._function.__globals__
+        for name in self._function.__code__.co_names:
+            if isinstance(names.get(name), Kernel):  # Numba calls only what it compiled itself
+                names[name] = names[name].compiled
+        build = partial(njit, nogil=True, error_model="numpy", fastmath=set(self._fastmath))
+        try:
+            return build(cache=True)(self._function)
+        except RuntimeError:  # no folder for the cache can be written to
+            if not Kernel._warned:
+                Kernel._warned = True
+                warn_caller(NOT_KEPT)
+            return build()(self._function)
+
+
+vectorised = partial(Kernel, fastmath=frozenset({"nnan", "nsz", "reassoc", "contract"}))
+"""A kernel whose sums and minima may be taken in any order, for arrays without NaN."""
