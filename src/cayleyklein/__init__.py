@@ -28,6 +28,9 @@ if TYPE_CHECKING:
         CurvedKNeighborsRegressor,
         CurvedLMNN,
         CurvedMLKR,
+        CurvedPairs,
+        CurvedQuadruplets,
+        CurvedTriplets,
     )
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -41,6 +44,9 @@ __all__ = [
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
+    "CurvedPairs",
+    "CurvedQuadruplets",
+    "CurvedTriplets",
     "MixedMetric",
     "ProductMetric",
     "__version__",
@@ -64,6 +70,9 @@ _HOME = {
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
+    "CurvedPairs": "learning",
+    "CurvedQuadruplets": "learning",
+    "CurvedTriplets": "learning",
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",

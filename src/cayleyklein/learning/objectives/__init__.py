@@ -5,6 +5,7 @@ A new objective is a new file here: a class that is called with a metric and ret
 chords of some pairs and tells it how the loss changes with each; curvature is dealt with there.
 """
 
+from cayleyklein.learning.objectives._comparisons import ComparisonRecipe, Comparisons
 from cayleyklein.learning.objectives._kernel_regression import KernelRecipe, KernelRegression
 from cayleyklein.learning.objectives._large_margin import (
     LargeMargin,
@@ -23,6 +24,8 @@ from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 
 __all__ = [
     "DOMAIN_EDGE",
+    "ComparisonRecipe",
+    "Comparisons",
     "Evaluation",
     "Gradient",
     "KernelRecipe",

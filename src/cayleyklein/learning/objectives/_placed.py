@@ -85,17 +85,18 @@ class Placed:
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
 
-        `by_curvature` is ∂ε/∂K at fixed c².
+        `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
         """
         b, w = columns.shape
         n = len(self.lift)
         matrix = sparse.csr_array(
             (force.ravel(), columns.ravel(), np.arange(0, b * w + 1, w)), shape=(b, n)
         )
+        chosen = sparse.csr_array((np.ones(b), rows, np.arange(b + 1)), shape=(b, n))
         own = self.lift[rows]
-        self.pull[rows] += 2 * (force.sum(axis=1)[:, None] * own - matrix @ self.lift)
         received = np.bincount(columns.ravel(), weights=force.ravel(), minlength=n)
         self.pull += 2 * (received[:, None] * self.lift - matrix.T @ own)
+        self.pull += 2 * chosen.T @ (force.sum(axis=1)[:, None] * own - matrix @ self.lift)
         rise = own[:, -1:] - self.lift[columns, -1]
         self._by_curvature += by_curvature + float((force * rise * rise).sum())
 

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluation", "Objective", "Recipe"]
 
-HYPERBOLIC_RADIUS = 0.2
-"""√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
-
 
 class Evaluation(NamedTuple):
     """Loss, its gradient (None outside the domain), and the number of violated comparisons."""
@@ -49,6 +46,8 @@ class Recipe:
         Passes, and iterations of each.
     spread : float
         Factor on standardised columns at an elliptic start.
+    radius : float
+        √-K‖z‖ of the farthest row at a hyperbolic start; the domain ends at 1.
     """
 
     geometry: str
@@ -57,6 +56,7 @@ class Recipe:
     n_passes: int = 4
     max_iter: int = 5
     spread: float = 2.0
+    radius: float = 0.2
 
     @property
     def curvature(self) -> float:
@@ -81,7 +81,7 @@ class Recipe:
     def scale_of(self, z: Floats) -> float:
         """Return the factor on a start with coordinates z (n, r), by the geometry."""
         if self.curvature < 0:
-            return HYPERBOLIC_RADIUS / (float(np.linalg.norm(z, axis=1).max()) or 1.0)
+            return self.radius / (float(np.linalg.norm(z, axis=1).max()) or 1.0)
         return self.spread if self.curvature > 0 else 1.0
 
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Objective:
