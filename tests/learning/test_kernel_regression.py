@@ -8,8 +8,8 @@ import pytest
 from tests.learning import slow
 from tests.learning.test_large_margin import CURVATURES, metric_of
 
-from cayleyklein.learning._regression import RegressionRows
 from cayleyklein.learning.objectives import KernelRecipe, KernelRegression, Parameters, _search
+from cayleyklein.learning.regression._selection import RegressionRows
 
 KERNELS = pytest.mark.parametrize("bandwidth", [None, 0.4])
 

@@ -4,12 +4,13 @@ from cayleyklein.learning._auto import Selection, Trial
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.learning._mlkr import CurvedMLKR
 from cayleyklein.learning._mmc import MMC
-from cayleyklein.learning._pairs import CurvedPairs
-from cayleyklein.learning._regression import RegressionTrial
-from cayleyklein.learning._regressor import CurvedKNeighborsRegressor
-from cayleyklein.learning._triplets import CurvedQuadruplets, CurvedTriplets
+from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
+from cayleyklein.learning.regression import (
+    CurvedKNeighborsRegressor,
+    CurvedMLKR,
+    RegressionTrial,
+)
 
 __all__ = [
     "MMC",

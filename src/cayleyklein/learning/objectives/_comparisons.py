@@ -23,7 +23,7 @@ from cayleyklein.learning.objectives._search import blocks_of
 
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
-    from cayleyklein.learning._tuples import ComparedRows
+    from cayleyklein.learning.comparisons._tuples import ComparedRows
 
 __all__ = ["ComparisonRecipe", "Comparisons"]
 

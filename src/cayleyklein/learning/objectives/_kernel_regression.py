@@ -29,8 +29,8 @@ from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 
 if TYPE_CHECKING:
-    from cayleyklein.learning._regression import RegressionRows
     from cayleyklein.learning._rows import TrainingRows
+    from cayleyklein.learning.regression._selection import RegressionRows
 
 __all__ = ["KernelRecipe", "KernelRegression"]
 

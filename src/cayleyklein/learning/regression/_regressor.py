@@ -25,9 +25,9 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._mlkr import CurvedMLKR
-from cayleyklein.learning._regression import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
+from cayleyklein.learning.regression._mlkr import CurvedMLKR
+from cayleyklein.learning.regression._selection import DEFAULT_NEIGHBORS
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import weighted_mean
 from cayleyklein.neighbors._engines import Algorithm

@@ -25,14 +25,14 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection
 from cayleyklein.learning._descent import Progress, descend
 from cayleyklein.learning._learner import DescentLearner, given
-from cayleyklein.learning._regression import (
+from cayleyklein.learning._rows import rows_at, stratified_sample
+from cayleyklein.learning.objectives import KernelRecipe
+from cayleyklein.learning.regression._selection import (
     RegressionRows,
     learn_product,
     left_out_neighbors,
     plain,
 )
-from cayleyklein.learning._rows import rows_at, stratified_sample
-from cayleyklein.learning.objectives import KernelRecipe
 
 __all__ = ["CurvedMLKR"]
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._tuples import TupleLearner
+from cayleyklein.learning.comparisons._tuples import TupleLearner
 
 __all__ = ["CurvedQuadruplets", "CurvedTriplets"]
 

@@ -13,7 +13,7 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_choice, as_finite_array, as_real, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._tuples import ComparedRows, TupleLearner
+from cayleyklein.learning.comparisons._tuples import ComparedRows, TupleLearner
 
 __all__ = ["CurvedPairs"]
 
