@@ -8,40 +8,17 @@ scheduler: the threads of this process.
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import effective_n_jobs, parallel_config
-from joblib.parallel import get_active_backend
 from numpy.typing import NDArray
 
 from cayleyklein._validation import as_finite_array, refuse_containers, require
 from cayleyklein.exceptions import ClusterError, InvalidInputError
-
-__all__ = [
-    "RowBlocks",
-    "active_client",
-    "checked_rows",
-    "clear_cluster_errors",
-    "compute",
-    "effective_threads",
-    "futures_in",
-    "held",
-    "in_memory",
-    "is_dask",
-    "known_lengths",
-    "large_graphs",
-    "persist",
-    "raw_blocks",
-    "refuse_dask",
-    "row_blocks",
-    "stand_in",
-    "target_blocks",
-    "task",
-]
 
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
@@ -74,19 +51,6 @@ def active_client() -> Any | None:
     except ValueError:
         return None
     return None if client.status == "closed" else client
-
-
-def effective_threads(n_jobs: int | None) -> int:
-    """Return how many threads of this process `n_jobs` means.
-
-    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
-    threads have but those of their own machine.
-    """
-    backend, _ = get_active_backend()
-    if type(backend).__module__ != "joblib._dask":
-        return int(effective_n_jobs(n_jobs))
-    with parallel_config("threading"):
-        return int(effective_n_jobs(n_jobs))
 
 
 @contextmanager
@@ -165,6 +129,14 @@ def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
         return tuple(dask.persist(*tasks))
 
 
+def in_place(*values: Any) -> tuple[Any, ...]:
+    """Compute Dask collections where they are, so that later uses do not read them again."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Computing mixed collections")
+        found = iter(persist(*filter(is_dask, values), doing="reading the rows"))
+    return tuple(next(found) if is_dask(value) else value for value in values)
+
+
 class RowBlocks(NamedTuple):
     """Rows as tasks: each of `blocks` yields a checked float64 array (length, n_columns).
 
@@ -179,7 +151,7 @@ class RowBlocks(NamedTuple):
     @property
     def starts(self) -> list[int]:
         """The row at which each block begins."""
-        return [0, *accumulate(self.lengths)][:-1]
+        return first_rows(self.lengths)
 
     @property
     def n_rows(self) -> int:
@@ -191,31 +163,25 @@ def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -
     """Cut a Dask array or dataframe into row blocks.
 
     Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
-    Where their lengths are not known, they are computed, which reads the data once.
-
-    Parameters
-    ----------
-    X : Dask array of shape (n, d) or dataframe
-    y : Dask array, series or dataframe, or array-like, of n rows, optional
-    name : str
-        How error messages call X.
-    least_rows : int
+    Where their lengths are not known, they are computed and stay where they are.
     """
-    n_columns = stand_in(X, name).shape[1]
+    n_columns = meta_of(X, name).shape[1]
+    if known_lengths(X) is None:
+        X, y = in_place(X, y)
     raw = raw_blocks(X)
     lengths = known_lengths(X) or measured_lengths(raw, name)
     if not sum(lengths):
         raise InvalidInputError(f"{name} is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
-    starts = [0, *accumulate(wanted)][:-1]
-    pieces = aligned_pieces(raw, lengths, wanted)
-    blocks = [
-        task(checked_rows, some, name, n_columns, start)
-        for some, start in zip(pieces, starts, strict=True)
-    ]
-    if y is None:
-        return RowBlocks(blocks, wanted, n_columns)
-    return RowBlocks(blocks, wanted, n_columns, target_blocks(y, wanted, "y", name))
+    pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
+    blocks = [task(checked_rows, some, name, n_columns, start) for some, start in pieces]
+    targets = None if y is None else target_blocks(y, wanted, "y", name)
+    return RowBlocks(blocks, wanted, n_columns, targets)
+
+
+def first_rows(lengths: Sequence[int]) -> list[int]:
+    """Return the row at which each block begins."""
+    return [0, *accumulate(lengths)][:-1]
 
 
 def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X") -> list[Any]:
@@ -235,7 +201,54 @@ def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X"
     return [task(joined, some, name) for some in aligned_pieces(raw, lengths, wanted)]
 
 
-def stand_in(X: Any, name: str) -> Any:
+def aligned_blocks(X: Any, **columns: Any) -> tuple[list[tuple[Any, ...]], int | None]:
+    """Return (block, first row, entry of each column) for each block of X, and the rows if known.
+
+    Nothing is computed here, so that one computation reads everything once. Where lengths are not
+    known, first rows are tasks: each adds up the lengths of the blocks before it. The entries of a
+    column that is cut otherwise are then cut from the whole column.
+    """
+    raw, lengths = raw_blocks(X), known_lengths(X)
+    starts: list[Any] = [0]
+    if lengths is not None:
+        raw = [block for block, length in zip(raw, lengths, strict=True) if length]
+        lengths = [length for length in lengths if length]
+        starts = list(first_rows(lengths))
+    else:
+        for block in raw[:-1]:
+            starts.append(task(row_after, starts[-1], block))
+    entries = [
+        [None] * len(raw)
+        if column is None
+        else _entries_beside(column, name, raw, starts)
+        if lengths is None
+        else target_blocks(column, lengths, name)
+        for name, column in columns.items()
+    ]
+    blocks = list(zip(raw, starts, *entries, strict=True))
+    return blocks, None if lengths is None else sum(lengths)
+
+
+def _entries_beside(column: Any, name: str, raw: list[Any], starts: list[Any]) -> list[Any]:
+    """Return tasks that yield the entries of a column beside blocks of unknown lengths."""
+    if is_dask(column):
+        refuse_other_collections(column, name)
+        pieces = raw_blocks(column)
+        if len(pieces) == len(raw) and known_lengths(column) is None:
+            return [task(joined, [piece], name) for piece in pieces]
+        whole = task(joined, pieces, name)
+    else:
+        whole = held(np.atleast_1d(as_block(column, name)))
+    ends = [*starts[1:], None]  # None is the end of the column, so that too many are noticed
+    return [task(rows_between, whole, *ends_of) for ends_of in zip(starts, ends, strict=True)]
+
+
+def row_after(first_row: int, block: Any) -> int:
+    """Return the number of the row after a block."""
+    return first_row + len(block)
+
+
+def meta_of(X: Any, name: str) -> Any:
     """Return an array or a dataframe without rows that has the columns of a Dask collection."""
     refuse_other_collections(X, name)
     if X.ndim != 2:
@@ -263,11 +276,14 @@ def is_array(X: Any) -> bool:
 
 
 def raw_blocks(X: Any) -> list[Any]:
-    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
-    if is_array(X) and X.ndim > 1:
-        X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
-    blocks = X.to_delayed()
-    return list(np.ravel(blocks)) if isinstance(blocks, np.ndarray) else list(blocks)
+    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe.
+
+    Graphs of arrays stay as they are: optimised, two arrays would each read their common source.
+    """
+    if not is_array(X):
+        return list(X.to_delayed())
+    whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    return list(np.ravel(whole.to_delayed(optimize_graph=False)))
 
 
 def known_lengths(X: Any) -> list[int] | None:
@@ -292,17 +308,14 @@ def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
     >>> joined_lengths([3, 0, 4, 9, 2], 5)
     [7, 11]
     """
-    wanted: list[int] = []
-    open_block = 0
+    wanted = [0]
     for length in lengths:
-        open_block += length
-        if open_block >= max(least, 1):
-            wanted.append(open_block)
-            open_block = 0
-    if open_block and wanted:
-        wanted[-1] += open_block
-    elif open_block:
-        wanted.append(open_block)
+        if wanted[-1] >= max(least, 1):
+            wanted.append(0)
+        wanted[-1] += length
+    if len(wanted) > 1 and wanted[-1] < max(least, 1):
+        last = wanted.pop()
+        wanted[-1] += last
     return wanted
 
 
@@ -336,7 +349,7 @@ def as_block(piece: Any, name: str) -> NDArray[Any]:
     return array
 
 
-def rows_between(block: Any, first: int, last: int) -> Any:
+def rows_between(block: Any, first: int, last: int | None) -> Any:
     """Return some rows of a block; of one that is a task, a task.
 
     An array in this process is cut here, or every task would take all of it along.

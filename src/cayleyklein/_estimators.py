@@ -11,10 +11,12 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
+from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
@@ -22,31 +24,10 @@ from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 
-from cayleyklein._distributed import effective_threads, in_memory, is_dask, refuse_dask, stand_in
-from cayleyklein._validation import as_finite_array, list_indices, refuse_containers
+from cayleyklein._distributed import in_memory, is_dask, meta_of, refuse_dask
+from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
-__all__ = [
-    "as_classes",
-    "as_jobs",
-    "as_labels",
-    "as_random_state",
-    "as_target",
-    "as_weights",
-    "check_columns",
-    "check_data",
-    "check_parameters",
-    "check_truth",
-    "classes_of",
-    "common_classes",
-    "encode_classes",
-    "labels_of",
-    "naming",
-    "refuse_missing",
-    "restore_on_error",
-]
-
-Floats = NDArray[np.floating[Any]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -86,13 +67,19 @@ def naming(*names: str) -> Iterator[None]:
         raise kind(said) from error
 
 
-def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any) -> Any:
+def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
     """Return X, or X and y, as arrays of numbers, by scikit-learn's `validate_data`.
 
     A Dask collection is no X, which would come into memory unasked; as y it is computed.
     """
     refuse_dask(X, "X", "pass X.compute() if it fits")
-    refuse_sparse(X)
+    if sparse.issparse(X):
+        n, d = X.shape
+        raise InvalidTypeError(
+            f"X is sparse, and distances need dense rows. Pass X.toarray(), which takes "
+            f"{8e-6 * n * d:,.1f} MB, or reduce its {d:,} columns first, as "
+            f"sklearn.decomposition.TruncatedSVD does."
+        )
     refuse_containers(X, "X")
     refuse_no_numbers(X, "X")
     of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
@@ -108,23 +95,12 @@ def check_data(estimator: Any, X: ArrayLike, y: Any = NO_TARGET, **options: Any)
         return validate_data(estimator, X, y, **options, **of_y)
 
 
-def refuse_sparse(X: Any) -> None:
-    """Refuse a sparse matrix, and say how large it would be as an array."""
-    if sparse.issparse(X):
-        n, d = X.shape
-        raise InvalidTypeError(
-            f"X is sparse, and distances need dense rows. Pass X.toarray(), which takes "
-            f"{8e-6 * n * d:,.1f} MB, or reduce its {d:,} columns first, as "
-            f"sklearn.decomposition.TruncatedSVD does."
-        )
-
-
 def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
     """Check what is known of a Dask collection before it is computed, and that y is, if it must.
 
     Its columns hold numbers, and are as many as an estimator was fitted on, of the same names.
     """
-    like = stand_in(X, "X")
+    like = meta_of(X, "X")
     if like.shape[1] == 0:
         raise InvalidInputError("X has no columns.")
     refuse_no_numbers(like, "X")
@@ -228,13 +204,13 @@ def classes_of(target: NDArray[Any], first_row: int) -> NDArray[Any]:
     return np.unique(target)
 
 
-def common_classes(seen: list[NDArray[Any]], n_rows: int) -> NDArray[Any]:
-    """Return the classes of a column of `n_rows` from those of its blocks."""
+def common_classes(seen: list[NDArray[Any]], n_rows: int = 0) -> NDArray[Any]:
+    """Return the classes of a column from those of its blocks, which have `n_rows` if all."""
     every = np.concatenate(seen)
     refuse_no_classes(every)
     classes = np.unique(every)
-    # scikit-learn warns where there are more than half as many classes as rows
-    as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
+    if n_rows:  # scikit-learn warns where there are more than half as many classes as rows
+        as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
     return classes
 
 
@@ -320,17 +296,20 @@ def check_truth(
 
 
 def as_jobs(n_jobs: Any) -> int:
-    """Return the number of threads or processes that `n_jobs` stands for."""
+    """Return the number of threads or processes that `n_jobs` stands for.
+
+    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
+    threads have but those of their own machine.
+    """
     try:
         given = None if n_jobs is None else operator.index(n_jobs)
     except TypeError:
         given = 0
-    if given == 0 or isinstance(n_jobs, bool):
-        raise InvalidInputError(
-            f"Got n_jobs={n_jobs!r}, but expected a whole number other than 0 (-1 takes every "
-            f"core), or None."
-        )
-    return effective_threads(given)
+    known = "a whole number other than 0 (-1 takes every core), or None"
+    expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
+    on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
+    with parallel_config("threading") if on_dask else nullcontext():
+        return int(effective_n_jobs(given))
 
 
 def as_random_state(random_state: Any) -> np.random.RandomState:

@@ -27,33 +27,6 @@ from cayleyklein.exceptions import (
     TooLargeError,
 )
 
-__all__ = [
-    "LARGEST_SQUARED",
-    "about",
-    "as_callback",
-    "as_choice",
-    "as_count",
-    "as_finite_array",
-    "as_path",
-    "as_points",
-    "as_real",
-    "as_symmetric",
-    "as_text",
-    "as_texts",
-    "at_index",
-    "broadcast_points",
-    "check_memory",
-    "did_you_mean",
-    "float_dtype",
-    "list_indices",
-    "nearest_name",
-    "refuse_containers",
-    "refuse_huge",
-    "refuse_overflow",
-    "require",
-    "warn_caller",
-]
-
 SYMMETRY_TOLERANCE = 1e-10
 """Largest |A - Aᵀ| / |A| that counts as rounding; the matrix is then symmetrised."""
 
@@ -64,24 +37,18 @@ LARGEST_ENTRY = 1e300
 """Bound, with its inverse, of the largest entry of a symmetric matrix."""
 
 
-def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
-    """Return float32 if every array is float32 (or float16), and float64 otherwise."""
-    try:
-        given = [np.asarray(a) for a in arrays]
-    except ValueError:  # ragged: as_finite_array raises a clearer error
-        return np.dtype(np.float64)
-    dtypes = [a.dtype for a in given if a.ndim > 0]
-    if dtypes and all(t.kind == "f" and t.itemsize <= 4 for t in dtypes):
-        return np.dtype(np.float32)
-    return np.dtype(np.float64)
+# -- messages ------------------------------------------------------------------------------
+
+
+def expect(holds: bool, name: str, value: Any, expected: str) -> None:
+    """Raise for an argument that is not as expected."""
+    if not holds:
+        raise InvalidInputError(f"Got {name}={value!r}, but expected {expected}.")
 
 
 def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
     """Format indices (n,) or (n, ndim) for an error message, at most `most` of them."""
-    rows = [
-        int(i) if np.ndim(i) == 0 else tuple(int(j) for j in i) if len(i) > 1 else int(i[0])
-        for i in indices[:most]
-    ]
+    rows = [tuple(row) if len(row) > 1 else row[0] for row in np.c_[indices[:most]].tolist()]
     more = f" and {len(indices) - most} more" if len(indices) > most else ""
     return ", ".join(map(str, rows)) + more
 
@@ -103,11 +70,7 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
 
 
 def did_you_mean(name: str, names: Collection[str], what: str = "columns") -> str:
-    """Write " Did you mean …?" when one of the names is close, and list them otherwise.
-
-    >>> did_you_mean("clas", ["colour", "class"])
-    " Did you mean 'class'?"
-    """
+    """Write " Did you mean …?" when one of the names is close, and list them otherwise."""
     shown = ", ".join(repr(known) for known in list(names)[:12])
     all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
     return nearest_name(name, names) or all_of_them
@@ -120,6 +83,32 @@ def about(name: str) -> Iterator[None]:
         yield
     except CayleyKleinError as error:
         raise type(error)(f"{name}: {error}") from error
+
+
+def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this package, whatever lies in between."""
+    here, level = Path(__file__).parent, 1
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        file = Path(frame.f_code.co_filename)
+        if not file.is_relative_to(here) and "sklearn" not in file.parts:
+            break
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level + 1)
+
+
+# -- arrays --------------------------------------------------------------------------------
+
+
+def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    """Return float32 if every array is float32 (or float16), and float64 otherwise."""
+    try:
+        given = [np.asarray(a) for a in arrays]
+    except ValueError:  # ragged: as_finite_array raises a clearer error
+        return np.dtype(np.float64)
+    dtypes = [a.dtype for a in given if a.ndim > 0]
+    single = dtypes and all(t.kind == "f" and t.itemsize <= 4 for t in dtypes)
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
@@ -192,44 +181,10 @@ def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray
     return array
 
 
-def as_real(value: Any, name: str, interval: str | None = None) -> float:
-    """Check one finite number, perhaps in an interval such as ``"[0, 1)"``.
-
-    >>> as_real(0, "rtol", "[0, 1)")
-    0.0
-    >>> as_real(1, "rtol", "[0, 1)")
-    Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: Got rtol=1, but expected a number in [0, 1).
-    """
-    array = as_finite_array(value, name)
-    if array.ndim:
-        raise InvalidInputError(
-            f"{name} must be a single number; got an array of shape {array.shape}."
-        )
-    number = float(array)
-    if interval is not None:
-        low, high = map(float, interval[1:-1].split(","))
-        ends = (interval[0] == "[" and number == low) or (interval[-1] == "]" and number == high)
-        if not (low < number < high or ends):
-            raise InvalidInputError(f"Got {name}={value}, but expected a number in {interval}.")
-    return number
-
-
 def as_points(
     values: ArrayLike, name: str, n_features: int | None = None, *, ndim: int | None = None
 ) -> NDArray[np.float64]:
-    """Convert to a float64 array of points, coordinates along the last axis.
-
-    Parameters
-    ----------
-    values : array-like of shape (..., d)
-    name : str
-        Name of the argument in error messages.
-    n_features : int, optional
-        Expected d.
-    ndim : int, optional
-        Expected number of axes; any number ≥ 1 when None.
-    """
+    """Convert to a float64 array of points (..., d), of d and ndim as given if they are."""
     points = as_finite_array(values, name)
     if points.ndim == 0 or (ndim is not None and points.ndim != ndim):
         expected = "at least one axis" if ndim is None else f"{ndim} axes"
@@ -257,9 +212,8 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
             f"overflow or underflow; divide it by that."
         )
     asymmetry = np.abs(matrix - matrix.T)
-    worst = np.unravel_index(np.argmax(asymmetry), matrix.shape)
-    if asymmetry[worst] > SYMMETRY_TOLERANCE * largest:
-        i, j = (int(k) for k in worst)
+    i, j = (int(k) for k in np.unravel_index(np.argmax(asymmetry), matrix.shape))
+    if asymmetry[i, j] > SYMMETRY_TOLERANCE * largest:
         raise InvalidInputError(
             f"{name} must be symmetric, but entries ({i}, {j}) and ({j}, {i}) are "
             f"{matrix[i, j]:g} and {matrix[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
@@ -267,53 +221,75 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return matrix / 2 + matrix.T / 2
 
 
-def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Check that a string parameter is one of its choices."""
-    if not isinstance(value, str) or value not in choices:
-        allowed = ", ".join(repr(c) for c in choices)
-        raise InvalidInputError(f"Got {name}={value!r}, but expected one of {allowed}.")
-    return value
+# -- single values -------------------------------------------------------------------------
+
+
+def as_real(value: Any, name: str, interval: str | None = None) -> float:
+    """Check one finite number, perhaps in an interval such as ``"[0, 1)"``.
+
+    >>> as_real(0, "rtol", "[0, 1)")
+    0.0
+    >>> as_real(1, "rtol", "[0, 1)")
+    Traceback (most recent call last):
+    cayleyklein.exceptions.InvalidInputError: Got rtol=1, but expected a number in [0, 1).
+    """
+    array = as_finite_array(value, name)
+    if array.ndim:
+        raise InvalidInputError(
+            f"{name} must be a single number; got an array of shape {array.shape}."
+        )
+    number = float(array)
+    if interval is not None:
+        low, high = map(float, interval[1:-1].split(","))
+        ends = (interval[0] == "[" and number == low) or (interval[-1] == "]" and number == high)
+        if not (low < number < high or ends):
+            raise InvalidInputError(f"Got {name}={value}, but expected a number in {interval}.")
+    return number
 
 
 def as_count(value: Any, name: str) -> int:
     """Check a whole number of at least 1; floats, strings and bools are errors."""
     try:
-        count = operator.index(value)
+        count = 0 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
         count = 0
-    if isinstance(value, bool | np.bool_) or count < 1:
-        raise InvalidInputError(f"Got {name}={value!r}, but expected a whole number, at least 1.")
+    expect(count >= 1, name, value, "a whole number, at least 1")
     return count
 
 
-def as_path(value: Any, name: str = "path") -> Path:
-    """Check the path of a file or folder."""
-    if not isinstance(value, str | os.PathLike):
-        raise InvalidInputError(
-            f"{name} must be a path, a str or a pathlib.Path; got {type(value).__name__}."
-        )
-    return Path(value)
+def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
+    """Check that a string parameter is one of its choices."""
+    allowed = ", ".join(repr(choice) for choice in choices)
+    expect(isinstance(value, str) and value in choices, name, value, f"one of {allowed}")
+    return str(value)
 
 
 def as_text(value: Any, name: str) -> str:
     """Check a single text."""
-    if not isinstance(value, str):
-        raise InvalidInputError(f"Got {name}={value!r}, but expected a str.")
-    return value
+    expect(isinstance(value, str), name, value, "a str")
+    return str(value)
 
 
 def as_texts(values: Any, name: str) -> tuple[str, ...]:
     """Check a sequence of str; a single str is an error."""
-    if not isinstance(values, Iterable) or isinstance(values, str | bytes):
-        raise InvalidInputError(f"Got {name}={values!r}, but expected a sequence of str.")
+    several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
+    expect(several, name, values, "a sequence of str")
     return tuple(as_text(value, name) for value in values)
 
 
 def as_callback(value: Any, name: str) -> Any:
     """Check a function that may be None."""
-    if value is not None and not callable(value):
-        raise InvalidInputError(f"Got {name}={value!r}, but expected a function, or None.")
+    expect(value is None or callable(value), name, value, "a function, or None")
     return value
+
+
+def as_path(value: Any, name: str = "path") -> Path:
+    """Check the path of a file or folder."""
+    expect(isinstance(value, str | os.PathLike), name, value, "a path, a str or a pathlib.Path")
+    return Path(value)
+
+
+# -- the machine ---------------------------------------------------------------------------
 
 
 def memory_limit() -> float:
@@ -336,19 +312,8 @@ def memory_limit() -> float:
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise when a result would not fit into memory.
+    """Raise when a result of so many bytes would not fit into memory, and say what to do.
 
-    Parameters
-    ----------
-    needed : float
-        Bytes.
-    what : str
-        Subject of the error message.
-    remedy : str
-        Last sentence of the error message.
-
-    Examples
-    --------
     >>> check_memory(8e18, "All distances of 10⁹ rows", "Take fewer rows.")
     Traceback (most recent call last):
     cayleyklein.exceptions.TooLargeError: All distances of 10⁹ rows would take 8,000,000,000 GB, but
@@ -371,15 +336,3 @@ def require(module: str, extra: str) -> ModuleType:
         raise MissingExtraError(
             f'{package} is not installed; pip install "cayleyklein[{extra}]" adds it.'
         ) from error
-
-
-def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
-    """Warn at the line that called this package, whatever lies in between."""
-    here, level = Path(__file__).parent, 1
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        file = Path(frame.f_code.co_filename)
-        if not file.is_relative_to(here) and "sklearn" not in file.parts:
-            break
-        frame, level = frame.f_back, level + 1
-    warnings.warn(message, category, stacklevel=level + 1)

@@ -1,6 +1,5 @@
 """Help, exit codes, errors, interruptions, colours."""
 
-import builtins
 import io
 import os
 import signal
@@ -12,7 +11,7 @@ import warnings
 import pytest
 
 import cayleyklein
-from cayleyklein.cli import _fit, main
+from cayleyklein.cli import main
 from cayleyklein.cli._app import app
 from cayleyklein.cli._console import Console
 
@@ -38,6 +37,19 @@ def test_help_teaches_by_example(command, name):
     assert "\x1b" not in answer.out
     if name not in ("datasets", "explore"):  # which take no arguments
         assert f"cayleyklein {name} " in answer.out.split("Options:")[0].split("\n", 1)[1]
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["fit", "--help"], ["frobnicate"], ["fit"]])
+def test_help_and_usage_errors_import_no_heavy_library(arguments):
+    code = f"""if True:
+        import sys
+        from cayleyklein.cli import main
+        sys.argv[1:] = {arguments}
+        main()
+        print(*{{name.partition(".")[0] for name in sys.modules}}, file=sys.stderr)"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    heavy = {"joblib", "matplotlib", "numba", "numpy", "pandas", "rich", "scipy", "sklearn"}
+    assert heavy.isdisjoint(done.stderr.splitlines()[-1].split())
 
 
 def test_version(command):
@@ -86,7 +98,7 @@ def test_errors_from_below(command, monkeypatch, error, code, message):
     def fail(*_, **__):
         raise error
 
-    monkeypatch.setattr(_fit, "iter_table", fail)
+    monkeypatch.setattr("cayleyklein.tables.iter_table", fail)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
     assert answer.code == code
     assert answer.err.startswith(f"cayleyklein: {message}")
@@ -98,22 +110,14 @@ def test_warnings_are_notes(command, monkeypatch):
         warnings.warn("mind\nthe gap\x1b[2J", UserWarning, stacklevel=1)
         raise ValueError("stop")
 
-    monkeypatch.setattr(_fit, "iter_table", warn)
+    monkeypatch.setattr("cayleyklein.tables.iter_table", warn)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
     assert answer.err == "note: mind the gap\\x1b[2J\ncayleyklein: stop\n"
     assert "note" not in command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "-q").err
 
 
 def test_without_the_extra(monkeypatch, capsys):
-    real = builtins.__import__
-
-    def without_typer(name, *arguments, **options):
-        if name.partition(".")[0] == "typer":
-            raise ImportError(name)
-        return real(name, *arguments, **options)
-
-    monkeypatch.delitem(sys.modules, "typer")
-    monkeypatch.setattr("importlib.import_module", without_typer)
+    monkeypatch.setattr("cayleyklein.cli.find_spec", lambda name: None)
     assert main(["datasets"]) == 1
     assert capsys.readouterr().err == (
         'cayleyklein: typer is not installed; pip install "cayleyklein[cli]" adds it.\n'
@@ -124,7 +128,7 @@ def test_interruption_while_libraries_load(monkeypatch, capsys):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cayleyklein.cli.require", interrupt)
+    monkeypatch.setattr("cayleyklein.cli.find_spec", interrupt)
     assert main(["datasets"]) == 130
     assert capsys.readouterr() == ("", "cayleyklein: interrupted.\n")
 
@@ -191,7 +195,7 @@ def test_interruption_of_a_process(tmp_path):
     """Ctrl-C while a pipe is being waited for: one line, 130, nothing left behind."""
     pipe = tmp_path / "pipe.csv"
     os.mkfifo(pipe)
-    command = [sys.executable, "-m", "cayleyklein.cli", "fit", str(pipe), "-t", "y", "-o", "m.ckm"]
+    command = [sys.executable, "-m", "cayleyklein", "fit", str(pipe), "-t", "y", "-o", "m.ckm"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     running = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -2,8 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from cayleyklein.cli import _figures
-from cayleyklein.cli._figures import scripts
+from cayleyklein.cli import _pictures
 
 POINTS = "a,b,kind\n" + "\n".join(f"{x},{x * x % 7},{'u' if x % 3 else 'v'}" for x in range(12))
 
@@ -14,9 +13,13 @@ def points(tmp_path):
     return "t.csv"
 
 
-@pytest.mark.parametrize("options", [[], ["-K", "-0.1"], ["--curvature", "0.5", "--order", "2"]])
 @pytest.mark.parametrize(
-    ("ending", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
+    ("ending", "start", "options"),
+    [
+        ("svg", b"<?xml", []),
+        ("png", b"\x89PNG", ["-K", "-0.1"]),
+        ("pdf", b"%PDF", ["--curvature", "0.5", "--order", "2"]),
+    ],
 )
 def test_voronoi(command, points, tmp_path, options, ending, start):
     out = f"v.{ending}"
@@ -67,14 +70,16 @@ def test_figures(command, tmp_path):
 def test_every_example_is_a_figure(command):
     """What they draw, their own tests see to."""
     examples = Path(__file__).parents[2] / "examples"
-    assert {f"plot_{name}" for name in scripts()} == {p.stem for p in examples.glob("plot_*.py")}
+    assert {f"plot_{name}" for name in _pictures.scripts()} == {
+        p.stem for p in examples.glob("plot_*.py")
+    }
     assert "Did you mean 'spheres'?" in command("figures", "sphere", "-o", "new").err
 
 
 def test_a_figure_that_fails_leaves_nothing(command, tmp_path, monkeypatch):
     script = tmp_path / "plot_wrong.py"
     script.write_text("raise ValueError('no ink')")
-    monkeypatch.setattr(_figures, "scripts", lambda: {"wrong": script})
+    monkeypatch.setattr(_pictures, "scripts", lambda: {"wrong": script})
     answer = command("figures", "-o", "new")
     assert (answer.code, answer.err.count("\n")) == (1, 1)
     assert "plot_wrong.py could not be drawn: ValueError: no ink" in answer.err

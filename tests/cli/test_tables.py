@@ -118,7 +118,7 @@ def test_evaluate(command, wine_files):
     assert np.sum(values["confusion"]) == values["rows"] == 89
     text = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv").out
     assert f"accuracy           {values['accuracy']:.4f} ±" in text
-    assert "true \\ said" in text
+    assert "true \\ predicted" in text
 
 
 def test_evaluate_with_strange_classes(command, wine_files):
@@ -143,6 +143,7 @@ def test_neighbors(command, wine_files):
     assert [n["neighbor"] for n in itself] == [n["row"] for n in itself] == list(range(1, 90))
     assert all(n["distance"] < 1e-6 for n in itself)
     assert command(*arguments).out.startswith("row,rank,neighbor,class,distance\n1,1,1,a,")
+    assert command(*arguments, "-o", "out.csv").out == "out.csv: 89 rows\n"
 
 
 def test_info(command, wine_files):

@@ -7,7 +7,7 @@ from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree, make
 from cayleyklein.exceptions import InvalidInputError
 
 MAKERS = [make_elliptic_blobs, make_hyperbolic_tree, make_mixed]
-SEEDS = range(4)
+SEEDS = range(2)
 
 
 def accuracy(split, **how):
@@ -47,7 +47,7 @@ def test_learner_recovers_the_sign_and_beats_flat(make, sign):
 def test_a_mixture_beats_each_of_its_parts_and_flat():
     """On the mean of a few draws."""
     found = {geometry: [] for geometry in ("mixed", "flat", "elliptic", "hyperbolic")}
-    for seed in range(3):
+    for seed in SEEDS:
         split, metric = halves(make_mixed, seed)
         assert [part.curvature for part in metric.metrics] == [1.0, -1.0]
         for geometry, scores in found.items():

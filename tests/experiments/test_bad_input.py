@@ -19,19 +19,14 @@ from tests.bad_input import (
     rows,
     thing,
 )
+from tests.experiments.made_up import reproduction
 from tests.tables.test_bad_input import CSV, FOLDER
 
 from cayleyklein import experiments as e
 from cayleyklein.app import explore
 from cayleyklein.cli import main
-from cayleyklein.experiments._runs import provenance
 
-EMPTY = e.Reproduction(e.QUICK, ("exp",), {}, provenance())
-OUTCOME = {
-    "accuracy": 0.5, "n_train": 3, "n_test": 2, "fit_seconds": 0.0, "predict_seconds": 0.0,
-    "geometry": None, "curvatures": [], "alpha": None, "notes": [], "log_loss": None,
-}  # fmt: skip
-HALF = {key: value for key, value in EMPTY.to_dict().items() if key != "cells"}
+FLAT = reproduction(FOLDER, {("wine", "flat", 1, None): [0.5, 0.75]}, ["exp"])
 
 comparison = cache(partial(e.compare, "wine", methods=("knn", "flat"), n_splits=2))
 methods = one_of(["knn"], a_number=3, a_text="knn", no_such=["no such"], nothing=None)
@@ -71,22 +66,16 @@ CALLS = {
         "write_report", {"path": one_of(FOLDER / "report.html", a_number=3, a_folder=FOLDER)},
         comparison,
     ),
-    "Outcome.from_dict": Call(e.Outcome.from_dict, {
-        "values": one_of(OUTCOME, nothing=None, a_list=[1], empty={}, other_names={"a": 1}),
-    }),
     "Protocol.splits": Call(e.QUICK.splits, {
         "dataset": choice("wine"),
         "y": points(np.repeat([0.0, 1.0], 12), "one column more", "huge", "tiny"),
     }),
-    "Reproduction.from_dict": Call(e.Reproduction.from_dict, {
-        "stored": one_of(EMPTY.to_dict(), nothing=None, a_list=[1], empty={}, half=HALF),
-    }),
-    "Reproduction.read": Call(e.Reproduction.read, {"path": path(CSV, to_read=True)}),
-    "Reproduction.write": Call(EMPTY.write, {
-        "folder": one_of(FOLDER / "out", a_number=3, nothing=None, a_file=CSV),
-    }),
-    "Reproduction.only": Call(EMPTY.only, {
+    "Reproduction.read": Call(e.Reproduction.read, {
+        "path": path(FOLDER / "made-up.json", to_read=True),
         "tables": one_of(("exp",), a_number=3, a_text="exp", no_such=["x"], nothing=None),
+    }),
+    "Reproduction.write": Call(FLAT.write, {
+        "folder": one_of(FOLDER / "out", a_number=3, nothing=None, a_file=CSV),
     }),
     "explore": Call(explore, {
         "port": one_of(0, a_text="x", negative=-1, too_large=70000, a_fraction=1.5, nothing=None),
@@ -103,10 +92,8 @@ explore port: too large
 main arguments: numbers
 Comparison.to_html n_jobs: a fraction
 Comparison.write_report path: a folder
-Outcome.from_dict values: other names
 Protocol.splits dataset: a list
-Reproduction.from_dict stored: half
-Reproduction.only tables: no such
+Reproduction.read tables: no such
 Reproduction.read path: in no folder
 Reproduction.write folder: a file
 compare data: object

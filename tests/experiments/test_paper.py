@@ -1,96 +1,97 @@
-"""The paper's numbers, and the marks beside them."""
+"""The paper's numbers, its splits, and the marks beside its numbers."""
 
+import numpy as np
 import pytest
+from tests.experiments.made_up import reproduction
 
-from cayleyklein.experiments import PAPER_CELLS, Outcome, PaperCell
-from cayleyklein.experiments._outcomes import Scores, learned_alpha, learned_geometry
-from cayleyklein.experiments._paper import PAPER_ALPHA, ROUNDING, TABLES, mark_against, paper_cells
+from cayleyklein.experiments import FULL, PAPER_CELLS, QUICK, Protocol, load_problem
+
+BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 
 
 def rows_in_print():
-    return {(c.table, c.row) for c in PAPER_CELLS}
+    return {(c.table, c.dataset, c.k, c.n_targets) for c in PAPER_CELLS}
 
 
 def test_shape_of_the_tables():
     assert {c.k for c in PAPER_CELLS if c.table == "exp"} == {1, 3, 5, 11}
     assert {c.k for c in PAPER_CELLS if c.table == "mixed"} == {3}
-    counts = {table: sum(c.table == table for c in PAPER_CELLS) for table in TABLES}
+    tables = [c.table for c in PAPER_CELLS]
     exp = 4 * 4 * 3 - 1  # one place is empty in print
+    counts = {table: tables.count(table) for table in tables}
     assert counts == {"exp": exp, "targets": exp, "mixed": 5 * 4}
-    assert not paper_cells("wine", "hyperbolic", 5)
+    assert ("wine", "hyperbolic", 5, None) not in {c[1:5] for c in PAPER_CELLS}
 
 
 def test_the_other_reading_of_k():
     votes, targets = ([c for c in PAPER_CELLS if c.table == t] for t in ("exp", "targets"))
     assert {c.k for c in targets} == {3}
     assert [(c.n_targets, c.accuracy) for c in targets] == [(c.k, c.accuracy) for c in votes]
-    assert [c.table for c in paper_cells("wine", "flat", 3, 11)] == ["targets"]
 
 
-@pytest.mark.parametrize("place", sorted(rows_in_print()), ids=str)
-def test_bold_is_the_largest_of_its_row(place):
-    # It is in print, so a slip in copying would show.
-    row = [c for c in PAPER_CELLS if (c.table, c.row) == place]
-    best = max(c.accuracy for c in row)
-    assert [c.accuracy for c in row if c.bold] == [best]
+def test_bold_is_the_largest_of_its_row():
+    # It is so in print: a wrong copy would show.
+    for place in rows_in_print():
+        row = [c for c in PAPER_CELLS if (c.table, c.dataset, c.k, c.n_targets) == place]
+        assert [c.accuracy for c in row if c.bold] == [max(c.accuracy for c in row)]
 
 
 def test_flat_column_is_the_same_for_every_k():
-    # As printed, which is why its k is open to doubt.
+    # As printed, which is why the meaning of k is open.
     for dataset in ("wine", "vowel", "balance", "pima"):
-        printed = {
-            c.accuracy
-            for c in PAPER_CELLS
-            if (c.table, c.dataset, c.method) == ("exp", dataset, "flat")
-        }
-        assert len(printed) == 1
+        cells = [c for c in PAPER_CELLS if c[:3] == ("exp", dataset, "flat")]
+        assert len({c.accuracy for c in cells}) == 1
 
 
-def test_every_data_set_has_an_alpha():
-    assert set(PAPER_ALPHA) == {c.dataset for c in PAPER_CELLS if c.table == "mixed"}
+# -- splits ----------------------------------------------------------------------------
 
 
-def outcome(accuracy, n_test=1, **more):
-    return Outcome(accuracy, 100, n_test, 0.1, 0.1, **more)
+@pytest.mark.parametrize("protocol", [FULL, QUICK], ids=lambda p: p.name)
+@pytest.mark.parametrize("name", BUNDLED)
+def test_paper_splits(protocol, name):
+    y = load_problem(name).y
+    splits, again = protocol.splits(name, y), protocol.splits(name, y)
+    for (train, test), other in zip(splits, again, strict=True):
+        assert np.array_equal(np.sort(np.concatenate([train, test])), np.arange(len(y)))
+        assert np.array_equal(train, other[0])
+    if name in ("wine", "sonar"):
+        tested = np.concatenate([test for _, test in splits])
+        assert np.array_equal(np.sort(tested), np.arange(len(y)))
+        assert len(splits) == (len(y) if protocol is FULL else 10)
+    else:
+        assert [len(train) for train, _ in splits] == [250] * (10 if protocol is FULL else 5)
+        assert len({tuple(train) for train, _ in splits}) == len(splits)
 
 
-def printed(accuracy):
-    return PaperCell("exp", 0, 0, "wine", "flat", 1, None, accuracy, False)
+def test_a_protocol_describes_itself():
+    assert "one row out at a time" in FULL.describe()
+    assert "7 folds" in Protocol("mine", repetitions=2, folds=7).describe()
+
+
+# -- marks -----------------------------------------------------------------------------
+
+
+def mark_of(tmp_path, dataset, scores, n_test=1):
+    cell = (dataset, "flat", 1, None)
+    (result,) = reproduction(tmp_path, {cell: scores}, n_test=n_test).results
+    return [mark["mark"] for mark in result["paper"]]
 
 
 @pytest.mark.parametrize(
-    ("right", "kind"), [(88, "below"), (89, "level"), (90, "level"), (91, "level"), (92, "above")]
+    ("right", "kind"), [(982, "below"), (983, "level"), (985, "level"), (986, "above")]
 )
-def test_mark_within_one_row(right, kind):
-    outcomes = [outcome(float(i < right)) for i in range(100)]
-    assert mark_against(printed(0.9), outcomes, is_partition=True).kind == kind
+def test_mark_within_one_row(tmp_path, right, kind):
+    scores = [float(i < right) for i in range(1000)]  # the paper has 0.984
+    assert mark_of(tmp_path, "wine", scores) == [kind]
 
 
 @pytest.mark.parametrize(("shift", "kind"), [(-0.9, "level"), (-1.1, "below"), (1.1, "above")])
-def test_mark_within_one_standard_error(shift, kind):
-    # Scores 0.7, 0.8, 0.9 have mean 0.8 and standard error 0.1/√3.
-    outcomes = [outcome(a, n_test=50) for a in (0.7, 0.8, 0.9)]
-    paper = 0.8 - shift * (0.1 / 3**0.5 + ROUNDING)
-    assert mark_against(printed(paper), outcomes, is_partition=False).kind == kind
+def test_mark_within_one_standard_error(tmp_path, shift, kind):
+    # Scores with a spread of 0.1 have the standard error 0.1/√3; half a digit is for rounding.
+    mean = 0.827 + shift * (0.1 / 3**0.5 + 0.0005)
+    scores = [mean - 0.1, mean, mean + 0.1]
+    assert mark_of(tmp_path, "vowel", scores, n_test=50) == [kind]
 
 
-def test_a_single_split_tells_nothing_apart():
-    single = (outcome(0.5, n_test=50),)
-    assert mark_against(printed(0.9), single, is_partition=False).kind == "level"
-    assert Scores(single).text == "0.500"
-    assert Scores(single * 2).text == "0.500 ± 0.000"
-
-
-def test_geometry_of_the_majority():
-    outcomes = [
-        outcome(1.0, geometry="elliptic", curvatures=(0.2,)),
-        outcome(1.0, geometry="mixed", curvatures=(1.0, -1.0), alpha=0.5),
-        outcome(1.0, geometry="elliptic", curvatures=(0.4,)),
-    ]
-    learned = learned_geometry(outcomes)
-    assert learned.geometry == "elliptic"
-    assert learned.curvatures == pytest.approx((0.3,))
-    assert learned.n_splits == 2
-    assert learned_alpha(outcomes) == 0.5
-    assert learned_geometry([outcome(1.0)]) is None
-    assert learned_alpha([outcome(1.0)]) is None
+def test_a_single_split_is_level(tmp_path):
+    assert mark_of(tmp_path, "vowel", [0.5], n_test=50) == ["level"]

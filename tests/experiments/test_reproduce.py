@@ -1,100 +1,93 @@
-"""The run over cells: it goes on where it stopped, and its files say the same."""
+"""Runs continue where they stopped, and the tables and files agree with the results."""
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.experiments.made_up import OUTCOME, reproduction, stored
 from tests.experiments.pages import external_references
 
+from cayleyklein import experiments
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import (
-    Cell,
-    Outcome,
-    Protocol,
-    Reproduction,
-    _reproduce,
-    _runs,
-    reproduce,
-)
-from cayleyklein.experiments._methods import METHODS, PAPERS
-from cayleyklein.experiments._paper import PAPER_CELLS
-from cayleyklein.experiments._reproduce import cells_of
-from cayleyklein.experiments._reproduction_report import (
-    below_the_paper,
-    check_markers,
-    columns_of,
-    fragment,
-    insert_fragments,
-    marked,
-    paper_table,
-    summary,
-    whole_page,
-)
+from cayleyklein.experiments import PAPER_CELLS, Protocol, Reproduction, _runs, reproduce
+from cayleyklein.experiments._methods import METHODS
 
 SHORT = Protocol("short", repetitions=2, folds=2)
 OPTIONS = {"tables": ["mixed"], "protocol": SHORT, "methods": ["knn"]}
+OURS = ("flat", "elliptic", "hyperbolic", "mixed", "knn", "auto")
+PAPERS = ("paper-flat", "paper-elliptic", "paper-hyperbolic")
+
+
+def run(folder, **options):
+    """Return the results of a short run, and the steps of its progress."""
+    steps = []
+    found = reproduce(folder, **OPTIONS | options, progress=lambda *step: steps.append(step))
+    return found, steps
+
+
+def accuracies(found):
+    return [[outcome["accuracy"] for outcome in r["outcomes"]] for r in found.results]
+
+
+# -- runs ------------------------------------------------------------------------------
 
 
 class Interrupted(Exception):
-    """Stands for a kill between two cells."""
+    """Stands for a kill between two fits."""
 
 
-def interrupt_after(n):
-    def progress(step):
-        if step.done == n:
+def test_an_interrupted_run_continues(tmp_path):
+    def interrupt(done, *_):
+        if done == 5:
             raise Interrupted
 
-    return progress
-
-
-def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path, monkeypatch):
     with pytest.raises(Interrupted):
-        reproduce(tmp_path, **OPTIONS, progress=interrupt_after(2))
-    computed = []
-    compute = _reproduce.compute
-
-    def counting(cell, *rest):
-        computed.append(cell)
-        return compute(cell, *rest)
-
-    monkeypatch.setattr(_reproduce, "compute", counting)
-    steps = []
-    resumed = reproduce(tmp_path, **OPTIONS, progress=steps.append)
-    finished_before = steps[0].done
-    assert finished_before >= 2
-    assert len(computed) == 5 - finished_before
-    assert [step.done for step in steps] == list(range(finished_before, 6))
-    straight = reproduce(tmp_path / "straight", **OPTIONS)
-    assert {c: r.accuracy for c, r in resumed.results.items()} == {
-        c: r.accuracy for c, r in straight.results.items()
-    }
+        reproduce(tmp_path, **OPTIONS, progress=interrupt)
+    resumed, steps = run(tmp_path)
+    assert steps[0] == (4, 10, "finished before")  # two cells of two splits
+    assert [step[0] for step in steps] == list(range(4, 11))
+    assert accuracies(resumed) == accuracies(run(tmp_path / "straight")[0])
+    assert run(tmp_path)[1] == [(10, 10, "finished before")]
 
 
-def test_a_half_written_cell_is_computed_again(tmp_path):
-    first = reproduce(tmp_path, **OPTIONS)
+def change_number(text):
+    stored = json.loads(text)
+    stored["outcomes"][0]["accuracy"] = 0.123
+    return json.dumps(stored)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [lambda text: text[:100], change_number, lambda _: "[]", lambda _: "null", lambda _: "\x00"],
+    ids=["half", "changed number", "list", "null", "zero byte"],
+)
+def test_a_damaged_cell_is_computed_again(tmp_path, damage):
+    first, _ = run(tmp_path)
     path = tmp_path / "cells-short" / "wine-knn-k3.json"
-    path.write_text(path.read_text()[:100])
-    steps = []
-    again = reproduce(tmp_path, **OPTIONS, progress=steps.append)
-    assert [step.what for step in steps] == ["finished before", "wine, Euclidean k-NN, k = 3"]
-    wine = Cell("wine", "knn", 3)
-    assert again.results[wine].accuracy == first.results[wine].accuracy
+    path.write_text(damage(path.read_text()))
+    again, steps = run(tmp_path)
+    assert [step[2] for step in steps] == ["finished before"] + ["wine, Euclidean k-NN, k = 3"] * 2
+    assert accuracies(again) == accuracies(first)
+
+
+def test_a_cell_under_a_wrong_name_is_computed_again(tmp_path):
+    run(tmp_path)
+    cells = tmp_path / "cells-short"
+    shutil.copy(cells / "sonar-knn-k3.json", cells / "wine-knn-k3.json")
+    assert run(tmp_path)[1][0][0] == 8
 
 
 def test_other_code_is_another_run(tmp_path, monkeypatch):
-    reproduce(tmp_path, **OPTIONS)
-    monkeypatch.setattr(_reproduce, "fingerprint", lambda: "other")
-    steps = []
-    reproduce(tmp_path, **OPTIONS, progress=steps.append)
-    assert len(steps) == 5
+    run(tmp_path)
+    monkeypatch.setattr("cayleyklein.experiments._reproduce.fingerprint", lambda: "other")
+    assert run(tmp_path)[1][0][0] == 1
 
 
 @pytest.mark.parametrize(
     "name", ["_validation.py", "_estimators.py", "learning/objectives/_large_margin.py"]
 )
-def test_what_decides_a_number_is_in_the_fingerprint(tmp_path, monkeypatch, name):
+def test_the_fingerprint_covers_the_code_that_decides_a_number(tmp_path, monkeypatch, name):
     home, compute = tmp_path / "cayleyklein", _runs.fingerprint.__wrapped__
     shutil.copytree(_runs.HOME, home, ignore=shutil.ignore_patterns("__pycache__", "app"))
     monkeypatch.setattr(_runs, "HOME", home)
@@ -103,186 +96,186 @@ def test_what_decides_a_number_is_in_the_fingerprint(tmp_path, monkeypatch, name
     assert compute() != before
 
 
-def test_unknown_names_are_refused(tmp_path):
+def test_unknown_names(tmp_path):
     with pytest.raises(InvalidInputError, match="'expe'"):
         reproduce(tmp_path, tables=["expe"])
     with pytest.raises(InvalidInputError, match="'eliptic'"):
         reproduce(tmp_path, methods=["eliptic"])
 
 
-def test_target_neighbours_reach_the_learner():
-    made = METHODS["elliptic"].make(3, 11)
-    assert (made.n_neighbors, made.weights, made.learner.n_targets) == (3, "uniform", 11)
+@pytest.mark.parametrize("given", [(5, None), (3, 11), (None, None)])
+def test_votes_and_targets_reach_the_learner(given):
+    made = METHODS["paper-elliptic"].make(*given)
+    votes = given[0] or 3
+    assert (made.n_neighbors, made.learner.n_targets) == (votes, given[1] or votes)
+    assert (made.weights, made.learner.solver) == ("uniform", "gradient")
+    ours = METHODS["elliptic"].make(3, 11)
+    assert (ours.n_neighbors, ours.weights, ours.learner.n_targets) == (3, "uniform", 11)
     assert METHODS["elliptic"].make(3, None).learner is None
 
 
-def test_the_paper_s_algorithm_has_as_many_targets_as_votes():
-    for given, expected in (((5, None), (5, 5)), ((3, 11), (3, 11)), ((None, None), (3, 3))):
-        made = METHODS["paper-elliptic"].make(*given)
-        assert (made.n_neighbors, made.learner.n_targets) == expected
-        assert (made.weights, made.learner.solver) == ("uniform", "gradient")
+# -- tables and files ------------------------------------------------------------------
 
 
-# -- the files -------------------------------------------------------------------------
-
-
-def made_up(table="exp", gain=0.05):
-    """Return a run in which everything is 5 points above flat, which is as in the paper."""
+def scores_for(table, gain=0.05):
+    """Return scores of every cell of a table: those that are not flat gain 5 points over flat."""
     rng = np.random.default_rng(0)
-    outcomes = {}
-    methods = dict.fromkeys(cell.method for cell in cells_of([table]))
-    rows = ((c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table == table)
-    for dataset, *neighbors in dict.fromkeys(rows):
+    methods = [*(m for m in OURS if m != "mixed" or table == "mixed"), *PAPERS]
+    scores = {}
+    for dataset, k, n_targets in dict.fromkeys(
+        (c.dataset, c.k, c.n_targets) for c in PAPER_CELLS if c.table == table
+    ):
         base = rng.normal(0.8, 0.01, 10)
         for method in methods:
-            better = base + ("flat" not in method) * (gain + rng.normal(0, 0.001, 10))
-            outcomes[Cell(dataset, method, *neighbors)] = tuple(
-                Outcome(float(a), 250, 100, 0.1, 0.1, method, (1.0,), 0.5) for a in better
-            )
-    about = reproduction_provenance()
-    return Reproduction(Protocol("full", 10, None), (table,), outcomes, about)
+            noise = gain + rng.normal(0, 0.001, 10)
+            scores[dataset, method, k, n_targets] = base + ("flat" not in method) * noise
+    return scores
 
 
-def reproduction_provenance():
-    machine = {"system": "S", "processor": "P", "cores": 2}
-    return {
-        "cayleyklein": "1",
-        "commit": None,
-        "date": "2020-01-01T00:00:00",
-        "python": "3",
-        "versions": {},
-        "machine": machine,
-    }
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("made-up")
+    scores = {t: scores_for(t) for t in ("exp", "targets", "mixed")}
+    return {t: reproduction(folder, some, [t]) for t, some in scores.items()}
 
 
-def test_bold_needs_evidence():
-    clear, none = made_up(), made_up(gain=0.0)
-    assert all(r.is_better for c, r in clear.results.items() if "flat" not in c.method)
-    assert not any(r.is_better for c, r in clear.results.items() if "flat" in c.method)
-    # Without a gain, six of 112 tests at 5 % may err before the adjustment, and fewer after it.
-    assert sum(r.is_better for r in none.results.values()) <= 6
-    worse = made_up(gain=-0.05)
-    assert not any(r.is_better for r in worse.results.values())
+def test_bold_needs_evidence(tmp_path, found):
+    for result in found["exp"].results:
+        assert result["is_better_than_flat"] == ("flat" not in result["method"])
+    worse = reproduction(tmp_path, scores_for("exp", gain=-0.05), ["exp"])
+    assert not any(result["is_better_than_flat"] for result in worse.results)
+    same = reproduction(tmp_path, scores_for("exp", gain=0.0), ["exp"])
+    # Six of 112 tests at 5 % may err before the adjustment, and fewer after it.
+    assert sum(result["is_better_than_flat"] for result in same.results) <= 6
+
+
+def test_holm_counts_the_methods_but_not_the_baseline(tmp_path):
+    """A p-value of 0.03 is significant alone, and not beside another test."""
+    rng = np.random.default_rng(0)
+    base, noise = rng.normal(0.8, 0.02, 10), rng.normal(size=10)
+    slight = base + 0.01 + 0.0073 * (noise - noise.mean()) / noise.std(ddof=1)
+    flat, elliptic, mixed = (("wine", m, 3, None) for m in ("flat", "elliptic", "mixed"))
+    sizes = {"n_train": 80, "n_test": 20}
+    alone = reproduction(tmp_path, {flat: base, elliptic: slight}, **sizes).results
+    assert 0.025 < alone[1]["over_flat"]["p_value"] < 0.05
+    assert [result["is_better_than_flat"] for result in alone] == [False, True]
+    scores = {flat: base, elliptic: slight, mixed: base}
+    both = reproduction(tmp_path, scores, **sizes).results
+    assert not any(result["is_better_than_flat"] for result in both)
+
+
+def test_the_most_frequent_geometry(tmp_path):
+    cell = ("wine", "auto", 3, None)
+    content = stored({cell: [1.0] * 3}, ["mixed"])
+    content["cells"][0]["outcomes"] = [
+        OUTCOME | {"curvatures": [0.2], "alpha": None},
+        OUTCOME | {"geometry": "mixed", "curvatures": [1.0, -1.0], "alpha": 0.25},
+        OUTCOME | {"curvatures": [0.4], "alpha": None},
+    ]
+    (tmp_path / "r.json").write_text(json.dumps(content))
+    (result,) = Reproduction.read(tmp_path / "r.json").results
+    assert result["learned"]["geometry"] == "elliptic"
+    assert result["learned"]["curvatures"] == pytest.approx([0.3])
+    assert (result["learned"]["n_splits"], result["alpha"]) == (2, 0.25)
 
 
 @pytest.mark.parametrize("table", ["exp", "targets", "mixed"])
-def test_every_number_of_the_paper_stands_beside_ours(table):
-    found = made_up(table)
+def test_every_number_of_the_paper_is_beside_ours(found, table):
     printed = [c for c in PAPER_CELLS if c.table == table]
-    assert {mark.paper for _, mark in marked(found, table)} == set(printed)
-    shown = paper_table(found, table)
+    (shown,) = found[table].tables()
+    rows = list(dict.fromkeys((c.dataset, c.k, c.n_targets) for c in printed))
     for cell in printed:
-        at = shown.columns.index(f"{METHODS[cell.method].title}: paper")
-        row = shown.rows[cell.row]
-        assert row[at].text == f"{cell.accuracy:.3f}"
-        marks = [entry.text[-1] for entry in row[at + 1 : at + 3 - (cell.method == "mixed")]]
-        assert all(mark in "▲=▼" for mark in marks)
+        title = "flat LMNN" if cell.method == "flat" else cell.method
+        at = shown.columns.index(f"{title}: paper")
+        row = shown.rows[rows.index((cell.dataset, cell.k, cell.n_targets))]
+        assert row[:2] == [str(cell.n_targets or cell.k), cell.dataset]
+        assert row[at] == f"{cell.accuracy:.3f}"
+        ours = row[at + 1 : at + 3 - (cell.method == "mixed")]
+        assert all(entry.strip("*")[-1] in "▲=▼" for entry in ours)
+    assert shown.columns[-2 - (table == "mixed") :][:2] == ("Euclidean k-NN", "auto")
 
 
-def test_reproduction_and_improvement_are_counted_apart():
-    found = made_up("mixed")
-    heads = paper_table(found, "mixed").columns
-    at = heads.index("elliptic: paper")
-    assert heads[at + 1 : at + 3] == ("elliptic: paper's algorithm", "elliptic: ours")
-    text = summary(found, "mixed")
-    assert "the paper's algorithm: " in text
-    assert "of 15; ours: " in text
-    assert text.endswith("of 20.")
-    for papers, n in ((True, 15), (False, 20)):
-        some = marked(found, "mixed", papers)
-        assert len(some) == n
-        assert all(r.cell.method.startswith(PAPERS) == papers for r, _ in some)
+def test_the_paper_s_algorithm_and_ours_are_counted_apart(found):
+    (shown,) = found["mixed"].tables()
+    at = shown.columns.index("elliptic: paper")
+    assert shown.columns[at + 1 : at + 3] == ("elliptic: paper's algorithm", "elliptic: ours")
+    assert "the paper's algorithm: " in shown.notes[0]
+    assert "of 15; ours: " in shown.notes[0]
+    assert shown.notes[0].endswith("of 20.")
 
 
 @pytest.mark.parametrize("table", ["exp", "targets", "mixed"])
-def test_what_is_below_the_paper_is_named(table):
-    found = made_up(table)
-    below = below_the_paper(found, table)
-    kinds = [mark.kind for _, mark in marked(found, table)]
-    assert len(below) == kinds.count("below") > 0
-    assert all(name in fragment(found, table) for name in below)
+def test_cells_below_the_paper_are_listed(found, table):
+    marks = [
+        mark["mark"]
+        for result in found[table].results
+        for mark in result["paper"]
+        if mark["table"] == table
+    ]
+    (shown,) = found[table].tables()
+    assert len(shown.notes) - 1 == marks.count("below") > 0
+    assert all(", below the paper's 0." in note for note in shown.notes[1:])
 
 
-def test_results_are_read_back(tmp_path):
-    found = made_up()
-    paths = found.write(tmp_path)
+def test_results_are_read_back(found, tmp_path):
+    paths = found["exp"].write(tmp_path)
     assert set(paths) == {"results.json", "report.md", "report.html", "exp.md"}
     again = Reproduction.read(paths["results.json"])
-    assert again.results == found.results
-    assert fragment(again, "exp") == paths["exp.md"].read_text("utf-8")
-    stored = json.loads(paths["results.json"].read_text("utf-8"))
-    assert stored["provenance"]["machine"]["cores"] == 2
-    assert {c["dataset"] for c in stored["cells"]} == {"wine", "vowel", "balance", "pima"}
+    assert again == found["exp"]
+    assert paths["exp.md"].read_text("utf-8") in paths["report.md"].read_text("utf-8")
+    page = paths["report.html"].read_text("utf-8")
+    assert not external_references(page)
+    assert "▲" in page
+    assert '<td class="below">' in page
 
 
 @pytest.mark.parametrize("content", ["", "{}", "[]", '{"format": "cayleyklein-reproduction"}'])
-def test_other_files_are_refused(tmp_path, content):
+def test_other_files_are_errors(tmp_path, content):
     path = tmp_path / "results.json"
     path.write_text(content)
     with pytest.raises(InvalidInputError, match="results"):
         Reproduction.read(path)
 
 
+def test_a_part_of_the_tables(found, tmp_path):
+    both = scores_for("exp") | scores_for("mixed")
+    reproduction(tmp_path, both, ["exp", "mixed"])
+    some = Reproduction.read(tmp_path / "made-up.json", ["mixed"])
+    assert ({result["k"] for result in some.results}, some.names) == ({3}, ("mixed",))
+    with pytest.raises(InvalidInputError, match="has the tables exp, mixed alone"):
+        Reproduction.read(tmp_path / "made-up.json", ["targets"])
+
+
+def test_one_split_has_no_standard_error(tmp_path):
+    short = reproduction(tmp_path, {cell: s[:1] for cell, s in scores_for("exp").items()}, ["exp"])
+    stored = json.loads(short.write(tmp_path)["results.json"].read_text("utf-8"))
+    assert {c["standard_error"] for c in stored["cells"]} == {None}
+    assert "±" not in short.tables()[0].rows[0][-1]
+
+
 MARKERS = "<!-- reproduce exp -->\nout of date\n<!-- /reproduce exp -->\n"
 
 
-def test_fragments_go_between_their_markers():
-    found = made_up()
+def test_tables_go_between_their_markers(found):
     said = "Between `<!-- reproduce exp -->` and `<!-- /reproduce exp -->`.\n"
-    once = insert_fragments(f"{said}{MARKERS}after\n", found)
+    once = found["exp"].insert(f"{said}{MARKERS}after\n")
     assert "out of date" not in once
     assert once.startswith(said + "<!-- reproduce exp -->\n| k |")
     assert once.endswith("<!-- /reproduce exp -->\nafter\n")
-    assert insert_fragments(once, found) == once
-    check_markers(once, ["exp", "mixed"], "page")
+    assert found["exp"].insert(once) == once
+    experiments.check_markers(once, ["exp", "mixed"], "page")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("no markers", "page has no place for a table"),
-        ("<!-- reproduce exp -->\n", "once each, in that order"),
-        ("<!-- /reproduce exp -->\n<!-- reproduce exp -->\n", "once each, in that order"),
-        (MARKERS + MARKERS, "once each, in that order"),
+        ("<!-- reproduce exp -->\n", "once, in that order"),
+        ("<!-- /reproduce exp -->\n<!-- reproduce exp -->\n", "once, in that order"),
+        (MARKERS + MARKERS, "once, in that order"),
         (MARKERS + "<!-- reproduce mixed -->", "reproduce mixed"),
     ],
 )
-def test_wrong_markers_are_refused(text, message):
+def test_wrong_markers(text, message):
     with pytest.raises(InvalidInputError, match=message):
-        check_markers(text, ["exp", "mixed"], "page")
-
-
-def test_a_part_of_the_tables():
-    found = made_up("exp")
-    assert found.only(["exp", "mixed"]).results == found.results
-    both = replace(found, tables=("exp", "mixed"))
-    assert {cell.k for cell in both.only(["mixed"]).results} == {3}
-
-
-def test_what_is_computed_is_shown():
-    for table in ("exp", "targets", "mixed"):
-        shown = {column.method for column in columns_of(made_up(table), table)}
-        assert shown == {cell.method for cell in cells_of([table])}
-    with_peer = cells_of(["exp"], ["flat", "nca"])
-    assert {cell.method for cell in with_peer} == {"flat", "nca"}
-
-
-def test_tables_that_were_not_computed_are_named():
-    found = made_up("exp")
-    with pytest.raises(InvalidInputError, match="results of the tables exp alone"):
-        found.only(["mixed"])
-
-
-def test_one_split_can_be_written(tmp_path):
-    """Its standard error is not known, which JSON writes as null."""
-    found = made_up()
-    short = replace(found, outcomes={c: o[:1] for c, o in found.outcomes.items()})
-    stored = json.loads(short.write(tmp_path)["results.json"].read_text("utf-8"))
-    assert {c["standard_error"] for c in stored["cells"]} == {None}
-
-
-def test_page_is_whole():
-    page = whole_page(made_up())
-    assert not external_references(page)
-    assert "▲" in page
-    assert METHODS["elliptic"].title in page
+        experiments.check_markers(text, ["exp", "mixed"], "page")

@@ -37,7 +37,7 @@ def pair_at(rng, metric, separation, edge):
     return metric.points(z), metric.points(other)
 
 
-@pytest.mark.parametrize("d", [1, 2, 10, 100])
+@pytest.mark.parametrize("d", [1, 2, 30])
 @pytest.mark.parametrize("given_as", ["factor", "matrix"])
 @pytest.mark.parametrize("K", CURVATURES)
 def test_agrees_with_fifty_digits(K, given_as, d):

@@ -1,4 +1,4 @@
-"""Every method of the metrics raises a clear error for bad input."""
+"""Methods of the metrics raise a clear error for bad input; geometry's own are tested there."""
 
 from functools import partial
 
@@ -33,20 +33,12 @@ CALLS = {
         "first": points(LINES), "second": points(MORE_LINES), "signed": fixed(False),
     }),
     "CurvedMetric.ball": Call(DISC.ball, {"center": inside(P[0]), "radius": real(0.5, -1.0)}),
-    "CurvedMetric.bisector": Call(DISC.bisector, pq),
-    "CurvedMetric.midpoint": Call(DISC.midpoint, pq),
-    "CurvedMetric.log": Call(DISC.log, {"x": inside(P), "y": inside(Q)}),
-    "CurvedMetric.transvection": Call(DISC.transvection, one_pair),
-    "CurvedMetric.exp": Call(DISC.exp, {"x": inside(P), "v": points((Q - P) / 2)}),
-    "CurvedMetric.vertex_angle": Call(DISC.vertex_angle, {"x": inside(X[3:6]), **pq}),
-    "CurvedMetric.geodesic": Call(DISC.geodesic, {
-        **pq, "t": points([0.0, 0.5, 1.0], "empty", "one column more"),
-    }),
     "CurvedMetric.to_chart": Call(DISC.to_chart, {"X": inside(P), "chart": choice("klein")}),
     "CurvedMetric.from_chart": Call(DISC.from_chart, {"Y": inside(P), "chart": choice("klein")}),
     "CurvedMetric.distance": Call(DISC.distance, {**pq, "outside": outside}),
     "CurvedMetric.pairwise": Call(DISC.pairwise, two_tables),
     "CurvedMetric.contains": Call(DISC.contains, {"X": points(P)}),
+    "CurvedMetric.feature_weights": Call(FLAT.feature_weights, {"X": rows(X, "None")}),
     "MixedMetric": Call(
         MixedMetric, {"metrics": thing([DISC, FLAT]), "weights": points([0.25, 0.75])}
     ),
@@ -61,21 +53,15 @@ CurvedMetric matrix: one row
 CurvedMetric.__call__ q: outside the domain
 CurvedMetric.angle first: one column less
 CurvedMetric.ball radius: out of range: -1
-CurvedMetric.bisector p: complex
 CurvedMetric.contains X: inf
 CurvedMetric.distance p: a text
 CurvedMetric.euclidean d: a fraction
-CurvedMetric.exp v: one column more
+CurvedMetric.feature_weights X: one row
 CurvedMetric.from_chart chart: another word
 CurvedMetric.from_form S: NaN
-CurvedMetric.geodesic p: all outside
-CurvedMetric.log x: strings
 CurvedMetric.mahalanobis curvature: -inf
-CurvedMetric.midpoint p: sparse
 CurvedMetric.pairwise X: wrong type
 CurvedMetric.to_chart chart: a list
-CurvedMetric.transvection q: empty
-CurvedMetric.vertex_angle q: masked entry
 MixedMetric metrics: a number
 MixedMetric.__call__ q: a dict
 MixedMetric.contains X: object of strings

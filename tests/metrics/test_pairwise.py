@@ -157,22 +157,6 @@ def test_overflow_is_refused():
         CurvedMetric.euclidean(2).pairwise([[-1.7e308, 0.0], [1.7e308, 0.0]])
 
 
-def test_lift_is_the_difference_of_lifts():
-    """The lift from an origin is the plain one less the origin's, for every sign of K."""
-    rng = np.random.default_rng(0)
-    for K in (-1.0, 0.0, 1.0):
-        metric = random_metric(rng, 3, K)
-        X = random_points(rng, metric, 10)
-        z, s = metric.inside(X, "X")
-        v, scale = _pairwise.chord_lift(z, s, K)
-        w, _ = _pairwise.lift_from(z - z[0], z, s, z[0], s[0], K)
-        np.testing.assert_allclose(w, v - v[0], atol=1e-13)
-        chords = ((v[:, None] - v) ** 2).sum(-1) * scale[:, None] * scale
-        d = metric.pairwise(X)
-        half = {-1.0: np.sinh, 0.0: lambda t: t, 1.0: np.sin}[K](d / 2)
-        np.testing.assert_allclose(chords, 4 * half**2, atol=1e-12)
-
-
 @pytest.mark.parametrize("size", [1e90, 1e110, 1e140])
 def test_far_out_on_the_sphere(size):
     """The square of σ fits where its cube does not."""

@@ -35,6 +35,7 @@ MADE = {
     "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_points(
         FEW, Y[::4], DISC
     ),
+    "FeatureWeightsDisplay": lambda: plotting.FeatureWeightsDisplay.from_metric(FLAT, X),
     "GeodesicDisplay": lambda: plotting.GeodesicDisplay.from_points(DISC, P, Q),
     "MetricDisplay": lambda: plotting.MetricDisplay.from_metric(FLAT, X, Y, lattice=2),
     "VoronoiDisplay": lambda: plotting.VoronoiDisplay.from_points(FEW, DISC),
@@ -88,6 +89,13 @@ CALLS = {
         },
     ),
     "DecisionBoundaryDisplay.plot": plot("DecisionBoundaryDisplay", ax=ax, legend=fixed(True)),
+    "FeatureWeightsDisplay.from_metric": Call(plotting.FeatureWeightsDisplay.from_metric, {
+        "metric": flat, "X": rows(X), "feature_names": names,
+    }),
+    "FeatureWeightsDisplay.from_estimator": Call(plotting.FeatureWeightsDisplay.from_estimator, {
+        "estimator": an_object(fitted("lmnn")), "X": rows(X), "feature_names": names,
+    }),
+    "FeatureWeightsDisplay.plot": plot("FeatureWeightsDisplay", ax=ax, top=count(2), color=color),
     "GeodesicDisplay.from_points": Call(plotting.GeodesicDisplay.from_points, {
         "metric": metric, "p": inside(P), "q": inside(Q), "marks": count(2),
     }),

@@ -10,8 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, ProductMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.plotting import DecisionBoundaryDisplay
-from cayleyklein.plotting._style import CLASS_COLORS
+from cayleyklein.plotting import CLASS_COLORS, DecisionBoundaryDisplay
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.uniform(-0.6, 0.6, size=(25, 2))

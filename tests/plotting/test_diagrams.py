@@ -35,7 +35,7 @@ def inner_points(edges):
 def test_edges_are_as_far_from_two_points(K, order, seed):
     points, metric = random_points(12, seed), metric_of(K)
     display = VoronoiDisplay.from_points(points, metric, order=order)
-    middles = inner_points(display.edges)
+    middles = inner_points(display.diagram.ridge_segments()[1])
     distances = np.sort(metric.pairwise(middles, points), axis=1)
     np.testing.assert_allclose(distances[:, order - 1], distances[:, order], rtol=1e-6, atol=1e-9)
 
@@ -43,14 +43,16 @@ def test_edges_are_as_far_from_two_points(K, order, seed):
 @pytest.mark.parametrize("K", CURVATURES)
 def test_plot_draws_what_was_computed(K):
     display = VoronoiDisplay.from_points(random_points(20), metric_of(K)).plot()
-    np.testing.assert_array_equal(display.edges_.get_segments(), display.edges)
+    edges = display.diagram.ridge_segments()[1]
+    np.testing.assert_array_equal(display.edges_.get_segments(), edges)
     assert len(display.cells_.get_paths()) == 20
     low, high = np.transpose([display.ax_.get_xlim(), display.ax_.get_ylim()])
     if K < 0:
-        assert (low < display.bounds[0]).all()
-        assert (high > display.bounds[1]).all()
+        edge = display.diagram.metric.domain.boundary()
+        assert (low < edge.min(axis=0)).all()
+        assert (high > edge.max(axis=0)).all()
     else:  # the window fills the axes
-        np.testing.assert_allclose([low, high], display.bounds)
+        np.testing.assert_allclose([low, high], display.diagram.window)
 
 
 def test_cells_take_the_colours_of_their_labels():
@@ -61,7 +63,7 @@ def test_cells_take_the_colours_of_their_labels():
         name: tint(color, REGION_TINT)
         for name, color in zip(["left", "right"], CLASS_COLORS, strict=False)
     }
-    expected = [tints[labels[generator]] for generator in display.generators[:, 0]]
+    expected = [tints[labels[generator]] for generator in display.diagram.cell_generators[:, 0]]
     np.testing.assert_allclose(display.cells_.get_facecolors()[:, :3], expected)
     names = [c.get_label() for c in display.ax_.collections]
     assert {"left", "right"} <= set(names)

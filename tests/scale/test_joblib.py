@@ -8,8 +8,8 @@ from joblib import parallel_config
 from sklearn.model_selection import GridSearchCV
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedNeighbors
-from cayleyklein._distributed import effective_threads
-from cayleyklein.cli import _reproduce, main
+from cayleyklein._estimators import as_jobs
+from cayleyklein.cli import main
 from cayleyklein.datasets import load_wine
 from cayleyklein.experiments import Protocol, reproduce
 
@@ -30,19 +30,19 @@ def test_model_selection_gives_the_same(client):
 def test_threads_are_those_of_this_process(client):
     X = np.random.default_rng(0).normal(size=(30, 2))
     with parallel_config("dask"):
-        assert effective_threads(None) == 1
-        assert effective_threads(3) == 3
+        assert as_jobs(None) == 1
+        assert as_jobs(3) == 3
         assert CurvedNeighbors().fit(X).kneighbors(X, 1)[1].tolist() == [[i] for i in range(30)]
     with parallel_config("threading", n_jobs=2):
-        assert effective_threads(None) == 2
+        assert as_jobs(None) == 2
 
 
 def test_reproduce_over_a_cluster_stores_the_cells_here(cluster, tmp_path, monkeypatch, capsys):
     def small(output, **options):
         return reproduce(output, **options, methods=["knn"])
 
-    monkeypatch.setattr(_reproduce, "QUICK", Protocol("short", repetitions=2, folds=2))
-    monkeypatch.setattr(_reproduce, "reproduce", small)
+    monkeypatch.setattr("cayleyklein.experiments.QUICK", Protocol("short", repetitions=2, folds=2))
+    monkeypatch.setattr("cayleyklein.experiments.reproduce", small)
     monkeypatch.chdir(tmp_path)
     common = ["reproduce", "--table", "mixed", "--json"]
     assert main([*common, "-o", "here", "-j", "1"]) == 0
@@ -68,7 +68,7 @@ def test_compare_takes_a_cluster(cluster, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("command", ["reproduce", "compare"])
 def test_no_scheduler_is_one_line(command, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cayleyklein.cli._options.PATIENCE", "100 ms")
+    monkeypatch.setattr("cayleyklein.cli._experiments.PATIENCE", "100 ms")
     assert main([command, "--dask", "tcp://127.0.0.1:9"]) == 1
     error = capsys.readouterr().err
     assert "No Dask scheduler answers at tcp://127.0.0.1:9" in error

@@ -134,7 +134,9 @@ def test_targets_of_other_shapes_are_refused():
     for model in learners():
         with pytest.raises(InvalidInputError, match="y is a Dask Delayed"):
             model.fit(lazy(TABLE), dask.delayed(Y))
-        with pytest.raises(InvalidInputError, match="60 rows, but y has 1"):
+        with pytest.raises(
+            InvalidInputError, match=r"y has 1\b.*each row needs one|60 rows, but y has 1"
+        ):
             model.fit(lazy(TABLE), 3)
         with pytest.raises(InvalidInputError, match="requires y"):
             model.fit(lazy(TABLE))

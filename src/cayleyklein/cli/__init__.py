@@ -2,10 +2,9 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 
-from cayleyklein._validation import as_texts, require
 from cayleyklein._version import __version__
-from cayleyklein.exceptions import MissingExtraError
 
 __all__ = ["main"]
 
@@ -18,27 +17,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     arguments : sequence of str, optional
-        Those of the command line by default.
+        Arguments of the command; by default those of the command line.
 
     Returns
     -------
     int
-        0 when all went well, 1 when something could not be done, 2 for a wrong command line, 130
-        when it was interrupted.
+        Exit code: 0 for success, 1 for an error, 2 for a wrong command line, 130 for an
+        interruption.
     """
-    given = sys.argv[1:] if arguments is None else list(as_texts(arguments, "arguments"))
-    if given == ["--version"]:  # at once: the libraries take their time
-        print(f"cayleyklein {__version__}")
-        return 0
     try:
-        for module in NEEDED:
-            require(module, "cli")
-        from cayleyklein.cli._run import run
+        if arguments is None:
+            arguments = sys.argv[1:]
+        else:
+            from cayleyklein._validation import as_texts
 
-        return run(given)
-    except MissingExtraError as error:
-        print(f"cayleyklein: {error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:  # while the libraries take their time
+            arguments = as_texts(arguments, "arguments")
+        if list(arguments) == ["--version"]:
+            print(f"cayleyklein {__version__}")
+            return 0
+        for module in NEEDED:
+            if find_spec(module) is None:
+                advice = 'pip install "cayleyklein[cli]" adds it.'
+                print(f"cayleyklein: {module} is not installed; {advice}", file=sys.stderr)
+                return 1
+        from cayleyklein.cli._app import run
+
+        return run(list(arguments))
+    except KeyboardInterrupt:  # during the imports
         print("cayleyklein: interrupted.", file=sys.stderr)
         return 130

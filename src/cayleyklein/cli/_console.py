@@ -1,4 +1,4 @@
-"""What every command says, and how: quietly, at length, or as JSON."""
+"""Output of every command: short, verbose, quiet or as JSON."""
 
 from __future__ import annotations
 
@@ -18,44 +18,45 @@ __all__ = ["Console", "columns_of_text", "printable", "with_console"]
 
 @dataclass(frozen=True)
 class Console:
-    """Where a command writes.
-
-    Results go to standard output, and everything about how they came about to standard error.
-    """
+    """Results on standard output, and remarks on standard error."""
 
     quiet: bool = False
     verbose: bool = False
     json: bool = False
 
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
-        """Print a result: values as JSON when it was asked for, or else the text.
+        """Print the values as JSON with --json, or else the text.
 
-        A styled text has bold letters and colours in it, and all that is not ours made printable.
+        A styled text has terminal codes of ours; control characters in it are already replaced.
         """
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain))
         elif text:
             print(text if styled else printable(text))
 
+    def written(self, values: dict[str, Any], text: str) -> None:
+        """Print the result of a command that writes a file; nothing with -q."""
+        self.result(values, "" if self.quiet else text)
+
     def say(self, text: str) -> None:
-        """Say what was done."""
+        """Print a remark."""
         if not self.quiet:
             print(printable(text), file=sys.stderr)
 
     def note(self, text: str) -> None:
-        """Say what the user may not have expected."""
+        """Print a remark on something unexpected."""
         self.say(f"note: {text}")
 
     def detail(self, text: str) -> None:
-        """Say what only -v asks for."""
+        """Print a remark with -v only."""
         if self.verbose:
             self.say(text)
 
     @contextmanager
-    def progress(self, title: str) -> Iterator[Callable[[float, float | None], None]]:
-        """Show a bar while something goes on, on a terminal; yield what takes (done, total)."""
+    def progress(self, title: str) -> Iterator[Callable[..., None]]:
+        """Show a progress bar on a terminal; yield a function of (done, total)."""
         if self.quiet or not sys.stderr.isatty():
-            yield lambda done, total: None
+            yield lambda *_: None
             return
         from rich.console import Console as Terminal
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
@@ -69,7 +70,7 @@ class Console:
         )
         with bar:
             task = bar.add_task(title, total=None)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
+            yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
 
 CONTROLS = {
@@ -78,7 +79,7 @@ CONTROLS = {
 
 
 def printable(text: str) -> str:
-    r"""Spell control characters out: names in a stranger's file must not steer the terminal.
+    r"""Replace control characters, so that names in a file cannot control the terminal.
 
     >>> print(printable("red\x1b[2J"))
     red\x1b[2J
@@ -87,7 +88,7 @@ def printable(text: str) -> str:
 
 
 def plain(value: Any) -> Any:
-    """Make of a numpy value something that JSON knows."""
+    """Convert a NumPy value for JSON."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -109,31 +110,40 @@ def columns_of_text(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
     return "\n".join(lines)
 
 
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Say nothing but results and errors.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Say more.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
 def _common(quiet: Quiet = False, verbose: Verbose = False, json: Json = False,
             debug: Debug = False) -> None:  # fmt: skip
-    """Stand for the options that every command has."""
+    """Declare the options that every command has."""
 
 
-def with_console(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Give a command the options -q, -v, --json and --debug, and its first parameter from them."""
-    signature = inspect.signature(command, eval_str=True)
-    _, *own = signature.parameters.values()
-    common = list(inspect.signature(_common, eval_str=True).parameters.values())
+def with_console(*examples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a command: options -q, -v, --json and --debug, and examples in its help.
 
-    @functools.wraps(command)
-    def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
-        return command(Console(quiet, verbose, json), **given)
+    The first parameter of the command becomes a :class:`Console` with these options.
+    """
 
-    parameters = [
-        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in [*own, *common]
-    ]
-    with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {p.name: p.annotation for p in parameters}
-    del with_options.__wrapped__
-    return with_options
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(command, eval_str=True)
+        _, *own = signature.parameters.values()
+        common = inspect.signature(_common, eval_str=True).parameters.values()
+
+        @functools.wraps(command)
+        def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
+            return command(Console(quiet, verbose, json), **given)
+
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*own, *common]]
+        with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+        with_options.__annotations__ = {p.name: p.annotation for p in parameters}
+        lines = "".join(f"\n    cayleyklein {example}" for example in examples)
+        title = "Examples" if len(examples) > 1 else "Example"
+        shown = f"\n\n{title}:\n\n\b{lines}\n" if lines else ""  # \b: do not wrap the lines
+        with_options.__doc__ = inspect.cleandoc(command.__doc__ or "") + shown
+        del with_options.__wrapped__
+        return with_options
+
+    return decorate

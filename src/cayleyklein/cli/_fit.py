@@ -1,41 +1,35 @@
-"""``cayleyklein fit``."""
+"""``cayleyklein fit`` and ``cayleyklein info``."""
 
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cayleyklein._validation import require
-from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Geometry, Table, not_zero
-from cayleyklein.cli._tables import refuse_overwriting
+from cayleyklein.cli._console import Console, columns_of_text, with_console
+from cayleyklein.cli._options import Delimiter, Encoding, Model, Table, not_zero, refuse_overwriting
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import TableClassifier, check_writable, iter_table, save_model, split_target
 
-__all__ = ["HELP", "command"]
+if TYPE_CHECKING:
+    from cayleyklein.tables import TableClassifier
 
-HELP = """Learn a classifier from a table, and save it.
-
-Columns are read as people write them: numbers with thousands separators, units and gaps, dates,
-categories, text. Identifiers are left out. What becomes of each column is printed, and --drop and
---as correct it.
-
-Examples:
-
-\b
-    cayleyklein fit flowers.csv --target species -o flowers.ckm
-    cayleyklein fit people.tsv.gz -t group --drop name --as zip=category -k 5 -o people.ckm
-"""
+__all__ = ["fit", "info", "load_table_model"]
 
 MOST_PLAIN = 30
 """Plain columns of numbers that are listed one by one."""
 
+Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"])
 
-@with_console
-def command(
+
+@with_console(
+    "fit flowers.csv --target species -o flowers.ckm",
+    "fit people.tsv.gz -t group --drop name --as zip=category -k 5 -o people.ckm",
+)
+def fit(
     console: Console,
     table: Table,
     target: Annotated[
@@ -45,37 +39,34 @@ def command(
         Path, typer.Option("-o", "--output", metavar="MODEL", help="The file to write.")
     ],
     geometry: Annotated[
-        Geometry, typer.Option("-g", "--geometry", help="Of the metric to learn.")
+        Geometry, typer.Option("-g", "--geometry", help="Geometry of the metric.")
     ] = Geometry.auto,
     neighbors: Annotated[
         int | None,
-        typer.Option(
-            "-k",
-            "--neighbors",
-            min=1,
-            help="Neighbours that vote; chosen on held-out rows by default.",
-        ),
+        typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
     ] = None,
     drop: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column out; may be given again."),
+        typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated."),
     ] = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
             "--as",
             metavar="COLUMN=KIND",
-            help="Read a column as number, category, date or text; a date also with its format, as "
-            "in day=date:%d/%m/%Y. May be given again.",
+            help="Read a column as number, category, date or text, or as a date of some format: "
+            "day=date:%d/%m/%Y. May be repeated.",
         ),
     ] = None,
     learn_rows: Annotated[
-        int,
-        typer.Option(min=2, help="Rows to learn the metric from; all rows are neighbours."),
-    ] = 10_000,
-    seed: Annotated[
-        int, typer.Option(min=0, max=2**32 - 1, help="Of what is drawn at random.")
-    ] = 0,
+        int | None,
+        typer.Option(
+            min=2,
+            help="Rows to learn the metric from; all rows are neighbours.",
+            show_default="as many as help",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
     jobs: Annotated[
         int | None,
         typer.Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero),
@@ -83,21 +74,29 @@ def command(
     encoding: Encoding = None,
     delimiter: Delimiter = None,
 ) -> None:
-    """Fit and save."""
-    pandas = require("pandas", "cli")
+    """Learn a classifier from a table, and save it.
+
+    Columns may hold numbers with thousands separators and units, dates, categories, text, and
+    missing cells. Identifiers are left out. The use of each column is printed; --drop and --as
+    change it.
+    """
+    import pandas as pd
+
+    from cayleyklein import tables
+
     refuse_overwriting(output, table)
-    check_writable(output)
+    tables.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
-        pieces = iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
-        rows = pandas.concat(list(pieces))
-    rows, classes, n_unlabelled = split_target(rows, target)
+        pieces = tables.iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
+        rows = pd.concat(list(pieces))
+    rows, classes, n_unlabelled = tables.split_target(rows, target)
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one labelled row; learning needs many.")
     console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
     with console.progress("learning") as show:
-        model = TableClassifier(
+        model = tables.TableClassifier(
             neighbors or "auto",
             geometry=geometry.value,
             learn_rows=learn_rows,
@@ -107,17 +106,17 @@ def command(
             n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
         )
-        with warnings.catch_warnings():  # the report says the same of the columns
+        with warnings.catch_warnings():  # the report on the columns has them
             warnings.filterwarnings("ignore", message="Column '")
             model.fit(rows, classes)
-    del rows, classes  # the model has its own, and saving needs room
+    del rows, classes  # the model has its own, and saving needs memory
     model.target_ = target
-    save_model(model, output)
+    tables.save_model(model, output)
     report(console, model, output)
 
 
 def as_kinds(given: list[str]) -> dict[str, str]:
-    """Split COLUMN=KIND; a name may hold an equals sign."""
+    """Split COLUMN=KIND at the last equals sign."""
     for text in given:
         if "=" not in text:
             raise InvalidInputError(
@@ -127,40 +126,84 @@ def as_kinds(given: list[str]) -> dict[str, str]:
 
 
 def report(console: Console, model: TableClassifier, output: Path) -> None:
-    """Say what became of each column, and what was learned."""
-    columns = model.encoder_.columns_
-    plain = [column.name for column in columns if column.is_plain]
-    brief = len(plain) > MOST_PLAIN and not console.verbose
+    """Print the use of each column, and the learned metric."""
+    columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
+    n_plain = sum(column.is_plain for column in columns)
+    brief = n_plain > MOST_PLAIN and not console.verbose
+    noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
     for column in columns:
-        if column.kind == "unused" or column.cells.guess:
+        if column in noted:
             console.note(str(column))
         elif not (brief and column.is_plain):
             console.say(f"  {column}")
     if brief:
-        console.say(f"  {len(plain)} other columns: numbers")
-    if any(column.kind == "unused" or column.cells.guess for column in columns):
-        console.note("--drop and --as change what becomes of a column")
-    learned = model.learned_
-    if learned.n_rows < len(model.row_numbers_) + learned.n_outside:
+        console.say(f"  {n_plain} other columns: numbers")
+    if noted:
+        console.note("--drop and --as change the use of a column")
+    if learned.n_rows < n_rows + learned.n_outside:
         console.note(
             f"the metric was learned from {learned.n_rows:,} rows drawn at random (--learn-rows)"
         )
     if learned.n_outside:
         console.note(
-            f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are no "
-            f"neighbours"
+            f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
+            f"as neighbours"
         )
     console.detail(learned.selection)
     values = {
         "model": str(output),
         "target": model.target_,
         "classes": model.classes_.tolist(),
-        "rows": len(model.row_numbers_),
+        "rows": n_rows,
         "columns": [column.to_dict() for column in columns],
         "learned": vars(learned),
     }
-    summary = (
-        f"{output}: {len(model.row_numbers_):,} rows, {len(model.classes_)} classes of "
-        f"{model.target_!r}, metric {learned.describe()}"
+    console.written(
+        values,
+        f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "
+        f"{learned.describe()}",
     )
-    console.result(values, "" if console.quiet else summary)
+
+
+def load_table_model(path: Path) -> TableClassifier:
+    """Load a model that takes tables."""
+    from cayleyklein.tables import TableClassifier, load_model
+
+    model = load_model(path)
+    if not isinstance(model, TableClassifier):
+        raise InvalidInputError(
+            f"{path} holds a {type(model).__name__}, which takes arrays; `cayleyklein fit` makes "
+            f"models that take tables."
+        )
+    return model
+
+
+@with_console("info flowers.ckm")
+def info(console: Console, model: Model) -> None:
+    """Describe a model: its classes, the use of each column, and the learned metric."""
+    fitted = load_table_model(model)
+    learned, columns, k = fitted.learned_, fitted.encoder_.columns_, fitted.neighbors_.n_neighbors_
+    counts, n_rows = Counter(fitted.labels_.tolist()), len(fitted.row_numbers_)
+    by_class = {name: counts[label] for label, name in enumerate(fitted.classes_.tolist())}
+    target = getattr(fitted, "target_", None)
+    values = {
+        "model": str(model),
+        "target": target,
+        "rows": n_rows,
+        "classes": by_class,
+        "neighbors": k,
+        "columns": [column.to_dict() for column in columns],
+        "learned": vars(learned),
+    }
+    classes = ", ".join(f"{name} ({count:,})" for name, count in by_class.items())
+    n_used = sum(column.kind != "unused" for column in columns)
+    facts = [
+        ["predicts", f"{target or 'classes'}: {classes}"],
+        ["by", f"{k} nearest of {n_rows:,} rows"],
+        ["metric", f"{learned.describe()} (asked for: {fitted.geometry})"],
+        ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
+        ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
+    ]
+    lines = [columns_of_text(facts, left=2), *(f"  {column}" for column in columns)]
+    lines += ["", learned.selection] if console.verbose and learned.selection else []
+    console.result(values, "\n".join(lines))

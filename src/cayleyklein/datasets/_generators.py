@@ -30,9 +30,6 @@ from cayleyklein.datasets._random_points import (
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-__all__ = ["make_elliptic_blobs", "make_hyperbolic_tree", "make_mixed"]
-
-
 ELLIPTIC, HYPERBOLIC = "(0, inf)", "(-inf, 0)"
 """Intervals of curvatures."""
 

@@ -8,8 +8,6 @@ from sklearn.utils import Bunch
 
 from cayleyklein._validation import as_choice, require
 
-__all__ = ["load_balance", "load_pima", "load_sonar", "load_vowel", "load_wine"]
-
 UCI = "UCI Machine Learning Repository, CC BY 4.0, {}"
 SOURCES = {
     "wine": UCI.format("Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J"),
@@ -27,27 +25,24 @@ SOURCES = {
 
 def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
     path = files("cayleyklein.datasets") / "data" / f"{file}.csv"
-    header, *lines = path.read_text("utf-8").splitlines()
-    columns = [column.strip('"') for column in header.split(",")]
-    cells = [line.split(",") for line in lines if line]
-    data = np.array([row[:-1] for row in cells], dtype=np.float64)
-    labels = np.array([row[-1].strip('"') for row in cells])
-    names, target = np.unique(labels, return_inverse=True)
+    with path.open(encoding="utf-8") as lines:
+        cells = np.loadtxt(lines, dtype=str, delimiter=",", quotechar='"')
+    columns, data = cells[0, :-1].tolist(), cells[1:, :-1].astype(np.float64)
+    names, target = np.unique(cells[1:, -1].tolist(), return_inverse=True)
     frame = None
     if as_frame:
-        pandas = require("pandas", "cli")
-        frame = pandas.DataFrame(data, columns=columns[:-1])
+        frame = require("pandas", "cli").DataFrame(data, columns=columns)
         frame["class"] = target
-        data, target = frame[columns[:-1]], frame["class"]
+        data, target = frame[columns], frame["class"]
     if return_X_y:
         return data, target
     return Bunch(
         data=data,
         target=target,
         frame=frame,
-        feature_names=columns[:-1],
+        feature_names=columns,
         target_names=names,
-        DESCR=f"{name}: {len(labels)} rows, {len(columns) - 1} columns, {len(names)} classes. "
+        DESCR=f"{name}: {len(data)} rows, {len(columns)} columns, {len(names)} classes. "
         f"Source: {SOURCES[name]}.",
     )
 

@@ -12,18 +12,6 @@ from cayleyklein._validation import as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-__all__ = [
-    "LARGEST_RADIUS",
-    "around",
-    "carriers",
-    "elliptic_clusters",
-    "shared_labels",
-    "spread_centers",
-    "tree_nodes",
-    "uniform_in_ball",
-]
-
-
 CANDIDATES = 20
 """Candidates for each new centre; the farthest from the other centres is taken."""
 
@@ -111,7 +99,9 @@ def tree_nodes(
             f"expected a positive one of at most {LARGEST_RADIUS:g}, beyond which float64 cannot "
             f"tell rows from the rim."
         )
-    check_size(0, d, count_nodes(depth, branching))
+    # 2⁶⁰ nodes are too many however deep the tree; the root has one more child than other nodes.
+    inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
+    check_size(0, d, min(1 + (branching + 1) * inner, 2**60))
     tip = np.zeros(d)
     tip[0] = math.tanh(length)
     unit = CurvedMetric.euclidean(d, curvature=-1.0)
@@ -135,22 +125,9 @@ def rotation(angle: float, d: int) -> Floats:
     return turn
 
 
-def count_nodes(depth: int, branching: int) -> float:
-    """Return the number of nodes of a tree; the root has one more child than other nodes."""
-    try:
-        leaves = float(branching) ** depth
-    except OverflowError:
-        return math.inf
-    inner = depth if branching == 1 else (leaves - 1) / (branching - 1)
-    return 1 + (branching + 1) * inner
-
-
-def check_size(n: int, d: int, classes: float) -> None:
+def check_size(n: int, d: int, classes: int) -> None:
     """Raise when the rows or the centres exceed the memory."""
-    check_memory(
-        8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2,
-        f"{n:,} rows of {d:,} columns in {classes:,.0f} clusters"
-        if n
-        else f"A tree of {classes:,.0f} nodes",
-        "Ask for fewer rows, columns or clusters.",
-    )
+    needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
+    rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
+    what = rows if n else f"A tree of {classes:,} nodes"
+    check_memory(needed, what, "Ask for fewer rows, columns or clusters.")

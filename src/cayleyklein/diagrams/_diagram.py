@@ -7,18 +7,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import as_count, as_points, refuse_overflow
-from cayleyklein.diagrams._discs import cut_edges
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._validation import (
+    as_count,
+    as_points,
+    at_index,
+    refuse_containers,
+    refuse_overflow,
+)
 from cayleyklein.diagrams._domains import far_walls, meets_ball
-from cayleyklein.diagrams._locate import Locator
 from cayleyklein.diagrams._orders import exchanges, order_k
+from cayleyklein.diagrams._plane_cells import cut_edges
 from cayleyklein.diagrams._planes import local_planes
-from cayleyklein.diagrams._power import Groups
+from cayleyklein.diagrams._power import Groups, Locator
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-
-__all__ = ["Diagram"]
 
 
 class Diagram:
@@ -234,3 +237,33 @@ def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int
         groups = Groups.of(key, ids, len(groups.sizes))
     flat, starts = ids.tolist(), groups.starts.tolist()
     return [flat[a:b] for a, b in pairwise(starts)]
+
+
+def as_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
+    """Return the sorted classes, and the index of the class of each of n points."""
+    refuse_containers(labels, name)
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise InvalidInputError(
+            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
+        )
+    if values.dtype.kind == "c":
+        raise InvalidInputError(
+            f"{name} are complex numbers, which cannot be sorted; use text or integers."
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InvalidInputError(
+            f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
+        )
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
+    return classes, codes.reshape(-1)
+
+
+def majority(codes: Ints, n_classes: int) -> Ints:
+    """Return the most frequent code of each row (m, k); ties go to the smallest."""
+    rows = np.arange(len(codes)) * n_classes
+    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
+    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))

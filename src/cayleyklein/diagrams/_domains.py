@@ -7,22 +7,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 from scipy.spatial import ConvexHull
 
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein._validation import as_finite_array
 from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
-from cayleyklein.diagrams._power import Groups, PowerDiagram, simplex_walls
+from cayleyklein.diagrams._power import Groups, simplex_walls
 from cayleyklein.exceptions import InvalidInputError
-
-__all__ = [
-    "CutOut",
-    "as_window",
-    "ball_walls",
-    "box_around",
-    "far_walls",
-    "meets_ball",
-    "window_walls",
-]
-
 
 FAR, FAR_FROM_ALL = 1e6, 1e3
 """Vertices farther than this many typical distances, and than this many times the farthest
@@ -71,27 +60,6 @@ def box_around(points: Floats) -> Floats:
     extent = upper - lower
     extent[extent == 0] = extent.max() or 1.0
     return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
-
-
-class CutOut:
-    """A diagram cut by walls around a point, in the coordinates of a chart moved there."""
-
-    def __init__(
-        self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
-    ) -> None:
-        self.chart, self.A, self.N, self.origin = chart, A, N, origin
-        self.power = PowerDiagram(A, b + A @ origin, N, r)
-
-    def to_points(self, y: Floats) -> Floats:
-        """Return x of coordinates around the origin."""
-        return self.chart.to_points(y + self.origin)
-
-    def polygons(self) -> tuple[Ints, list[Floats]]:
-        """Return the pairs of cells with a common facet in space, and these polygons."""
-        pairs, corners = self.power.ridges
-        between = np.flatnonzero((pairs < self.power.n).all(axis=1))
-        x = self.to_points(self.power.corners)
-        return pairs[between], [x[corners.of_group(ridge)] for ridge in between]
 
 
 def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:

@@ -4,8 +4,6 @@ import numpy as np
 
 from cayleyklein._jit import Kernel
 
-__all__ = ["median_order", "walk_all"]
-
 
 @Kernel
 def median_order(sites):

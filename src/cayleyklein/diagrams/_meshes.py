@@ -1,14 +1,33 @@
-"""The cells of a diagram in space as closed triangle meshes."""
+"""Diagrams cut out by walls, and their cells in space as closed triangle meshes."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.diagrams._domains import CutOut
-from cayleyklein.diagrams._power import Groups
+from cayleyklein.diagrams._planes import LocalChart
+from cayleyklein.diagrams._power import Groups, PowerDiagram
 
-__all__ = ["Mesh", "cell_meshes"]
+
+class CutOut:
+    """A diagram cut by walls around a point, in the coordinates of a chart moved there."""
+
+    def __init__(
+        self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
+    ) -> None:
+        self.chart, self.A, self.N, self.origin = chart, A, N, origin
+        self.power = PowerDiagram(A, b + A @ origin, N, r)
+
+    def to_points(self, y: Floats) -> Floats:
+        """Return x of coordinates around the origin."""
+        return self.chart.to_points(y + self.origin)
+
+    def polygons(self) -> tuple[Ints, list[Floats]]:
+        """Return the pairs of cells with a common facet in space, and these polygons."""
+        pairs, corners = self.power.ridges
+        between = np.flatnonzero((pairs < self.power.n).all(axis=1))
+        x = self.to_points(self.power.corners)
+        return pairs[between], [x[corners.of_group(ridge)] for ridge in between]
 
 
 class Mesh(NamedTuple):

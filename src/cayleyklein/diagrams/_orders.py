@@ -18,8 +18,6 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.diagrams._power import PowerDiagram
 
-__all__ = ["exchanges", "order_k"]
-
 
 def order_k(
     A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints
@@ -75,14 +73,10 @@ def _next_copies(original: Ints) -> Ints:
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:
-    """Return the generators that m ridges exchange, from the sets on both sides (2, m, k).
+    """Return the generators (m, 2) that ridges exchange, from the sets on both sides (2, m, k).
 
-    Returns
-    -------
-    lone : ndarray of shape (m, 2)
-        The earliest member of each set that is not in the one on the other side.
-    proper : ndarray of shape (m,)
-        Whether copies of one generator replace copies of one other, as across a ridge.
+    They are the earliest members of each set that are not in the other. Also return (m,) whether
+    copies of one generator replace copies of one other, as across a ridge.
     """
     same = sides[0][:, :, None] == sides[1][:, None, :]
     common = np.stack([same.any(axis=2), same.any(axis=1)])

@@ -1,4 +1,7 @@
-"""The cells of a plane diagram within the domain or the window: boundaries and polygons."""
+"""The cells of a plane diagram within the domain or the window: boundaries and polygons.
+
+Convex polygons are cut to the unit disc exactly: into line segments and arcs of the circle.
+"""
 
 import math
 from itertools import pairwise
@@ -6,14 +9,117 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import require
-from cayleyklein.diagrams._discs import Pieces, cut_edges, cut_to_disc, whole_polygons
-from cayleyklein.diagrams._domains import CutOut
+from cayleyklein.diagrams._meshes import CutOut
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Boundary", "PlaneCells", "cells_in_disc", "cells_in_window"]
+NO_ARC = 1e-12
+"""An arc this close to a whole circle has length 0: rounding exchanged its ends."""
+
+
+class Pieces(NamedTuple):
+    """Boundary pieces of convex cells, cell after cell and each cell counter-clockwise."""
+
+    cell: Ints
+    starts: Floats
+    ends: Floats
+    angles: Floats
+    """From where to where an arc goes, shape (m, 2) and increasing; NaN for a segment."""
+
+    @property
+    def is_arc(self) -> Bools:
+        """Which pieces are arcs."""
+        return ~np.isnan(self.angles[:, 0])
+
+    def areas(self, n_cells: int) -> Floats:
+        """Return the areas of the cells: ½∮(x dy - y dx)."""
+        (x, y), (u, v) = self.starts.T, self.ends.T
+        sector = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], x * v - y * u)
+        return np.bincount(self.cell, sector / 2, minlength=n_cells).astype(np.float64)
+
+    def subdivide(self, step: float) -> tuple[Ints, Floats]:
+        """Return the cells and the corners of polygons that take arcs in steps of that angle."""
+        sweep = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], 0.0)
+        count = np.maximum(1, np.ceil(sweep / step)).astype(np.intp)
+        piece = np.repeat(np.arange(len(count)), count)
+        part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        angle = self.angles[piece, 0] + sweep[piece] * part / count[piece]
+        on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        first = (part == 0)[:, None]
+        return self.cell[piece], np.where(first, self.starts[piece], on_circle)
+
+
+def whole_polygons(corners: Floats, cells: Groups) -> Pieces:
+    """Return polygons as they are, in segments."""
+    tail, head = corners[cells.members], corners[_next(cells)]
+    return Pieces(cells.keys, tail, head, np.full((len(tail), 2), np.nan))
+
+
+def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
+    """Return the intersections of polygons, counter-clockwise, with the unit disc.
+
+    `around_center` is the polygon with the disc's centre, which may be all of the disc.
+    """
+    tail, head = cells.members, _next(cells)
+    # both cells at an edge cut it from the same end, so that they agree to the last bit
+    back = (tail > head)[:, None]
+    low, high, meets = cut_edges(corners[np.minimum(tail, head)], corners[np.maximum(tail, head)])
+    cell = cells.keys[meets]
+    start, end = np.where(back, high, low)[meets], np.where(back, low, high)[meets]
+    if not (cell == around_center).any():
+        return _whole_disc(around_center)
+    follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
+    leaving = np.flatnonzero(~_in_disc(corners)[head[meets]])
+    arc_start, arc_end = end[leaving], start[follower[leaving]]
+    segments = Pieces(cell, start, end, np.full((len(cell), 2), np.nan))
+    arcs = Pieces(cell[leaving], arc_start, arc_end, _sweeps(arc_start, arc_end))
+    order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
+    return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
+
+
+def _sweeps(start: Floats, end: Floats) -> Floats:
+    """Return the angles of arcs between points of the circle, counter-clockwise."""
+    first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (start, end))
+    sweep = np.mod(last - first, 2 * math.pi)
+    sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
+    return np.stack([first, first + sweep], axis=1)
+
+
+def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
+    """Return the ends of segments within the unit disc, and which segments meet it."""
+    e = head - tail
+    along, sqlength = np.einsum("ij,ij->i", tail, e), np.einsum("ij,ij->i", e, e)
+    cross = tail[:, 0] * e[:, 1] - tail[:, 1] * e[:, 0]
+    # ‖tail + t e‖² = 1, whose discriminant is |e|² - (tail × e)²
+    room = sqlength - cross * cross
+    with np.errstate(divide="ignore", invalid="ignore"):
+        root = np.sqrt(np.maximum(room, 0.0))
+        enter, leave = (-along - root) / sqlength, (-along + root) / sqlength
+    tail_in, head_in = _in_disc(tail), _in_disc(head)
+    enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
+    meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
+    start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
+    end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
+    return start, end, meets
+
+
+def _in_disc(y: Floats) -> Bools:
+    return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
+
+
+def _whole_disc(cell: int) -> Pieces:
+    east = np.array([[1.0, 0.0]])
+    return Pieces(np.array([cell]), east, east, np.array([[0.0, 2 * math.pi]]))
+
+
+def _next(groups: Groups) -> Ints:
+    """Return for each member the one after it in its group, cyclically."""
+    following = np.roll(groups.members, -1)
+    filled = groups.sizes > 0
+    following[groups.starts[1:][filled] - 1] = groups.members[groups.starts[:-1][filled]]
+    return following
 
 
 class Boundary(NamedTuple):
@@ -84,19 +190,9 @@ class PlaneCells(NamedTuple):
 def cells_in_disc(
     metric: CurvedMetric, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
 ) -> PlaneCells:
-    """Return the cells in a hyperbolic domain, in coordinates where it is the unit disc.
+    """Return the cells in a hyperbolic domain, from corners where it is the unit disc.
 
-    Parameters
-    ----------
-    metric : CurvedMetric
-    corners : ndarray of shape (c, 2)
-        In the coordinates of the unit disc.
-    cells : Groups
-        The corners of each cell.
-    center : int
-        The cell with the disc's centre.
-    ridges : tuple
-        Pairs of cells, and the corners of the ridge between them.
+    `center` is the cell with the disc's centre; `ridges` are pairs of cells, and their corners.
     """
     pairs, ends = ridges
     ends_at = corners[ends.members.reshape(-1, 2)]

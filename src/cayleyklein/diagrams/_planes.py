@@ -27,9 +27,6 @@ from cayleyklein.geometry import (
 )
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["EquivalentBalls", "LocalChart", "equivalent_balls", "local_planes"]
-
-
 LARGEST_EXTENT = 1e100
 """Largest extent of points in z (its inverse is the smallest): products of three are finite."""
 

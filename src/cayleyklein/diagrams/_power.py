@@ -21,10 +21,11 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["Groups", "PowerDiagram", "simplex_walls"]
-
+BLOCK = 2**22
+"""Entries of a block of values of all planes, for the few queries beyond the walls."""
 
 THIN = 1e-3
 """Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
@@ -66,21 +67,10 @@ class Groups(NamedTuple):
 class PowerDiagram:
     """Cells {w : f_i(w) ≥ f_j(w) for all j} within the walls.
 
-    Parameters
-    ----------
-    A, b : ndarray of shape (n, d) and (n,)
-        The planes.
-    N, r : ndarray of shape (m, d) and (m,)
-        The walls ⟨N, w⟩ ≤ r, r > 0, that bound a polytope around w = 0.
-
-    Attributes
-    ----------
-    simplices : ndarray of shape (f, d + 1)
-        Generators that meet in a corner; n and above are walls.
-    corners : ndarray of shape (c, d)
-        Points where they meet; the simplices of a degenerate corner share one.
-    corner_of : ndarray of shape (f,)
-        The corner of each simplex.
+    The planes are A (n, d) and b (n,). The walls ⟨N, w⟩ ≤ r, r > 0, bound a polytope around w = 0.
+    `simplices` (f, d + 1) are the generators that meet in a corner, n and above being walls;
+    `corners` (c, d) are where they meet, and `corner_of` (f,) is the corner of each simplex, which
+    the simplices of a degenerate corner share.
     """
 
     def __init__(self, A: Floats, b: Floats, N: Floats, r: Floats) -> None:
@@ -186,6 +176,42 @@ class PowerDiagram:
         x = np.einsum("ij,ij->i", at, first[key]) * np.linalg.norm(second, axis=1)[key]
         y = np.einsum("ij,ij->i", at, second[key]) * np.linalg.norm(first, axis=1)[key]
         return Groups(groups.members[np.lexsort((np.arctan2(y, x), key))], groups.starts)
+
+
+class Locator:
+    """Finds the highest of the planes A, b of a power diagram over queries.
+
+    It walks on the dual from a cell that a k-d tree of sites, points in the cells or near them,
+    finds close by: log₂ n steps down the tree, and then a few.
+    """
+
+    def __init__(
+        self, power: PowerDiagram, A: Floats, b: Floats, walls: tuple[Floats, Floats], sites: Floats
+    ) -> None:
+        self.walls = walls
+        used = np.flatnonzero(power.used)
+        # in the tree's order cells that are close lie close in memory
+        self.rows = used[median_order(np.ascontiguousarray(sites[used]))]
+        self.A, self.b, self.sites = (np.ascontiguousarray(v[self.rows]) for v in (A, b, sites))
+        place = np.empty(power.n, dtype=np.intp)
+        place[self.rows] = np.arange(len(self.rows))
+        pairs, _ = power.ridges
+        pairs = place[pairs[(pairs < power.n).all(axis=1)]]
+        pairs = np.vstack([pairs, pairs[:, ::-1]])
+        pairs = pairs[np.argsort(pairs[:, 0], kind="stable")]
+        self.graph = Groups.of(pairs[:, 0], np.ascontiguousarray(pairs[:, 1]), len(self.rows))
+
+    def __call__(self, w: Floats) -> Ints:
+        """Return the rows of the highest planes over queries w."""
+        w = np.ascontiguousarray(w)
+        found = np.empty(len(w), dtype=np.intp)
+        starts, neighbors = self.graph.starts, self.graph.members
+        walk_all(w, self.A, self.b, starts, neighbors, self.sites, found)
+        N, r = self.walls
+        beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
+        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BLOCK):
+            found[rows] = np.argmax(w[rows] @ self.A.T + self.b, axis=1)
+        return np.asarray(self.rows[found])
 
 
 def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:

@@ -11,15 +11,11 @@ from numpy.typing import ArrayLike
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
-from cayleyklein.diagrams._diagram import Diagram
-from cayleyklein.diagrams._domains import CutOut, as_window, ball_walls, window_walls
-from cayleyklein.diagrams._labels import as_labels, majority
-from cayleyklein.diagrams._meshes import cell_meshes
+from cayleyklein.diagrams._diagram import Diagram, as_labels, majority
+from cayleyklein.diagrams._domains import as_window, ball_walls, window_walls
+from cayleyklein.diagrams._meshes import CutOut, cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-
-__all__ = ["CayleyKleinVoronoi", "Triangulation"]
-
 
 PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
 """Default distance of shapes from the absolute, as a part of its radius."""
@@ -49,44 +45,41 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
         the box of the points, a tenth larger on each side. A hyperbolic diagram ends at its domain.
 
-    Attributes
-    ----------
-    points : ndarray of shape (n, d)
-    vertices : ndarray of shape (n_vertices, d)
-        Vertices in the domain, wherever the window is.
-    regions : list of list of int
-        Vertices of each cell, in the plane in order around it; -1 is a vertex at infinity, or
-        outside a hyperbolic domain.
-    point_region : ndarray of shape (n,)
-        Cell that contains each point.
-    cell_generators : ndarray of shape (n_cells, order)
-        Generators of each cell.
-    ridge_points : ndarray of shape (n_ridges, 2)
-        The two points that the ridge bisects.
-    ridge_cells : ndarray of shape (n_ridges, 2)
-        The two cells beside the ridge.
-    ridge_vertices : list of list of int
-        Vertices of each ridge, in space in order around it; -1 as in `regions`.
-    unbounded : ndarray of shape (n_cells,)
-        Whether each cell reaches infinity, which is the absolute when K < 0.
-    duplicates : ndarray of shape (m, 2)
-        Pairs (duplicate, first row with the same point).
-    hidden : ndarray
-        Points without a cell, because rounding merged them with a neighbour.
-    classes : ndarray
-        Sorted labels; only with `labels`.
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
-    >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+    >>> points, labels = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], list("abba")
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> diagram = CayleyKleinVoronoi(points, disc, labels=labels)
     >>> diagram
     CayleyKleinVoronoi(4 points, hyperbolic, d=2, K=-1, order=1, 4 cells)
     >>> diagram.locate([[0.1, 0.0], [0.9, 0.0]])
     array([0, 1])
     >>> bool(np.isclose(diagram.areas().sum(), np.pi))  # the disc
     True
+    >>> len(diagram.boundaries())  # segments, and arcs of the circle
+    4
+    >>> [round(cell.area, 3) for cell in diagram.cells()]
+    [0.475, 0.864, 0.864, 0.938]
+    >>> cells, segments = diagram.ridge_segments()
+    >>> cells.shape, segments.shape
+    ((6, 2), (6, 2, 2))
+    >>> np.sort(diagram.dual().simplices, axis=1).tolist()
+    [[0, 1, 3], [0, 2, 3], [0, 1, 2]]
+
+    Nearest-neighbour classification by labels:
+
+    >>> diagram.predict([[0.1, 0.0], [0.9, 0.0]])
+    array(['a', 'b'], dtype='<U1')
+    >>> diagram.frontier().shape, sorted(diagram.label_areas())
+    ((4, 2, 2), ['a', 'b'])
+
+    In space, ridges are polygons:
+
+    >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
+    >>> cells, polygons = CayleyKleinVoronoi([[-0.5, 0, 0], [0.5, 0, 0]], ball).ridge_polygons()
+    >>> cells, bool(np.allclose(polygons[0][:, 0], 0))
+    (array([[0, 1]]), True)
     """
 
     window: Floats | None
@@ -151,14 +144,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
         They are cut to the domain when hyperbolic, and to the window otherwise; a cell outside the
         window has an empty boundary.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> left, right = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc).boundaries()
-        >>> np.isnan(left.angles[:, 0])  # a segment, then an arc
-        array([ True, False])
         """
         return self._plane_cells.boundaries()
 
@@ -180,14 +165,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         list of shapely.Polygon, or list of Mesh
             In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
             in space closed triangle meshes. A cell outside the window is empty.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
-        >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
-        >>> [round(cell.area, 3) for cell in diagram.cells()]
-        [0.475, 0.864, 0.864, 0.938]
         """
         self._needs_dimension(2, 3)
         if self._power.dimension == 2:
@@ -203,31 +180,12 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             The cells on both sides.
         segments : ndarray of shape (m, 2, 2)
             The two ends.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
-        >>> diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
-        >>> cells, segments = diagram.ridge_segments()
-        >>> cells.shape, segments.shape
-        ((6, 2), (6, 2, 2))
         """
         plane = self._plane_cells
         return plane.pairs, plane.to_points(plane.segments)
 
     def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Floats]]:
-        """Return the ridges of a diagram in space: pairs of cells (m, 2), and m polygons (k, 3).
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
-        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0, 0.0], [0.5, 0.0, 0.0]], ball)
-        >>> cells, polygons = diagram.ridge_polygons()
-        >>> cells, bool(np.allclose(polygons[0][:, 0], 0))
-        (array([[0, 1]]), True)
-        """
+        """Return the ridges of a diagram in space: pairs of cells (m, 2), and m polygons (k, 3)."""
         self._needs_dimension(3)
         return self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)).polygons()
 
@@ -238,15 +196,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         :func:`equivalent_balls`. The ball of the metric around a simplex's center through its
         corners contains no other point. Where the domain has no such ball there is no simplex: in
         curved geometries a part of the points' convex hull may stay uncovered.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.6, 0.6]]
-        >>> triangles = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2)).dual().simplices
-        >>> np.sort(triangles, axis=1)
-        array([[0, 1, 2],
-               [1, 2, 3]])
         """
         if self.order > 1:
             raise NotRepresentableError(
@@ -281,17 +230,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         -------
         ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
             Segments in the plane, as of :meth:`ridge_segments`, and polygons in space.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> points, labels = [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], ["red", "blue", "blue"]
-        >>> metric = CurvedMetric.euclidean(2)
-        >>> window = [[-2.0, -1.0], [4.0, 1.0]]
-        >>> diagram = CayleyKleinVoronoi(points, metric, labels=labels, window=window)
-        >>> np.sort(diagram.frontier(), axis=1)
-        array([[[ 0., -1.],
-                [ 0.,  1.]]])
         """
         self._needs_dimension(2, 3)
         _as_tolerance(tolerance, PLANE_TOLERANCE)
@@ -302,18 +240,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
 
     def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
-        """Return the union of the cells of each label, as shapely shapes.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> metric = CurvedMetric.euclidean(2)
-        >>> diagram = CayleyKleinVoronoi(
-        ...     [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], metric, labels=["red", "blue", "blue"]
-        ... )
-        >>> sorted(diagram.label_areas())
-        ['blue', 'red']
-        """
+        """Return the union of the cells of each label, as shapely shapes."""
         self._needs_dimension(2)
         shapely = require("shapely", "plot")
         cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
@@ -326,16 +253,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         ------
         OutsideDomainError
             For queries outside a hyperbolic domain, when the order is over 1.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> metric = CurvedMetric.euclidean(2)
-        >>> diagram = CayleyKleinVoronoi(
-        ...     [[-1.0, 0.0], [1.0, 0.0], [3.0, 0.0]], metric, labels=["red", "blue", "blue"]
-        ... )
-        >>> diagram.predict([[-0.5, 9.0], [2.0, 0.0]])
-        array(['red', 'blue'], dtype='<U4')
         """
         cells = self.locate(X)
         if (cells < 0).any():

@@ -1,17 +1,14 @@
-"""Experiments: the paper's tables by its protocol, and the same on anybody's data."""
+"""Experiments: the paper's tables by its protocol, and comparisons on other data."""
 
-from cayleyklein.experiments._compare import (
-    Comparison,
-    DataSetComparison,
-    MethodResult,
-    compare,
-)
-from cayleyklein.experiments._outcomes import Outcome
-from cayleyklein.experiments._paper import PAPER_CELLS, Mark, PaperCell
-from cayleyklein.experiments._problems import Problem, load_problem
-from cayleyklein.experiments._protocols import FULL, QUICK, Protocol
-from cayleyklein.experiments._reproduce import CellResult, Reproduction, reproduce
-from cayleyklein.experiments._runs import Cell, Step
+from cayleyklein.experiments._compare import Comparison, compare
+from cayleyklein.experiments._page import MARKS as MARKS
+from cayleyklein.experiments._page import Table as Table
+from cayleyklein.experiments._paper import PAPER_CELLS, PaperCell
+from cayleyklein.experiments._paper import check_markers as check_markers
+from cayleyklein.experiments._problems import FULL, QUICK, Problem, Protocol, load_problem
+from cayleyklein.experiments._problems import PROBLEMS as PROBLEMS
+from cayleyklein.experiments._reproduce import Reproduction, reproduce
+from cayleyklein.experiments._runs import write as write
 from cayleyklein.experiments._statistics import (
     PairedDifference,
     Ranking,
@@ -21,24 +18,19 @@ from cayleyklein.experiments._statistics import (
     standard_error,
 )
 
+# Names imported "as" themselves are for the other folders of this package, not for users.
+
 __all__ = [
     "FULL",
     "PAPER_CELLS",
     "QUICK",
-    "Cell",
-    "CellResult",
     "Comparison",
-    "DataSetComparison",
-    "Mark",
-    "MethodResult",
-    "Outcome",
     "PairedDifference",
     "PaperCell",
     "Problem",
     "Protocol",
     "Ranking",
     "Reproduction",
-    "Step",
     "compare",
     "holm",
     "load_problem",

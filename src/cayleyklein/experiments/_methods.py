@@ -1,12 +1,11 @@
-"""The methods that are compared, ours and others'."""
+"""The classifiers that are compared: ours, scikit-learn's and other packages'."""
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
@@ -19,50 +18,32 @@ from cayleyklein._validation import as_texts, nearest_name
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
-__all__ = [
-    "AUTO",
-    "BASELINE",
-    "COMPARED",
-    "METHODS",
-    "PAPERS",
-    "REPRODUCED",
-    "Method",
-    "check_methods",
-    "choose_peers",
-]
+__all__ = ["AUTO", "BASELINE", "COMPARED", "METHODS", "PAPERS", "REPRODUCED", "choose_methods"]
 
 SEED = 0
 
+PAPER_NEIGHBORS = 3
 
-Make = Callable[[int | None, int | None], Any]
+BASELINE, AUTO = "knn", "auto"
+
+PAPERS = "paper-"
+"""Prefix of the methods that are the paper's algorithm."""
 
 
-@dataclass(frozen=True)
-class Method:
-    """A way to make a classifier of numeric rows.
+class Method(NamedTuple):
+    """A title for tables, a function (k, n_targets) → classifier, and the module that it needs.
 
-    Attributes
-    ----------
-    name : str
-        By which it is asked for.
-    title : str
-        In tables.
-    make : callable
-        (k, n_targets) → an unfitted classifier, which learns its scaling from its training rows. k
-        neighbours vote, all alike; None leaves the votes, and the number of target neighbours, to
-        the defaults of the method.
-    module : str or None
-        What must be importable.
+    k neighbours vote, with equal weights; None leaves k, and the number of target neighbours, to
+    the defaults of the method.
     """
 
-    name: str
     title: str
-    make: Make
+    make: Callable[[int | None, int | None], Any]
     module: str | None = None
 
     @property
     def is_installed(self) -> bool:
-        """Whether it can run here."""
+        """Whether the module can be imported."""
         try:
             self.module is not None and import_module(self.module)
         except ImportError:
@@ -74,67 +55,55 @@ def _neighbors(k: int | None) -> KNeighborsClassifier:
     return KNeighborsClassifier() if k is None else KNeighborsClassifier(k)
 
 
-def _euclidean(k: int | None, _: int | None) -> Any:
-    return make_pipeline(StandardScaler(), _neighbors(k))
+def _scaled(title: str, *learners: BaseEstimator) -> Method:
+    """Return k-NN on standardised columns, after a learner of a metric."""
+    return Method(
+        title, lambda k, _: make_pipeline(StandardScaler(), *map(clone, learners), _neighbors(k))
+    )
 
 
-def _curved(geometry: str) -> Make:
-    """Make our defaults in one geometry."""
+def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
+    """Return our defaults in one geometry, or the paper's solver with as many targets as votes."""
+    solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
 
     def make(k: int | None, n_targets: int | None) -> Any:
+        if is_paper:
+            k = k or PAPER_NEIGHBORS
+            n_targets = n_targets or k
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         if n_targets is None:
             return CurvedKNeighborsClassifier(**votes, geometry=geometry, random_state=SEED)
-        learner = CurvedLMNN(geometry=geometry, n_targets=n_targets, random_state=SEED)
+        learner = CurvedLMNN(geometry=geometry, n_targets=n_targets, random_state=SEED, **solver)
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
-    return make
+    return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-def _papers(geometry: str) -> Make:
-    """Make the paper's algorithm: its solver, and as many target neighbours as vote."""
+def _lmnn_of(module: str, learner: str) -> Method:
+    """Return the LMNN of another package."""
 
     def make(k: int | None, n_targets: int | None) -> Any:
-        learner = CurvedLMNN(
-            geometry=geometry,
-            solver="gradient",
-            n_targets=n_targets or k or PAPER_NEIGHBORS,
-            random_state=SEED,
-        )
-        return CurvedKNeighborsClassifier(k or PAPER_NEIGHBORS, learner=learner, weights="uniform")
+        maker = getattr(import_module(module), learner)
+        step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
+        return make_pipeline(StandardScaler(), step, _neighbors(k))
 
-    return make
-
-
-def _nca(k: int | None, _: int | None) -> Any:
-    learner = NeighborhoodComponentsAnalysis(random_state=SEED)
-    return make_pipeline(StandardScaler(), learner, _neighbors(k))
-
-
-def _forest(k: int | None, _: int | None) -> Any:
-    return RandomForestClassifier(200, random_state=SEED)
-
-
-def _svm(k: int | None, _: int | None) -> Any:
-    """Make an RBF SVM, C and γ by cross-validation, its scores made probabilities."""
-    return make_pipeline(StandardScaler(), CrossValidatedSVC())
+    return Method(f"LMNN ({module.replace('_', '-')})", make, module)
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
-    """An RBF SVM whose C and γ are those of the best cross-validated accuracy."""
+    """An RBF SVM with cross-validated C and γ, and Platt's probabilities."""
 
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
-        """Choose C and γ, and calibrate the scores (Platt)."""
+        """Choose C and γ, and calibrate the scores."""
         self.classes_, counts = np.unique(y, return_counts=True)
         folds = int(min(3, counts.min()))
-        model = SVC(random_state=SEED)
+        self.model_, self.calibrated_ = SVC(random_state=SEED), None
         if folds > 1:
             grid = {"C": [1.0, 10.0, 100.0], "gamma": [f / X.shape[1] for f in (0.1, 0.3, 1.0)]}
-            model = GridSearchCV(model, grid, cv=folds).fit(X, y).best_estimator_
-        self.model_ = model.fit(X, y)
-        self.shares_ = None
-        if folds > 1:
-            self.shares_ = CalibratedClassifierCV(model, cv=folds, ensemble=False).fit(X, y)
+            self.model_ = GridSearchCV(self.model_, grid, cv=folds).fit(X, y).best_estimator_
+            calibrated = CalibratedClassifierCV(self.model_, cv=folds, ensemble=False)
+            self.calibrated_ = calibrated.fit(X, y)
+        self.model_.fit(X, y)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -142,119 +111,81 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return probabilities; 0 or 1 where a class has a single row, and none can be had."""
-        if self.shares_ is None:
+        """Return probabilities; 0 or 1 if a class has a single row, too few to calibrate."""
+        if self.calibrated_ is None:
             return (self.predict(X)[:, None] == self.classes_).astype(float)
-        return self.shares_.predict_proba(X)
+        return self.calibrated_.predict_proba(X)
 
-
-def _lmnn_of(module: str, learner: str) -> Make:
-    def make(k: int | None, n_targets: int | None) -> Any:
-        maker = getattr(import_module(module), learner)
-        step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
-        return make_pipeline(StandardScaler(), step, _neighbors(k))
-
-    return make
-
-
-PAPER_NEIGHBORS = 3
-
-BASELINE = "knn"
-
-AUTO = "auto"
-
-PAPERS = "paper-"
-"""How the names of the paper's algorithm begin."""
 
 METHODS = {
-    method.name: method
-    for method in (
-        Method(BASELINE, "Euclidean k-NN", _euclidean),
-        Method(AUTO, "auto", _curved("auto")),
-        Method("flat", "flat LMNN", _curved("flat")),
-        Method("elliptic", "elliptic", _curved("elliptic")),
-        Method("hyperbolic", "hyperbolic", _curved("hyperbolic")),
-        Method("learned", "learned K", _curved("learned")),
-        Method("mixed", "mixed", _curved("mixed")),
-        Method("paper-flat", "flat LMNN, paper's algorithm", _papers("flat")),
-        Method("paper-elliptic", "elliptic, paper's algorithm", _papers("elliptic")),
-        Method("paper-hyperbolic", "hyperbolic, paper's algorithm", _papers("hyperbolic")),
-        Method("nca", "NCA + k-NN", _nca),
-        Method("forest", "random forest", _forest),
-        Method("svm", "RBF SVM", _svm),
-        Method(
-            "metric-learn", "LMNN (metric-learn)", _lmnn_of("metric_learn", "LMNN"), "metric_learn"
-        ),
-        Method(
-            "pylmnn", "LMNN (pylmnn)", _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"), "pylmnn"
-        ),
-    )
+    BASELINE: _scaled("Euclidean k-NN"),
+    AUTO: _curved("auto", "auto"),
+    "flat": _curved("flat LMNN", "flat"),
+    "elliptic": _curved("elliptic", "elliptic"),
+    "hyperbolic": _curved("hyperbolic", "hyperbolic"),
+    "learned": _curved("learned K", "learned"),
+    "mixed": _curved("mixed", "mixed"),
+    "paper-flat": _curved("flat LMNN", "flat", is_paper=True),
+    "paper-elliptic": _curved("elliptic", "elliptic", is_paper=True),
+    "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
+    "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
+    "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
+    "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
+    "metric-learn": _lmnn_of("metric_learn", "LMNN"),
+    "pylmnn": _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"),
 }
 
 COMPARED = (
     BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip
-"""What is compared by default: ours, and scikit-learn's."""
+"""Default methods of `compare`."""
 
 REPRODUCED = (
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",
     BASELINE, AUTO,
 )  # fmt: skip
-"""What the paper's tables have: its algorithm, ours in its geometries, and two to compare with."""
+"""Default methods of `reproduce`."""
 
 PEERS = {
-    "knn": (BASELINE,),
+    BASELINE: (BASELINE,),
     "nca": ("nca",),
     "lmnn": ("metric-learn", "pylmnn"),
     "metric-learn": ("metric-learn",),
     "pylmnn": ("pylmnn",),
 }
-"""What may be added, and the methods that it stands for."""
+"""Names for `against`, and their methods."""
 
 
-def check_methods(names: Iterable[str]) -> None:
-    """Refuse a method that there is not, or not here.
+def choose_methods(
+    methods: Iterable[str], against: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Check the names of methods, add those of peers, and note each peer that is not installed.
 
-    >>> check_methods(["knn", "eliptic"])
+    >>> choose_methods(["flat"], ["nca"])
+    (('flat', 'nca'), ())
+    >>> choose_methods(["knn", "eliptic"])
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ...
     """
-    for name in as_texts(names, "methods"):
-        if name not in METHODS:
-            raise InvalidInputError(
-                f"No method {name!r} in methods; expected some of {', '.join(map(repr, METHODS))}."
-                f"{nearest_name(name, METHODS)}"
-            )
+    chosen, notes = list(_known(methods, "methods", METHODS)), []
+    for name in chosen:
         if not METHODS[name].is_installed:
             raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
+    for name in _known(against, "against", PEERS):
+        installed = [peer for peer in PEERS[name] if METHODS[peer].is_installed]
+        chosen += installed
+        if not installed:
+            notes.append(f"{name} is left out: no {' or '.join(PEERS[name])} is installed here.")
+    return tuple(dict.fromkeys(chosen)), tuple(notes)
 
 
-def choose_peers(names: Iterable[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the methods to add for the peers asked for, and sentences on those that are missing.
-
-    Parameters
-    ----------
-    names : iterable of str
-        Of "metric-learn", "pylmnn" and "lmnn", which is both; "nca" and "knn" are in every
-        comparison anyway.
-
-    Examples
-    --------
-    >>> choose_peers(["nca"])
-    (('nca',), ())
-    """
-    chosen: dict[str, None] = {}
-    notes = []
-    for name in names:
-        if name not in PEERS:
-            allowed = ", ".join(repr(peer) for peer in PEERS)
+def _known(names: Iterable[str], parameter: str, known: Iterable[str]) -> Sequence[str]:
+    given = as_texts(names, parameter)
+    for name in given:
+        if name not in known:
+            allowed = ", ".join(map(repr, known))
             raise InvalidInputError(
-                f"No method {name!r} to compare with; expected some of {allowed}."
-                f"{nearest_name(name, PEERS)}"
+                f"No method {name!r} in {parameter}; expected some of {allowed}."
+                f"{nearest_name(name, known)}"
             )
-        present = [peer for peer in PEERS[name] if METHODS[peer].is_installed]
-        chosen |= dict.fromkeys(present)
-        if not present:
-            missing = " or ".join(PEERS[name])
-            notes.append(f"{name} is left out: no {missing} is installed here.")
-    return tuple(chosen), tuple(notes)
+    return given

@@ -1,42 +1,38 @@
-"""The two tables of the paper's section 5, as data, and the two readings of the first one's k."""
+"""The two tables of the paper's section 5 as data, and our results beside them."""
+
+from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+import re
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from cayleyklein.experiments._outcomes import Outcome, accuracies
-from cayleyklein.experiments._statistics import standard_error
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments._methods import METHODS, PAPERS, REPRODUCED
+from cayleyklein.experiments._page import MARKS, Table
+from cayleyklein.experiments._runs import Cell
+from cayleyklein.experiments._statistics import Result, accuracy_text, cell_of
 
 __all__ = [
-    "METHODS_IN_PRINT",
-    "PAPER_ALPHA",
-    "PAPER_CELLS",
-    "SYMBOLS",
-    "TABLES",
-    "Mark",
-    "PaperCell",
-    "mark_against",
-    "paper_cells",
-    "tolerance",
-]
+    "LEGEND", "PAPER_CELLS", "TABLES", "PaperCell", "cells_of", "check_markers", "marked_place",
+    "paper_marks", "paper_table",
+]  # fmt: skip
 
 
 class PaperCell(NamedTuple):
-    """A number of the paper and where it stands.
+    """A number of the paper.
 
     Attributes
     ----------
     table : {"exp", "targets", "mixed"}
-        Its LaTeX label without ``tab:``; "targets" is "exp" with k read as the target neighbours.
-    row, column : int
-        From 0, headers not counted; the columns of numbers only.
+        LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the number of
+        target neighbours.
     dataset, method : str
     k : int
-        The neighbours that vote.
+        Neighbours that vote.
     n_targets : int or None
-        The target neighbours that a metric is learned with; None leaves them to the learner.
+        Target neighbours that a metric is learned with; None for the default of the learner.
     accuracy : float
     bold : bool
         As printed: the largest of its row, without a test.
@@ -45,15 +41,13 @@ class PaperCell(NamedTuple):
     --------
     >>> from cayleyklein.experiments import PAPER_CELLS
     >>> PAPER_CELLS[0]
-    PaperCell(table='exp', row=0, column=0, dataset='wine', method='elliptic', k=1,
-              n_targets=None, accuracy=0.989, bold=True)
+    PaperCell(table='exp', dataset='wine', method='elliptic', k=1, n_targets=None, accuracy=0.989,
+              bold=True)
     >>> len(PAPER_CELLS)
     114
     """
 
     table: str
-    row: int
-    column: int
     dataset: str
     method: str
     k: int
@@ -63,9 +57,9 @@ class PaperCell(NamedTuple):
 
 
 # A star is the paper's bold face; the dash is empty in print.
-# The paper does not say what k is. It may be the neighbours that vote, as the k of k-NN is. But
-# its text and caption have "3-NN" throughout, its Mahalanobis column is the same for every k, and
-# its section 4 has k for the target neighbours. "targets" is that reading.
+# The paper does not say what k is. It may be the neighbours that vote, as in k-NN. But its text and
+# caption have "3-NN" throughout, its Mahalanobis column is the same for every k, and its section 4
+# has k for the target neighbours. "targets" is that reading.
 EXP = """
 k   dataset  elliptic  hyperbolic  flat
 1   wine     0.989*    0.865       0.984
@@ -98,87 +92,176 @@ k  dataset  flat    elliptic  hyperbolic  mixed
 TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
 
 VOTES = 3
-"""The neighbours that vote where k is the target neighbours."""
+"""Neighbours that vote in the table "targets"."""
 
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
-"""The share of the elliptic distance in the paper's mixed one; β = 1 - α."""
+"""Share α of the elliptic distance in the paper's mixed distance."""
 
 
-def read_cells(table: str) -> list[PaperCell]:
-    """Read a table that is written as above."""
+def _read_cells(table: str) -> list[PaperCell]:
     (_, _, *methods), *rows = (line.split() for line in TABLES[table].strip().splitlines())
-    return [
-        PaperCell(
-            table=table,
-            row=row,
-            column=column,
-            dataset=dataset,
-            method=methods[column],
-            k=VOTES if table == "targets" else int(k),
-            n_targets=int(k) if table == "targets" else None,
-            accuracy=float(text.removesuffix("*")),
-            bold=text.endswith("*"),
-        )
-        for row, (k, dataset, *texts) in enumerate(rows)
-        for column, text in enumerate(texts)
-        if text != "-"
-    ]
+    cells = []
+    for k, dataset, *texts in rows:
+        votes, targets = (VOTES, int(k)) if table == "targets" else (int(k), None)
+        for method, text in zip(methods, texts, strict=True):
+            if text != "-":
+                number, bold = float(text.removesuffix("*")), text.endswith("*")
+                cells.append(PaperCell(table, dataset, method, votes, targets, number, bold))
+    return cells
 
 
-PAPER_CELLS = tuple(cell for table in TABLES for cell in read_cells(table))
+PAPER_CELLS = tuple(cell for table in TABLES for cell in _read_cells(table))
 
 METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
-def paper_cells(dataset: str, method: str, k: int, n_targets: int | None = None) -> list[PaperCell]:
-    """Return what the paper has for a cell: nothing, a number, or one in each table.
+def in_print(cell: Cell) -> Cell:
+    """Return the cell of the paper, for its algorithm and for ours.
 
-    >>> [(cell.table, cell.accuracy) for cell in paper_cells("wine", "flat", 3)]
-    [('exp', 0.984), ('mixed', 0.993)]
+    >>> in_print(Cell("wine", "paper-flat", 3))
+    Cell(dataset='wine', method='flat', k=3, n_targets=None)
     """
-    wanted = (dataset, method, k, n_targets)
-    return [c for c in PAPER_CELLS if (c.dataset, c.method, c.k, c.n_targets) == wanted]
+    return cell._replace(method=cell.method.removeprefix(PAPERS))
 
 
-# -- our number beside the paper's --------------------------------------------------
+def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list[Cell]:
+    """Return the cells of the paper's tables.
+
+    A method of the paper has cells in the tables that print it, another method in all.
+
+    >>> len(cells_of(["exp"])), len(cells_of(["mixed"])), len(cells_of(["exp", "mixed"]))
+    (128, 45, 141)
+    """
+    found: dict[Cell, None] = {}
+    for table in tables:
+        printed = [paper for paper in PAPER_CELLS if paper.table == table]
+        missing = METHODS_IN_PRINT - {paper.method for paper in printed}
+        for paper in printed:
+            cells = (Cell(paper.dataset, m, paper.k, paper.n_targets) for m in methods)
+            found |= dict.fromkeys(cell for cell in cells if in_print(cell).method not in missing)
+    return list(found)
+
+
+# -- our results beside the paper's -------------------------------------------------
 
 ROUNDING = 0.0005
 """Half of the last digit that the paper prints."""
 
-SYMBOLS = {"above": "▲", "level": "=", "below": "▼"}
+TITLES = {
+    "exp": "Classification with curved metrics (the paper's table tab:exp)",
+    "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
+    "mixed": "Mixed metrics (the paper's table tab:mixed)",
+}
+
+LEGEND = (
+    "For each geometry: the paper's number, the paper's algorithm (its solver, start and loss, as "
+    "many target neighbours as vote), and ours (our defaults in this geometry, the same votes). "
+    "Mean accuracy ± standard error over the splits. ▲ above the paper's number, = level with it, "
+    "▼ below: by more than one row where each row is tested once, and by more than one standard "
+    "error of ours elsewhere. Bold: better than flat LMNN by the same algorithm on the same splits "
+    "at the same k, by a t-test at 5 % corrected for overlapping training sets (Nadeau and Bengio "
+    "2003) and for the number of methods (Holm)."
+)
 
 
-class Mark(NamedTuple):
-    """Our mean beside a number of the paper: "above", "level" or "below".
+def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
+    """Return the paper's numbers for a result, each with a mark: "above", "level" or "below".
 
-    Examples
-    --------
-    >>> from cayleyklein.experiments import PAPER_CELLS, Mark
-    >>> Mark("above", PAPER_CELLS[0]).kind
-    'above'
+    The paper gives no errors. Level is within one row if each row is tested once, and otherwise
+    within one standard error of ours, both with half a digit for the paper's rounding. A single
+    split has no standard error, and is always level.
     """
-
-    kind: str
-    paper: PaperCell
-
-
-def tolerance(outcomes: Sequence[Outcome], *, is_partition: bool) -> float:
-    """Return by how much numbers may differ and still be level.
-
-    The paper gives no errors. Where each row is tested once it is one row, and otherwise one
-    standard error of ours; either way with half a digit for the paper's rounding. A single split
-    has no standard error, and tells nothing apart.
-    """
+    tolerance = result["standard_error"]
     if is_partition:
-        return 1 / sum(outcome.n_test for outcome in outcomes) + ROUNDING
-    if len(outcomes) < 2:
-        return math.inf
-    return standard_error(accuracies(outcomes)) + ROUNDING
+        tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])
+    elif tolerance is None:
+        tolerance = math.inf
+    cell, marks = in_print(cell_of(result)), []
+    for paper in PAPER_CELLS:
+        if paper[1:5] == cell:
+            gap = result["accuracy"] - paper.accuracy
+            kind = "level" if abs(gap) <= tolerance + ROUNDING else "above" if gap > 0 else "below"
+            marks.append(paper._asdict() | {"mark": kind})
+    return marks
 
 
-def mark_against(paper: PaperCell, outcomes: Sequence[Outcome], *, is_partition: bool) -> Mark:
-    """Compare our mean with a number of the paper."""
-    gap = float(np.mean(accuracies(outcomes))) - paper.accuracy
-    if abs(gap) <= tolerance(outcomes, is_partition=is_partition):
-        return Mark("level", paper)
-    return Mark("above" if gap > 0 else "below", paper)
+def paper_table(results: Sequence[Result], table: str) -> Table:
+    """Return a table of the paper with the results of its algorithm and of ours beside it."""
+    by_cell = {cell_of(result): result for result in results}
+    printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
+    marked = {
+        cell: mark for cell, r in by_cell.items() for mark in r["paper"] if mark["table"] == table
+    }
+
+    def ours(cell: Cell) -> str:
+        if cell not in by_cell:
+            return ""
+        mark = f" {MARKS[marked[cell]['mark']]}" if cell in marked else ""
+        bold = "**" if by_cell[cell]["is_better_than_flat"] else ""
+        return f"{bold}{accuracy_text(by_cell[cell])}{mark}{bold}"
+
+    def alphas(cell: Cell) -> str:
+        share = by_cell[cell]["alpha"]
+        return f"{PAPER_ALPHA[cell.dataset]:.2f}, {'' if share is None else f'{share:.2f}'}"
+
+    columns: list[tuple[str, str, Callable[[Cell], str]]] = []  # name, method, text of a cell
+    computed = dict.fromkeys(cell.method for cell in by_cell)
+    for method in dict.fromkeys(cell.method for cell in printed):
+        title, whose = METHODS[method].title, {"paper's algorithm": PAPERS + method, "ours": method}
+        ran = [(f"{title}: {who}", name, ours) for who, name in whose.items() if name in computed]
+        if ran:
+            columns += [(f"{title}: paper", method, lambda cell: printed.get(cell, "")), *ran]
+    others = [m for m in computed if m.removeprefix(PAPERS) not in METHODS_IN_PRINT]
+    columns += [(METHODS[method].title, method, ours) for method in others]
+    if table == "mixed" and "mixed" in computed:
+        columns.append(("α of mixed: paper, ours", "mixed", alphas))
+
+    rows = [
+        [str(row.n_targets or row.k), row.dataset]
+        + [text(row._replace(method=method)) for _, method, text in columns]
+        for row in dict.fromkeys(cell._replace(method="") for cell in printed)
+    ]
+    names = ("k", "data set", *(name for name, _, _ in columns))
+    return Table(TITLES[table], names, rows, 2, _notes(by_cell, marked))
+
+
+def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> list[str]:
+    """Count the cells above, level with and below the paper, and list those below."""
+    counts = []
+    for who, papers in (("the paper's algorithm", True), ("ours", False)):
+        some = [m["mark"] for c, m in marked.items() if c.method.startswith(PAPERS) == papers]
+        if some:
+            kinds = ", ".join(f"{Counter(some)[kind]} {kind}" for kind in MARKS)
+            counts.append(f"{who}: {kinds} of {len(some)}")
+    below = [
+        f"{cell}: {by_cell[cell]['accuracy']:.3f}, below the paper's {mark['accuracy']:.3f}"
+        for cell, mark in marked.items()
+        if mark["mark"] == "below"
+    ]
+    return [f"Beside the numbers of the paper's table, {'; '.join(counts)}.", *below]
+
+
+# -- Markdown files with a place for the tables -------------------------------------
+
+
+def marked_place(table: str) -> re.Pattern[str]:
+    """Return a pattern of the two markers of a table, and the text between them."""
+    return re.compile(
+        rf"^<!-- reproduce {table} -->\n(.*?)^<!-- /reproduce {table} -->$",
+        re.MULTILINE | re.DOTALL,
+    )
+
+
+def check_markers(text: str, tables: Sequence[str], name: str) -> None:
+    """Raise for a Markdown text without a place for any of the tables, or with half of one."""
+    places = 0
+    for table in tables:
+        markers = [f"<!-- {slash}reproduce {table} -->" for slash in ("", "/")]
+        counts = [text.splitlines().count(marker) for marker in markers]
+        places += counts != [0, 0]
+        if counts != [0, 0] and (counts != [1, 1] or not marked_place(table).search(text)):
+            lines = " and ".join(markers)
+            raise InvalidInputError(f"{name} should have the lines {lines} once, in that order.")
+    if not places:
+        lines = f"<!-- reproduce {tables[0]} --> and <!-- /reproduce {tables[0]} -->"
+        raise InvalidInputError(f"{name} has no place for a table: add the lines {lines}.")

@@ -1,107 +1,57 @@
-"""The paper's two tables, by its protocol, cell by cell."""
+"""The paper's two tables, by its protocol."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from joblib import delayed
-
-from cayleyklein._estimators import as_jobs
-from cayleyklein._validation import as_callback, as_choice, as_path, as_texts
+from cayleyklein._validation import as_choice, as_path, as_texts
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import METHODS, PAPERS, REPRODUCED, check_methods
-from cayleyklein.experiments._outcomes import Outcome, Scores, evaluate, gains_over
+from cayleyklein.experiments._methods import METHODS, REPRODUCED, choose_methods
+from cayleyklein.experiments._page import Table, bullets, page, provenance_section, section
 from cayleyklein.experiments._paper import (
-    METHODS_IN_PRINT,
-    PAPER_CELLS,
+    LEGEND,
     TABLES,
-    Mark,
-    mark_against,
-    paper_cells,
+    cells_of,
+    marked_place,
+    paper_marks,
+    paper_table,
 )
-from cayleyklein.experiments._problems import load_bundled
-from cayleyklein.experiments._protocols import QUICK, Protocol
+from cayleyklein.experiments._problems import QUICK, Protocol, load_problem
 from cayleyklein.experiments._runs import (
     Cell,
     CellStore,
+    Outcome,
     ProgressCallback,
-    Step,
     fingerprint,
-    in_parallel,
     provenance,
-    write_whole,
+    run_cells,
+    write,
 )
-from cayleyklein.experiments._statistics import PairedDifference
+from cayleyklein.experiments._statistics import Result, cell_of, summarize
 
-__all__ = ["CellResult", "Reproduction", "cells_of", "reproduce"]
+__all__ = ["Reproduction", "reproduce"]
 
-FORMAT = "cayleyklein-reproduction"
-VERSION = 1
-
-
-@dataclass(frozen=True)
-class CellResult(Scores):
-    """A cell of a table: what came out, beside flat LMNN and beside the paper.
-
-    Attributes
-    ----------
-    outcomes : tuple of Outcome
-    cell : Cell
-    over_flat : PairedDifference or None
-        To flat LMNN at the same k on the same splits, by the paper's algorithm for its methods and
-        by ours for the others; None when that was not run.
-    is_better : bool
-        Whether the gain over flat LMNN stands a corrected test at 5 %, adjusted for the methods
-        tried at this k (Holm).
-    marks : tuple of Mark
-        One for each table of the paper that has this cell.
-
-    Examples
-    --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from cayleyklein.experiments import Protocol, reproduce
-    >>> short = Protocol("short", repetitions=2, folds=2)
-    >>> with TemporaryDirectory() as folder:
-    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["knn"])
-    >>> result = next(iter(found.results.values()))
-    >>> result.cell.method, len(result.outcomes), result.marks
-    ('knn', 2, ())
-    >>> sorted(result.to_dict())[:2]
-    ['accuracy', 'dataset']
-    """
-
-    cell: Cell
-    over_flat: PairedDifference | None
-    is_better: bool
-    marks: tuple[Mark, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
-        return {
-            **self.cell._asdict(),
-            **super().to_dict(),
-            "over_flat": None if self.over_flat is None else self.over_flat.to_dict(),
-            "is_better_than_flat": self.is_better,
-            "paper": [{**mark.paper._asdict(), "mark": mark.kind} for mark in self.marks],
-        }
+FORMAT, VERSION = "cayleyklein-reproduction", 1
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """What :func:`reproduce` found.
+    """Results of :func:`reproduce`.
 
     Attributes
     ----------
     protocol : Protocol
-    tables : tuple of str
-        The tables that were asked for.
-    outcomes : mapping of Cell to tuple of Outcome
+    names : tuple of str
+        Tables that were computed: "exp", "targets", "mixed".
+    results : list of dict
+        A row for each cell of the tables, with the keys of :attr:`Comparison.results`, and
+        "paper": the paper's numbers for it, each with a "mark": "above", "level" or "below".
     provenance : dict
+        Code, versions, machine and date.
 
     Examples
     --------
@@ -109,159 +59,116 @@ class Reproduction:
     >>> from cayleyklein.experiments import Protocol, Reproduction, reproduce
     >>> short = Protocol("short", repetitions=2, folds=2)
     >>> with TemporaryDirectory() as folder:
-    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["knn"])
+    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["flat"])
     ...     paths = found.write(folder)
     ...     again = Reproduction.read(paths["results.json"])
     >>> sorted(paths)
     ['mixed.md', 'report.html', 'report.md', 'results.json']
-    >>> Reproduction.from_dict(again.to_dict()).outcomes == found.outcomes
+    >>> again.to_dict() == found.to_dict()
     True
-    >>> found.only(found.tables).tables == found.tables
-    True
+    >>> print(found.tables()[0].title, found.describe().partition(":")[0], sep="; ")
+    Mixed metrics (the paper's table tab:mixed); Protocol (short)
+    >>> markers = "<!-- reproduce mixed -->", "<!-- /reproduce mixed -->"
+    >>> found.insert(chr(10).join(markers)).count("| wine |")
+    1
     """
 
     protocol: Protocol
-    tables: tuple[str, ...]
-    outcomes: Mapping[Cell, tuple[Outcome, ...]]
+    names: tuple[str, ...]
+    results: list[Result]
     provenance: dict[str, Any]
 
-    @cached_property
-    def results(self) -> dict[Cell, CellResult]:
-        """Every cell, judged."""
-        found: dict[Cell, CellResult] = {}
-        for flat in dict.fromkeys(map(flat_cell, self.outcomes)):
-            found |= self._judge(flat)
-        return {cell: found[cell] for cell in self.outcomes}
+    def tables(self) -> list[Table]:
+        """Return the paper's tables with our results beside its numbers."""
+        return [paper_table(self.results, name) for name in self.names]
 
-    def _judge(self, flat: Cell) -> dict[Cell, CellResult]:
-        """Compare the methods of one row of a table with flat LMNN, and with the paper."""
-        row = {c: o for c, o in self.outcomes.items() if flat_cell(c) == flat}
-        gains = gains_over(flat, row) if flat in row else {}
-        is_partition = self.protocol.is_partition(flat.dataset)
-        return {
-            cell: CellResult(
-                cell=cell,
-                outcomes=tuple(outcomes),
-                over_flat=gains[cell].difference if gains and cell != flat else None,
-                is_better=bool(gains) and gains[cell].is_shown,
-                marks=tuple(
-                    mark_against(paper, outcomes, is_partition=is_partition)
-                    for paper in paper_cells(*in_print(cell))
-                ),
-            )
-            for cell, outcomes in row.items()
-        }
+    def describe(self) -> str:
+        """Return the protocol, date, version and machine as two sentences."""
+        about = self.provenance
+        commit = f", commit {about['commit']}" if about["commit"] else ""
+        machine = about["machine"]
+        return (
+            f"Protocol ({self.protocol.name}): {self.protocol.describe()}. Measured on "
+            f"{about['date'][:10]} with cayleyklein {about['cayleyklein']}{commit}, Python "
+            f"{about['python']}, {machine['processor']}, {machine['cores']} cores."
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON can hold it."""
+        """Return everything for JSON."""
         return {
             "format": FORMAT,
             "version": VERSION,
             "protocol": asdict(self.protocol),
-            "tables": list(self.tables),
+            "tables": list(self.names),
             "provenance": self.provenance,
-            "cells": [result.to_dict() for result in self.results.values()],
+            "cells": self.results,
         }
 
     @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> Reproduction:
-        """Return what :meth:`to_dict` gave; everything but the outcomes is judged anew."""
-        if not isinstance(stored, dict):
-            raise InvalidInputError(f"stored must be a dict; got {type(stored).__name__}.")
-        if stored.get("format") != FORMAT or stored.get("version") != VERSION:
-            raise InvalidInputError(
-                f"stored is no result of this version of reproduce: expected format {FORMAT!r} and "
-                f"version {VERSION}, got {stored.get('format')!r} and {stored.get('version')!r}."
-            )
+    def read(cls, path: str | Path, tables: Sequence[str] = tuple(TABLES)) -> Reproduction:
+        """Read the results of some tables from a ``results.json``, and compare them again."""
+        where, wanted = as_path(path), as_texts(tables, "tables")
         try:
-            return cls._from_checked(stored)
-        except (KeyError, TypeError) as error:
-            raise InvalidInputError(f"stored holds no results of reproduce: {error}.") from error
-
-    @classmethod
-    def _from_checked(cls, stored: dict[str, Any]) -> Reproduction:
-        return cls(
-            protocol=Protocol(**stored["protocol"]),
-            tables=tuple(stored["tables"]),
-            outcomes={
-                Cell(c["dataset"], c["method"], c["k"], c["n_targets"]): tuple(
-                    Outcome.from_dict(values) for values in c["outcomes"]
-                )
-                for c in stored["cells"]
-            },
-            provenance=stored["provenance"],
-        )
-
-    @classmethod
-    def read(cls, path: str | Path) -> Reproduction:
-        """Read a ``results.json``."""
-        where = as_path(path)
-        try:
-            return cls.from_dict(json.loads(where.read_text("utf-8")))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise InvalidInputError(f"{path} holds no results of reproduce: {error}") from error
-
-    def only(self, tables: Sequence[str]) -> Reproduction:
-        """Return the part of it that some of the paper's tables need."""
-        wanted_tables = as_texts(tables, "tables")
-        kept = tuple(table for table in self.tables if table in wanted_tables)
-        if not kept:
-            raise InvalidInputError(
-                f"There are results of the tables {', '.join(self.tables)} alone; expected "
-                f"{' or '.join(wanted_tables)}."
-            )
-        wanted = set(cells_of(kept, list(METHODS)))
-        cells = {cell: outcomes for cell, outcomes in self.outcomes.items() if cell in wanted}
-        return replace(self, tables=kept, outcomes=cells)
+            stored = json.loads(where.read_text("utf-8"))
+            if (stored["format"], stored["version"]) != (FORMAT, VERSION):
+                raise ValueError("it is of another format or version")
+            protocol = Protocol(**stored["protocol"])
+            names = tuple(name for name in stored["tables"] if name in wanted)
+            cells = set(cells_of(names, list(METHODS)))
+            outcomes = {cell_of(r): r["outcomes"] for r in stored["cells"] if cell_of(r) in cells}
+            found = cls(protocol, names, _beside_paper(outcomes, protocol), stored["provenance"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise InvalidInputError(f"{path} holds no results of reproduce: {error}.") from error
+        if not names:
+            known, missing = ", ".join(stored["tables"]), " or ".join(wanted)
+            raise InvalidInputError(f"{path} has the tables {known} alone; got tables={missing}.")
+        return found
 
     def write(self, folder: str | Path) -> dict[str, Path]:
-        """Write results.json, report.md, report.html, and a fragment for each table."""
-        from cayleyklein.experiments._reproduction_report import fragment, markdown, whole_page
-
-        where = as_path(folder, "folder")
+        """Write results.json, report.md, report.html and a Markdown file for each table."""
+        where, title = as_path(folder, "folder"), "The paper's tables, reproduced"
+        parts = [f"## {table.title}\n\n{self._markdown(table)}" for table in self.tables()]
+        html = page(
+            title,
+            "Nielsen, Muzellec, Nock: Large Margin Nearest Neighbor Classification using Curved "
+            "Mahalanobis Distances, section 5.",
+            [
+                *(table.to_html() for table in self.tables()),
+                section("How to read it", bullets([LEGEND, self.describe()])),
+                provenance_section(self.provenance),
+            ],
+        )
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
-            "report.md": markdown(self),
-            "report.html": whole_page(self),
-            **{f"{table}.md": fragment(self, table) for table in self.tables},
+            "report.md": "\n".join([f"# {title}\n", *parts]),
+            "report.html": html,
         }
-        paths = {name: where / name for name in texts}
+        for name, table in zip(self.names, self.tables(), strict=True):
+            texts[f"{name}.md"] = self._markdown(table)
         for name, text in texts.items():
-            write_whole(paths[name], text)
-        return paths
+            write(where / name, text)
+        return {name: where / name for name in texts}
+
+    def insert(self, text: str) -> str:
+        """Return a Markdown text with the tables between their markers."""
+        for name, table in zip(self.names, self.tables(), strict=True):
+            if place := marked_place(name).search(text):
+                text = text[: place.start(1)] + self._markdown(table) + text[place.end(1) :]
+        return text
+
+    def _markdown(self, table: Table) -> str:
+        counts, *below = table.notes
+        notes = [counts, f"{'; '.join(below)}."] if below else [counts]
+        return "\n\n".join([table.to_markdown(), LEGEND, *notes, f"{self.describe()}\n"])
 
 
-def in_print(cell: Cell) -> Cell:
-    """Return the cell of the paper: the paper's algorithm and ours stand beside one number.
-
-    >>> in_print(Cell("wine", "paper-flat", 3))
-    Cell(dataset='wine', method='flat', k=3, n_targets=None)
-    """
-    return cell._replace(method=cell.method.removeprefix(PAPERS))
-
-
-def flat_cell(cell: Cell) -> Cell:
-    """Return the cell that this one is compared with: flat LMNN by the same algorithm."""
-    return cell._replace(method="paper-flat" if cell.method.startswith(PAPERS) else "flat")
-
-
-def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list[Cell]:
-    """Return the cells of the paper's tables, those that take longest first.
-
-    A method of the paper has cells in the tables that print it, another method in all.
-
-    >>> len(cells_of(["exp"])), len(cells_of(["mixed"])), len(cells_of(["exp", "mixed"]))
-    (128, 45, 141)
-    """
-    found: dict[Cell, None] = {}
-    for table in tables:
-        printed = [cell for cell in PAPER_CELLS if cell.table == table]
-        missing = METHODS_IN_PRINT - {cell.method for cell in printed}
-        for row in dict.fromkeys((c.dataset, c.k, c.n_targets) for c in printed):
-            cells = (Cell(row[0], method, *row[1:]) for method in methods)
-            found |= dict.fromkeys(cell for cell in cells if in_print(cell).method not in missing)
-    # One row out at a time means as many fits as rows: the longest cells should not come last.
-    return sorted(found, key=lambda cell: not QUICK.is_partition(cell.dataset))
+def _beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
+    """Summarise and compare the cells, and add the paper's numbers."""
+    results = summarize(outcomes)
+    for result in results:
+        is_partition = protocol.is_partition(result["dataset"])
+        result["paper"] = paper_marks(result, is_partition=is_partition)
+    return results
 
 
 def reproduce(
@@ -273,25 +180,26 @@ def reproduce(
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Reproduction:
-    """Compute the paper's tables, going on from the cells that a folder already has.
+    """Compute the paper's tables, except the cells that a folder already has.
 
     Parameters
     ----------
     output : str or Path
-        Each cell is stored here, in ``cells-<protocol>``, once it is finished. Cells of another
-        version of the code are computed anew.
+        Folder. Each finished cell is stored here, in ``cells-<protocol>``. Cells of another
+        version of the code are computed again.
     tables : sequence of str, default=("exp", "targets", "mixed")
-        "targets" is the paper's "exp" with k read as the target neighbours, and votes of 3.
+        "targets" is the paper's "exp" with k read as the number of target neighbours, and votes of
+        3.
     protocol : Protocol, default=QUICK
         ``FULL`` is the paper's.
     methods : sequence of str, default=REPRODUCED
-        "flat", "elliptic", "hyperbolic" and "mixed" by our defaults, "paper-flat",
-        "paper-elliptic" and "paper-hyperbolic" by the paper's algorithm, "knn" and "auto". In all
-        of them k neighbours vote, each alike.
+        "flat", "elliptic", "hyperbolic" and "mixed" with our defaults, "paper-flat",
+        "paper-elliptic" and "paper-hyperbolic" with the paper's algorithm, "knn" and "auto". In
+        all of them k neighbours vote, with equal weights.
     n_jobs : int, optional
-        Processes; -1 for as many as there are cores. The accuracies do not depend on it.
+        Processes; -1 for one for each core. The accuracies do not depend on it.
     progress : callable, optional
-        Told a :class:`Step` after each cell.
+        Called after each fit with the number of finished fits, of all fits, and a description.
 
     Returns
     -------
@@ -307,37 +215,22 @@ def reproduce(
     >>> len(found.results)
     5
     """
-    check_methods(methods)
-    wanted = tuple(as_choice(t, "tables", tuple(TABLES)) for t in as_texts(tables, "tables"))
+    choose_methods(methods)
+    names = tuple(as_choice(t, "tables", tuple(TABLES)) for t in as_texts(tables, "tables"))
     where = as_path(output, "output")
-    as_jobs(n_jobs)
-    as_callback(progress, "progress")
     if not isinstance(protocol, Protocol):
         raise InvalidInputError(
             f"protocol must be a Protocol, such as QUICK or FULL; got {type(protocol).__name__}."
         )
-    cells = cells_of(wanted, methods)
+    cells = cells_of(names, methods)
+    problems = {name: load_problem(name) for name in {cell.dataset for cell in cells}}
     run = f"{json.dumps(asdict(protocol))} {fingerprint()}"
-    store = CellStore(where / f"cells-{protocol.name}", run)
-    found = {cell: outcomes for cell in cells if (outcomes := store.read(cell)) is not None}
-    if progress is not None and found:
-        progress(Step(len(found), len(cells), "finished before"))
-    tasks = (delayed(compute)(cell, protocol) for cell in cells if cell not in found)
-    for cell, outcomes in in_parallel(tasks, n_jobs):
-        store.write(cell, outcomes)  # here: a worker on another machine has not this folder
-        found[cell] = outcomes
-        if progress is not None:
-            what = f"{cell.dataset}, {METHODS[cell.method].title}, k = {cell.n_targets or cell.k}"
-            progress(Step(len(found), len(cells), what))
-    ordered = {cell: tuple(found[cell]) for cell in cells}
-    return Reproduction(protocol, wanted, ordered, provenance())
-
-
-def compute(cell: Cell, protocol: Protocol) -> tuple[Cell, list[Outcome]]:
-    """Evaluate a cell on every split."""
-    problem = load_bundled(cell.dataset)
-    outcomes = [
-        evaluate(cell.method, cell.k, problem.X, problem.y, split, n_targets=cell.n_targets)
-        for split in protocol.splits(cell.dataset, problem.y)
-    ]
-    return cell, outcomes
+    outcomes = run_cells(
+        cells,
+        problems,
+        {name: protocol.splits(name, problem.y) for name, problem in problems.items()},
+        n_jobs=n_jobs,
+        progress=progress,
+        store=CellStore(where / f"cells-{protocol.name}", run),
+    )
+    return Reproduction(protocol, names, _beside_paper(outcomes, protocol), provenance())

@@ -1,192 +1,211 @@
-"""Running experiments: in parallel, resumable, and with a record of code and machine."""
+"""Runs of methods on splits: in parallel, resumable, and with a record of code and machine."""
+
+from __future__ import annotations
 
 import hashlib
 import json
 import os
 import platform
 import subprocess
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
+from functools import cache, partial
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from joblib import Parallel, cpu_count
+import numpy as np
+from joblib import Parallel, cpu_count, delayed
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
+from cayleyklein._validation import as_callback
 from cayleyklein._version import __version__
-from cayleyklein.experiments._outcomes import Outcome
+from cayleyklein.experiments._methods import METHODS
+from cayleyklein.experiments._problems import Problem, Split
 from cayleyklein.tables import writing
 
-__all__ = [
-    "Cell",
-    "CellStore",
-    "ProgressCallback",
-    "Step",
-    "at_most_one_a_core",
-    "fingerprint",
-    "in_parallel",
-    "provenance",
-    "write_whole",
-]
-
-# -- processes ----------------------------------------------------------------------
-
-
-class Step(NamedTuple):
-    """Some work that is done.
-
-    Attributes
-    ----------
-    done, total : int
-    what : str
-        The piece of work just finished.
-
-    Examples
-    --------
-    >>> from cayleyklein.experiments import Step, compare
-    >>> steps = []
-    >>> _ = compare("wine", methods=["knn"], n_splits=2, progress=steps.append)
-    >>> steps[-1].done == steps[-1].total, isinstance(steps[-1], Step)
-    (True, True)
-    """
-
-    done: int
-    total: int
-    what: str
-
-
-ProgressCallback = Callable[[Step], object]
-
-
-def at_most_one_a_core(n_jobs: int | None) -> int | None:
-    """Return a number of processes for joblib, which starts as many as it is told, at once."""
-    return None if n_jobs is None else min(n_jobs, cpu_count())
-
-
-def in_parallel(tasks: Iterable[object], n_jobs: int | None) -> Iterator[Any]:
-    """Yield the results of joblib's delayed calls as they come, in any order."""
-    jobs = at_most_one_a_core(as_jobs(n_jobs))
-    yield from Parallel(jobs, return_as="generator_unordered", batch_size=1)(tasks)
-
-
-# -- finished cells on disk ---------------------------------------------------------
+__all__ = ["Cell", "CellStore", "fingerprint", "in_parallel", "provenance", "run_cells", "write"]
 
 
 class Cell(NamedTuple):
-    """A data set, a method, and its neighbours: one number of a table.
-
-    Attributes
-    ----------
-    dataset, method : str
-    k : int
-        The neighbours that vote.
-    n_targets : int, optional
-        The target neighbours that a metric is learned with; the learner's own choice by default.
-
-    Examples
-    --------
-    >>> from cayleyklein.experiments import Cell
-    >>> Cell("wine", "elliptic", 3)
-    Cell(dataset='wine', method='elliptic', k=3, n_targets=None)
-    """
+    """One number of a table: a data set, a method, the neighbours that vote, the targets."""
 
     dataset: str
     method: str
-    k: int
+    k: int | None = None
     n_targets: int | None = None
 
+    def __str__(self) -> str:
+        k = self.n_targets or self.k
+        return f"{self.dataset}, {METHODS[self.method].title}" + (f", k = {k}" if k else "")
 
-def write_whole(path: Path, text: str) -> None:
-    """Write a file that is whole or not there, and the folders it is in."""
+
+Outcome = dict[str, Any]
+"""What :func:`evaluate` returns."""
+
+ProgressCallback = Callable[[int, int, str], object]
+
+
+def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
+    """Fit a method to the training rows of a split, and test it on the others, on one thread.
+
+    BLAS threads would change the last digits, and the CPU time, with the number of processes.
+    """
+    (train, test), X, y = split, problem.X, problem.y
+    model = METHODS[cell.method].make(cell.k, cell.n_targets)
+    if problem.prepare is not None:
+        model = make_pipeline(clone(problem.prepare), model)
+    rows = X.iloc if hasattr(X, "iloc") else X
+    with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.process_time()
+        model.fit(rows[train], y[train])
+        middle = time.process_time()
+        predicted = model.predict(rows[test])
+        end = time.process_time()
+        probabilities = model.predict_proba(rows[test])
+    last = model
+    while hasattr(last, "steps"):
+        last = last.steps[-1][1]
+    learner = getattr(last, "learner_", None)
+    geometry = getattr(learner, "geometry_", None)
+    # The chosen share of the elliptic part, which held-out rows decide.
+    alpha = learner.selection_.chosen if learner is not None and geometry == "mixed" else None
+    return {
+        "accuracy": float((predicted == y[test]).mean()),
+        "log_loss": log_loss(probabilities, model.classes_, y[test]),
+        "n_train": len(train),
+        "n_test": len(test),
+        "fit_seconds": middle - start,
+        "predict_seconds": end - middle,
+        "geometry": geometry,
+        "curvatures": [float(K) for K in np.atleast_1d(getattr(learner, "curvature_", ()))],
+        "alpha": None if alpha is None else float(alpha.removeprefix("α = ")),
+        "notes": list(dict.fromkeys(str(warning.message) for warning in caught)),
+    }
+
+
+def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
+    """Return the mean of -log p(true class), with p at least the machine epsilon.
+
+    A class that was not trained on has p = 0; scikit-learn's log_loss does not allow one.
+
+    >>> round(log_loss(np.array([[0.5, 0.5]]), np.array([0, 1]), np.array([1])), 3)
+    0.693
+    """
+    is_true = np.asarray(truth)[:, None] == classes
+    p = np.where(is_true, probabilities, 0.0).sum(axis=1)
+    return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
+
+
+def in_parallel(n_jobs: int | None, **options: Any) -> Parallel:
+    """Return joblib's Parallel with at most one process for each core."""
+    return Parallel(min(as_jobs(n_jobs), cpu_count()), **options)
+
+
+def run_cells(
+    cells: Sequence[Cell],
+    problems: Mapping[str, Problem],
+    splits: Mapping[str, Sequence[Split]],
+    *,
+    n_jobs: int | None,
+    progress: ProgressCallback | None,
+    store: CellStore | None = None,
+) -> dict[Cell, list[Outcome]]:
+    """Evaluate each cell on every split of its data set, except the cells that a store has."""
+    tell = as_callback(progress, "progress") or (lambda *_: None)
+    parallel = in_parallel(n_jobs, return_as="generator", batch_size=1)
+    found = {} if store is None else store.read(cells)
+    done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
+    if found:
+        tell(done, total, "finished before")
+    tasks = [(c, split) for c in cells if c not in found for split in splits[c.dataset]]
+    calls = (delayed(evaluate)(cell, problems[cell.dataset], split) for cell, split in tasks)
+    for (cell, _), outcome in zip(tasks, parallel(calls), strict=True):
+        parts = found.setdefault(cell, [])
+        parts.append(outcome)
+        done += 1
+        if store is not None and len(parts) == len(splits[cell.dataset]):
+            store.write(cell, parts)  # here, because workers may be on other machines
+        tell(done, total, str(cell))
+    return {cell: found[cell] for cell in cells}
+
+
+# -- files --------------------------------------------------------------------------
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, and make its folder; after an error the old file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
-def digest(values: object) -> str:
-    """Return a checksum of what JSON holds: a changed number must not pass for a result."""
-    return hashlib.sha256(json.dumps(values).encode()).hexdigest()
-
-
-@dataclass(frozen=True)
-class CellStore:
-    """A folder with one file for each finished cell.
-
-    Attributes
-    ----------
-    folder : Path
-    run : str
-        What the outcomes depend on beside the cell: the protocol and the code. Cells of another
-        run are as good as missing.
-    """
+class CellStore(NamedTuple):
+    """A folder with a file for each finished cell of one run: one protocol and one code."""
 
     folder: Path
     run: str
 
     def path(self, cell: Cell) -> Path:
-        """Return where a cell is kept."""
+        """Return the file of a cell."""
         targets = "" if cell.n_targets is None else f"-targets{cell.n_targets}"
         return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}{targets}.json"
 
-    def read(self, cell: Cell) -> list[Outcome] | None:
-        """Return the outcomes of a finished cell; None when it must be computed."""
-        try:
-            stored = json.loads(self.path(cell).read_text("utf-8"))
-            if stored["run"] != self.run or stored["cell"] != cell._asdict():
-                return None
-            if stored["digest"] != digest(stored["outcomes"]):
-                return None
-            return [Outcome.from_dict(values) for values in stored["outcomes"]]
-        except (OSError, ValueError, KeyError, TypeError):  # missing, or no file of ours
-            return None
+    def content(self, cell: Cell, outcomes: list[Outcome]) -> dict[str, Any]:
+        """Return the content of the file of a cell, with a checksum of the outcomes."""
+        checksum = hashlib.sha256(json.dumps(outcomes).encode()).hexdigest()
+        return {"run": self.run, "cell": list(cell), "digest": checksum, "outcomes": outcomes}
 
-    def write(self, cell: Cell, outcomes: Sequence[Outcome]) -> None:
-        """Keep a finished cell."""
-        values = json.loads(json.dumps([outcome.to_dict() for outcome in outcomes]))
-        stored = {
-            "run": self.run,
-            "cell": cell._asdict(),
-            "digest": digest(values),
-            "outcomes": values,
-        }
-        write_whole(self.path(cell), json.dumps(stored))
+    def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
+        """Return the outcomes of those cells that have a valid file of this run."""
+        found = {}
+        for cell in cells:
+            try:
+                stored = json.loads(self.path(cell).read_text("utf-8"))
+                if stored == self.content(cell, stored["outcomes"]):
+                    found[cell] = stored["outcomes"]
+            except (OSError, ValueError, KeyError, TypeError):  # missing, or not one of our files
+                continue
+        return found
+
+    def write(self, cell: Cell, outcomes: list[Outcome]) -> None:
+        """Write the file of a finished cell."""
+        write(self.path(cell), json.dumps(self.content(cell, outcomes)))
 
 
 # -- code, versions, machine --------------------------------------------------------
 
-PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "joblib")
 HOME = Path(__file__).parents[1]
 DECIDING = (
     *(f"{folder}/**/*.py" for folder in ("geometry", "metrics", "neighbors", "learning")),
-    *(f"experiments/_{name}.py" for name in ("methods", "outcomes", "problems", "protocols")),
-    "_estimators.py",
-    "_validation.py",
+    *(f"experiments/_{name}.py" for name in ("methods", "problems", "runs")),
+    "_*.py",
     "datasets/_loaders.py",
     "datasets/data/*",
 )
-"""What decides a number; the code that only shows it may change."""
+"""Files that can change a number, rather than only show it."""
 
 
 def provenance() -> dict[str, Any]:
-    """Return what a reader needs to judge or to repeat a result.
+    """Return the code, versions, machine and date of a run.
 
     >>> sorted(provenance())
     ['cayleyklein', 'commit', 'date', 'machine', 'python', 'versions']
     """
+    system, cores = platform.platform(), os.cpu_count()
     return {
         "cayleyklein": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": versions(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": processor(),
-            "cores": os.cpu_count(),
-        },
+        "machine": {"system": system, "processor": processor(), "cores": cores},
     }
 
 
@@ -202,41 +221,26 @@ def fingerprint() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that compute, of those there are."""
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # built into something else
-            continue
-    return found
+    """Return the versions of the packages that compute."""
+    return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "joblib")}
 
 
 def commit() -> str | None:
-    """Return the commit of the code, marked when it was changed; None outside its repository."""
-    if _git("ls-files", "--error-unmatch", "_version.py") is None:
-        return None  # in a repository of somebody else's, or in none
-    changed = _git("status", "--porcelain", "--untracked-files=no", ".")
-    found = _git("rev-parse", "--short=12", "HEAD")
-    return f"{found} with changes" if found and changed else found
-
-
-def _git(*arguments: str) -> str | None:
+    """Return the commit of the code, marked if it was changed; None outside its repository."""
+    git = partial(subprocess.run, cwd=HOME, capture_output=True, text=True, check=True)
+    describe = ["--always", "--abbrev=12", "--exclude=*", "--dirty= with changes"]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(HOME), *arguments], capture_output=True, text=True, check=True
-        )
+        git(["git", "ls-files", "--error-unmatch", "_version.py"])
+        return str(git(["git", "describe", *describe]).stdout.strip())
     except (OSError, subprocess.CalledProcessError):
         return None
-    return done.stdout.strip()
 
 
 def processor() -> str:
-    """Return the name of the processor, as far as the system tells."""
+    """Return the name of the processor, or its architecture if the name is unknown."""
     try:
-        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
+        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:
-        pass
-    return platform.processor() or platform.machine()
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())

@@ -1,40 +1,47 @@
-"""What the differences between methods are worth.
+"""Results of methods, and tests of the differences between them.
 
 Scores on overlapping training rows are not independent, so the plain standard error of a
 difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import stats
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, refuse_containers, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.experiments._methods import BASELINE, METHODS, PAPERS
+from cayleyklein.experiments._runs import Cell, Outcome
 
 __all__ = [
     "PairedDifference",
     "Ranking",
+    "Result",
+    "accuracy_text",
+    "cell_of",
     "holm",
-    "none_for_nan",
     "paired_difference",
     "rank_methods",
     "standard_error",
+    "summarize",
 ]
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
 
 ROUNDING = 4 * np.finfo(np.float64).eps
-"""Differences of scores that differ by no more, relative to the scores, are one number rounded."""
+"""Relative spread of differences that is rounding only."""
 
 
-def as_scores(
-    values: ArrayLike, name: str, n: int | None = None, *, ndim: int = 1
-) -> NDArray[np.float64]:
-    """Check scores, whose squares must be floats."""
+def as_scores(values: ArrayLike, name: str, n: int | None = None, *, ndim: int = 1) -> Floats:
+    """Check scores, whose squares must not overflow."""
     scores = as_points(values, name, n, ndim=ndim)
     refuse_huge(scores, name)
     return scores
@@ -43,8 +50,8 @@ def as_scores(
 class PairedDifference(NamedTuple):
     """Mean difference over the same splits, its 95 % interval, and the p-value of no difference.
 
-    What the splits say nothing of is NaN: everything but the difference for a single split, and the
-    interval where the difference is the same on every split.
+    NaN is unknown: all but the difference for a single split, and the interval if the difference
+    is the same on every split.
 
     Examples
     --------
@@ -62,19 +69,19 @@ class PairedDifference(NamedTuple):
     p_value: float
 
     def to_dict(self) -> dict[str, float | None]:
-        """Return it as JSON can hold it, with None for NaN."""
+        """Return the numbers by name for JSON, with None for NaN."""
         return {name: none_for_nan(value) for name, value in self._asdict().items()}
 
 
 def none_for_nan(value: float) -> float | None:
-    """Return what JSON has for a number that is not known."""
+    """Replace NaN by None, for JSON."""
     return None if np.isnan(value) else value
 
 
 def standard_error(scores: ArrayLike) -> float:
     """Return the standard error of the mean score; NaN for a single one.
 
-    It shows how much the scores vary from split to split, and is no test of a difference: use
+    It shows how much the scores vary from split to split. To test a difference, use
     :func:`paired_difference`.
 
     >>> standard_error([0.5, 1.0, 0.5, 1.0]) == (1 / 12) ** 0.5 / 2
@@ -91,9 +98,8 @@ def paired_difference(
 ) -> PairedDifference:
     """Compare two methods on the same splits by the corrected resampled t-test.
 
-    With J differences of mean m and variance s², the variance of m is taken to be
-    (1/J + n_test/n_train) s² (Nadeau and Bengio 2003), and m to follow Student's t with J - 1
-    degrees of freedom.
+    J differences have mean m and variance s². The variance of m is (1/J + n_test/n_train) s²
+    (Nadeau and Bengio 2003), and m over its root follows Student's t with J - 1 degrees of freedom.
 
     Parameters
     ----------
@@ -105,14 +111,14 @@ def paired_difference(
     Returns
     -------
     PairedDifference
-        Of scores - baseline.
+        The difference scores - baseline.
 
     Examples
     --------
     >>> paired_difference([0.9, 0.8, 0.9], [0.8, 0.8, 0.8], test_ratio=0.25).p_value > 0.05
     True
 
-    No difference anywhere is no evidence of one:
+    Equal scores are no evidence of a difference:
 
     >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
     PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
@@ -126,10 +132,9 @@ def paired_difference(
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    # 21/36 - 20/36 and 23/36 - 22/36 are not the same float: no evidence may come of that.
+    # 21/36 - 20/36 and 23/36 - 22/36 are not the same float, which is no evidence.
     if np.ptp(differences) <= ROUNDING * max(np.abs(given).max(), np.abs(other).max()):
-        # The same on every split, as a few small test sets can have it, says nothing of the
-        # spread; how likely so many equal signs are, without a difference, is known all the same.
+        # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
     reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, n - 1)) * error
@@ -137,8 +142,8 @@ def paired_difference(
     return PairedDifference(mean, mean - reach, mean + reach, p_value)
 
 
-def holm(p_values: ArrayLike) -> NDArray[np.float64]:
-    """Adjust p-values for having made several tests (Holm 1979); NaN is left out of the count.
+def holm(p_values: ArrayLike) -> Floats:
+    """Adjust p-values for the number of tests (Holm 1979); NaN stays NaN and is not counted.
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
@@ -161,16 +166,16 @@ def holm(p_values: ArrayLike) -> NDArray[np.float64]:
 
 
 class Ranking(NamedTuple):
-    """Methods over several data sets (Demšar 2006).
+    """Mean ranks of methods over several data sets (Demšar 2006).
 
     Attributes
     ----------
     mean_ranks : ndarray of shape (n_methods,)
-        1 is the best; equals share their ranks.
+        1 is the best; equal scores share their ranks.
     friedman_p : float
-        Of all methods being equal.
+        p-value of Friedman's test that all methods are equal.
     critical_difference : float
-        Of mean ranks, by Nemenyi's test at 5 %: methods nearer than that are not told apart.
+        Smallest significant difference of mean ranks, by Nemenyi's test at 5 %.
 
     Examples
     --------
@@ -180,12 +185,12 @@ class Ranking(NamedTuple):
     (array([1.  , 2.67, 2.33]), 1.91)
     """
 
-    mean_ranks: NDArray[np.float64]
+    mean_ranks: Floats
     friedman_p: float
     critical_difference: float
 
 
-def rank_methods(scores: Sequence[Sequence[float]] | NDArray[np.float64]) -> Ranking:
+def rank_methods(scores: Sequence[Sequence[float]] | Floats) -> Ranking:
     """Rank methods by their scores on several data sets.
 
     Parameters
@@ -207,8 +212,87 @@ def rank_methods(scores: Sequence[Sequence[float]] | NDArray[np.float64]) -> Ran
     ranks = stats.rankdata(-values, axis=1)
     with np.errstate(invalid="ignore"):
         friedman = float(stats.friedmanchisquare(*values.T).pvalue)
-    if np.isnan(friedman):  # every method equal on every data set: 0/0, and no evidence
+    if np.isnan(friedman):  # 0/0: all methods are equal on every data set
         friedman = 1.0
     q = float(stats.studentized_range.ppf(CONFIDENCE, k, np.inf)) / np.sqrt(2)
     critical = float(q * np.sqrt(k * (k + 1) / (6 * n)))
     return Ranking(ranks.mean(axis=0), friedman, critical)
+
+
+# -- results ------------------------------------------------------------------------
+
+Result = dict[str, Any]
+"""A cell, its outcomes, and the statistics that :func:`summarize` computes of them."""
+
+
+def flat_cell(cell: Cell) -> Cell:
+    """Return flat LMNN by the same algorithm, with the same neighbours."""
+    return cell._replace(method="paper-flat" if cell.method.startswith(PAPERS) else "flat")
+
+
+BASELINES: dict[str, Callable[[Cell], Cell]] = {
+    "knn": lambda cell: cell._replace(method=BASELINE),
+    "flat": flat_cell,
+}
+
+
+def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
+    """Summarise each cell, and compare it with Euclidean k-NN and with flat LMNN."""
+    results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
+    for name, baseline in BASELINES.items():
+        for base in dict.fromkeys(map(baseline, outcomes)):
+            tested = [c for c in outcomes if baseline(c) == base != c and base in outcomes]
+            differences = [_difference(outcomes[c], outcomes[base]) for c in tested]
+            p_values = holm([difference.p_value for difference in differences])
+            for cell, difference, p in zip(tested, differences, p_values, strict=True):
+                is_better = difference.difference > 0 and p < SIGNIFICANCE
+                results[cell][f"over_{name}"] = difference.to_dict()
+                results[cell][f"is_better_than_{name}"] = bool(is_better)
+    return list(results.values())
+
+
+def _summary(cell: Cell, outcomes: list[Outcome]) -> Result:
+    """Return means and medians over the splits, in the order of their keys."""
+
+    def known(name: str) -> list[float]:
+        return [outcome[name] for outcome in outcomes if outcome[name] is not None]
+
+    kinds = Counter((o["geometry"], len(o["curvatures"])) for o in outcomes if o["geometry"])
+    learned = None
+    if kinds:  # the most frequent geometry, and the median of each of its curvatures
+        kind, count = kinds.most_common(1)[0]
+        alike = [o["curvatures"] for o in outcomes if (o["geometry"], len(o["curvatures"])) == kind]
+        medians = np.median(alike, axis=0).tolist()
+        learned = {"geometry": kind[0], "curvatures": medians, "n_splits": count}
+    return cell._asdict() | {
+        "title": METHODS[cell.method].title,
+        "accuracy": float(np.mean(known("accuracy"))),
+        "standard_error": none_for_nan(standard_error(known("accuracy"))),
+        "log_loss": float(np.mean(known("log_loss"))) if known("log_loss") else None,
+        "over_knn": None,
+        "is_better_than_knn": False,
+        "over_flat": None,
+        "is_better_than_flat": False,
+        "fit_seconds": float(np.median(known("fit_seconds"))),
+        "predict_seconds": float(np.median(known("predict_seconds"))),
+        "learned": learned,
+        "alpha": float(np.mean(known("alpha"))) if known("alpha") else None,
+        "outcomes": outcomes,
+    }
+
+
+def _difference(outcomes: list[Outcome], base: list[Outcome]) -> PairedDifference:
+    scores, others = ([o["accuracy"] for o in some] for some in (outcomes, base))
+    ratio = sum(o["n_test"] for o in base) / sum(o["n_train"] for o in base)
+    return paired_difference(scores, others, test_ratio=ratio)
+
+
+def cell_of(result: Result) -> Cell:
+    """Return the cell of a result."""
+    return Cell(*(result[name] for name in Cell._fields))
+
+
+def accuracy_text(result: Result) -> str:
+    """Format the mean accuracy ± its standard error; a single split has no error."""
+    error = result["standard_error"]
+    return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")

@@ -10,10 +10,6 @@ from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._bisectors import Hyperplane, bisector, proximity_planes
 from cayleyklein.geometry._bisectors import point_difference as point_difference
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
-from cayleyklein.geometry._chords import euclidean_coordinates as euclidean_coordinates
-from cayleyklein.geometry._chords import lift_points as lift_points
-from cayleyklein.geometry._chords import slopes_from_sqchord as slopes_from_sqchord
-from cayleyklein.geometry._chords import sqchord_from as sqchord_from
 from cayleyklein.geometry._distances import Outside as Outside
 from cayleyklein.geometry._distances import distance
 from cayleyklein.geometry._distances import distance_between as distance_between
@@ -36,34 +32,41 @@ from cayleyklein.geometry._geodesics import (
     log_map,
     metric_tensor,
     midpoint,
+    reflection,
+    transvection,
     vertex_angle,
 )
-from cayleyklein.geometry._isometries import reflection, transvection
+from cayleyklein.geometry._geodesics import mean_metric_tensor as mean_metric_tensor
+from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
+from cayleyklein.geometry._lifts import euclidean_coordinates as euclidean_coordinates
 from cayleyklein.geometry._lifts import lift_difference as lift_difference
+from cayleyklein.geometry._lifts import lift_points as lift_points
 from cayleyklein.geometry._lifts import sine as sine
+from cayleyklein.geometry._lifts import slopes_from_sqchord as slopes_from_sqchord
+from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import Geometry as Geometry
 from cayleyklein.geometry._space import as_space as as_space
-from cayleyklein.geometry.projective import (
-    MEASUREMENT_GEOMETRIES,
-    PLANAR_GEOMETRIES,
-    Absolute,
-    PlanarGeometry,
-    Polytope,
-    adjugate,
-    apply_collineation,
-    classify,
-    cross_ratio,
-    hilbert_distance,
+from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
+from cayleyklein.geometry.projective._angles import (
     hyperplane_angle,
     hyperplane_measure,
-    line_intersections,
-    log_cross_ratio,
-    measure,
-    measurement_geometry,
-    signature,
 )
-from cayleyklein.geometry.projective import metric_angle as metric_angle
+from cayleyklein.geometry.projective._angles import metric_angle as metric_angle
+from cayleyklein.geometry.projective._cross_ratio import (
+    apply_collineation,
+    cross_ratio,
+    line_intersections,
+)
+from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
+from cayleyklein.geometry.projective._measures import log_cross_ratio, measure
+from cayleyklein.geometry.projective._taxonomy import (
+    MEASUREMENT_GEOMETRIES,
+    PLANAR_GEOMETRIES,
+    PlanarGeometry,
+    classify,
+    measurement_geometry,
+)
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 

@@ -29,8 +29,6 @@ from cayleyklein.geometry._geodesics import midpoint
 from cayleyklein.geometry._lifts import cosine, sine, tangent
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = ["Ball", "ball_from_ellipsoid"]
-
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
@@ -68,6 +66,12 @@ class Ball(Frozen):
     'ellipsoid'
     >>> ball.ellipsoid().center.round(6)  # displaced towards the middle
     array([0.415401, 0.      ])
+    >>> ball.contains([[0.75, 0.0], [0.8, 0.0]])
+    array([ True, False])
+    >>> Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2))).quadric()
+    array([[ 1.,  0.,  0.],
+           [ 0.,  1.,  0.],
+           [ 0.,  0., -4.]])
 
     On the sphere a ball may reach the equator:
 
@@ -78,6 +82,7 @@ class Ball(Frozen):
     'everything'
     """
 
+    _arguments = ("center", "radius", "metric")
     center: Floats
     radius: float
     metric: CurvedSpace
@@ -88,9 +93,6 @@ class Ball(Frozen):
         metric._inside(center, "center")
         radius = as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, metric=metric)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Ball, (self.center, self.radius, self.metric)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)
@@ -132,15 +134,6 @@ class Ball(Frozen):
         """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
 
         Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> ball = Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2)))
-        >>> ball.quadric()
-        array([[ 1.,  0.,  0.],
-               [ 0.,  1.,  0.],
-               [ 0.,  0., -4.]])
         """
         K, n = self.metric.curvature, self._numbers()
         # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
@@ -178,15 +171,7 @@ class Ball(Frozen):
         return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
 
     def contains(self, x: ArrayLike) -> Bools:
-        """Return whether points are in the ball; points outside a hyperbolic domain are not.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-        >>> Ball([0.5, 0.0], 0.5, disc).contains([[0.75, 0.0], [0.8, 0.0]])
-        array([ True, False])
-        """
+        """Return whether points are in the ball; points outside a hyperbolic domain are not."""
         x = as_points(x, "x", self.metric.dimension)
         x, center = np.broadcast_arrays(x, self.center)
         return np.asarray(

@@ -25,9 +25,7 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._lifts import lift_difference
-from cayleyklein.geometry._space import CurvedSpace, as_space
-
-__all__ = ["Hyperplane", "bisector", "point_difference", "proximity_planes"]
+from cayleyklein.geometry._space import CurvedSpace, check_points
 
 
 class Hyperplane(NamedTuple):
@@ -68,8 +66,8 @@ def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
     1
     """
-    metric, dtype = as_space(metric), float_dtype(p)
-    z, s = metric._inside(as_points(p, "p", metric.dimension), "p")
+    metric, dtype, (p,) = check_points(metric, p=p)
+    z, s = metric._inside(p, "p")
     spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), metric.curvature)
     return _pull_back(spatial, height, metric, dtype, "p")
 
@@ -95,10 +93,7 @@ def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     >>> bool(plane.evaluate([0.1, 0.0]) > 0)
     True
     """
-    metric, dtype = as_space(metric), float_dtype(p, q)
-    p, q = broadcast_points(
-        p=as_points(p, "p", metric.dimension), q=as_points(q, "q", metric.dimension)
-    )
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)
     if same.any():

@@ -34,8 +34,6 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._lifts import lift
 
-__all__ = ["CHARTS", "from_chart", "to_chart"]
-
 
 def _sqnorm(w: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...i", w, w))

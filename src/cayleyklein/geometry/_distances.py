@@ -22,13 +22,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_choice, as_points, at_index, broadcast_points, float_dtype
+from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._lifts import inner_point
-from cayleyklein.geometry._space import CurvedSpace, as_space
-from cayleyklein.geometry.projective import half_log
-
-__all__ = ["Outside", "distance", "distance_between", "wedge"]
+from cayleyklein.geometry._space import CurvedSpace, check_points
+from cayleyklein.geometry.projective._measures import half_log
 
 Outside = Literal["raise", "inf", "modulus"]
 
@@ -36,16 +34,8 @@ Outside = Literal["raise", "inf", "modulus"]
 def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     """Return W = ‖u‖² + K (‖u‖²‖c‖² - ⟨u, c⟩²) without cancellation inside the domain.
 
-    Parameters
-    ----------
-    u : ndarray of shape (..., r)
-        A difference of coordinates.
-    c : ndarray of shape (..., r)
-        Any point on the line along u; for K > 0 not one far from μ where the line passes near
-        it, since there c is almost parallel to u.
-    s_c : ndarray
-        S(c, c) = 1 + K ‖c‖², used for K < 0.
-    K : float
+    c is any point on the line along u, with S(c, c) = s_c; for K > 0 not one far from μ where the
+    line passes near μ, since there c is almost parallel to u.
     """
     uu = np.einsum("...i,...i", u, u)
     uc = np.einsum("...i,...i", u, c)
@@ -96,10 +86,7 @@ def distance(
     inf
     """
     as_choice(outside, "outside", ("raise", "inf", "modulus"))
-    metric, dtype = as_space(metric), float_dtype(p, q)
-    p, q = broadcast_points(
-        p=as_points(p, "p", metric.dimension), q=as_points(q, "q", metric.dimension)
-    )
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 
 

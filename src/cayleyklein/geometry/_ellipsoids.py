@@ -24,8 +24,6 @@ from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry._space import cholesky
 
-__all__ = ["ConvexBody", "Ellipsoid", "as_rays", "check_inside"]
-
 
 @runtime_checkable
 class ConvexBody(Protocol):
@@ -107,10 +105,18 @@ class Ellipsoid(Frozen):
     array([ True, False, False])
     >>> ellipse.semi_axes
     array([2., 1.])
-    >>> ellipse.to_euclidean([3.0, 0.0])  # a point of the unit sphere
-    array([1., 0.])
+    >>> ellipse.to_euclidean([3.0, 0.0]), ellipse.from_euclidean([1.0, 0.0])
+    (array([1., 0.]), array([3., 0.]))
+    >>> ellipse.boundary(4).round(12) + 0.0
+    array([[ 3.,  0.],
+           [ 1.,  1.],
+           [-1.,  0.],
+           [ 1., -1.]])
+    >>> float(ellipse.exit_time([1.0, 0.0], [0.5, 0.0]))
+    4.0
     """
 
+    _arguments = ("center", "matrix", "radius")
     center: Floats
     matrix: Floats
     radius: float
@@ -126,9 +132,6 @@ class Ellipsoid(Frozen):
             )
         radius = as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Ellipsoid, (self.center, self.matrix, self.radius)
 
     def __repr__(self) -> str:
         middle = np.array2string(self.center, precision=4, threshold=6)
@@ -160,14 +163,7 @@ class Ellipsoid(Frozen):
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
-        """Return the t > 0 for which x + t u is on the boundary, for x inside.
-
-        Examples
-        --------
-        >>> disc = Ellipsoid([0.0, 0.0], [[1.0, 0.0], [0.0, 1.0]], 2.0)
-        >>> float(disc.exit_time([1.0, 0.0], [0.5, 0.0]))
-        2.0
-        """
+        """Return the t > 0 for which x + t u is on the boundary, for x inside."""
         x, u, scale = as_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
@@ -186,28 +182,13 @@ class Ellipsoid(Frozen):
         return np.asarray(t @ self.factor.T / self.radius)
 
     def from_euclidean(self, y: ArrayLike) -> Floats:
-        """Return the inverse of :meth:`to_euclidean`.
-
-        Examples
-        --------
-        >>> Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0).from_euclidean([1.0, 0.0])
-        array([3., 0.])
-        """
+        """Return the inverse of :meth:`to_euclidean`."""
         y = as_points(y, "y", self.dimension)
         flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
         return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
     def boundary(self, n: int = 256) -> Floats:
-        """Return n points of the boundary of an ellipse, in order (plane only).
-
-        Examples
-        --------
-        >>> Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0).boundary(4).round(12) + 0.0
-        array([[ 3.,  0.],
-               [ 1.,  1.],
-               [-1.,  0.],
-               [ 1., -1.]])
-        """
+        """Return n points of the boundary of an ellipse, in order (plane only)."""
         if len(self.center) != 2:
             raise InvalidInputError(
                 f"boundary() draws an ellipse in the plane; this ellipsoid has "

@@ -16,17 +16,6 @@ from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
-__all__ = [
-    "blocks_from_form",
-    "canonical_factor",
-    "curvature_from_kappa",
-    "form_from_blocks",
-    "form_from_metric",
-    "kappa_from_curvature",
-    "parameters_from_form",
-    "spectral_factor",
-]
-
 
 def curvature_from_kappa(kappa: float) -> float:
     """Return K = sign(κ) κ².

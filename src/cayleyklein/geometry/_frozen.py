@@ -1,22 +1,25 @@
 """Immutable objects: a base class, and read-only arrays."""
 
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 
 from cayleyklein._typing import Floats
 
-__all__ = ["Frozen", "read_only"]
-
 
 class Frozen:
     """A base class of immutable objects that compare by value.
 
-    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. Two instances
-    are equal when the arguments in their ``__reduce__`` are.
+    ``__init__`` sets attributes by :meth:`_fill`; a ``cached_property`` still works. A copy is made
+    by giving the attributes named in `_arguments` to ``__init__``; equal ones make equal objects.
     """
 
     __slots__ = ()
+
+    _arguments: ClassVar[tuple[str, ...]] = ()
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), tuple(getattr(self, name) for name in self._arguments)
 
     def _fill(self, **values: object) -> None:
         for name, value in values.items():

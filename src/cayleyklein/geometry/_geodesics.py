@@ -2,6 +2,13 @@
 
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
 sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
+
+Isometries are collineations, matrices H acting on homogeneous points x̃ = (x, 1). With the form
+B = diag(K, …, K, 1), for which PᵀBP = 1, the transvection along the geodesic from p to q is
+
+    T = I - (P + Q)(P + Q)ᵀB / (1 + PᵀBQ) + 2 Q PᵀB,
+
+a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by q - p.
 """
 
 import math
@@ -10,30 +17,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    at_index,
-    broadcast_points,
-    float_dtype,
-    refuse_overflow,
-)
-from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry._bisectors import point_difference
 from cayleyklein.geometry._distances import distance_between, wedge
-from cayleyklein.geometry._lifts import cosine, sine, tangent
+from cayleyklein.geometry._lifts import cosine, lift, sine, tangent
 from cayleyklein.geometry._rounding import binary_scale
-from cayleyklein.geometry._space import CurvedSpace, as_space
-
-__all__ = ["exp_map", "geodesic", "log_map", "metric_tensor", "midpoint", "vertex_angle"]
-
-
-def _pair(
-    p: ArrayLike, q: ArrayLike, metric: CurvedSpace, names: tuple[str, str]
-) -> tuple[Floats, Floats]:
-    d = metric.dimension
-    points = {names[0]: as_points(p, names[0], d), names[1]: as_points(q, names[1], d)}
-    p, q = broadcast_points(**points)
-    return p, q
+from cayleyklein.geometry._space import CurvedSpace, as_space, check_points
 
 
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
@@ -61,8 +51,7 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> A
     >>> geodesic([0.3, 0.1], [0.3, 0.1], disc, 0.5)  # a point
     array([0.3, 0.1])
     """
-    metric, dtype = as_space(metric), float_dtype(p, q)
-    p, q = _pair(p, q, metric, ("p", "q"))
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     t = as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
@@ -118,11 +107,20 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     array([[1., 0.],
            [0., 1.]])
     """
-    metric = as_space(metric)
-    z, s = metric._inside(as_points(x, "x", metric.dimension), "x")
+    metric, _, (x,) = check_points(metric, x=x)
+    z, s = metric._inside(x, "x")
     a = z @ metric.factor / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
     return np.asarray(metric.matrix / s[..., None, None] - outer)
+
+
+def mean_metric_tensor(rows: Floats | None, metric: CurvedSpace) -> Floats:
+    """Return the mean of :func:`metric_tensor` over rows (n, d); at μ without rows."""
+    if rows is None:
+        return metric.matrix
+    z, s = metric._inside(rows, "X")
+    a = z @ metric.factor / s[:, None]
+    return np.asarray(metric.matrix * (1 / s).mean() - metric.curvature * (a.T @ a) / len(rows))
 
 
 def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
@@ -157,8 +155,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     >>> exp_map([0.0, 0.0], log_map([0.0, 0.0], [0.6, 0.3], disc), disc)
     array([0.6, 0.3])
     """
-    metric, dtype = as_space(metric), float_dtype(x, v)
-    x, v = _pair(x, v, metric, ("x", "v"))
+    metric, dtype, (x, v) = check_points(metric, x=x, v=v)
     K = metric.curvature
     speed, slope, s = _speed(x, v, metric)
     # In the lift, the end is cos(‖v‖) P + sin(‖v‖) V; the hyperbolic pair is divided by cosh,
@@ -179,8 +176,7 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     >>> log_map([1.0], [3.0], CurvedMetric(factor=[[2.0]]))
     array([2.])
     """
-    metric, dtype = as_space(metric), float_dtype(x, y)
-    x, y = _pair(x, y, metric, ("x", "y"))
+    metric, dtype, (x, y) = check_points(metric, x=x, y=y)
     d = distance_between(x, y, metric, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, metric)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
@@ -197,10 +193,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
     >>> float(vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.2], disc)) / np.pi
     0.5
     """
-    metric, dtype = as_space(metric), float_dtype(x, p, q)
-    x, p, q = broadcast_points(
-        **{name: as_points(y, name, metric.dimension) for name, y in (("x", x), ("p", p), ("q", q))}
-    )
+    metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
     metric._inside(p, "p")
     metric._inside(q, "q")
     z, s = metric._inside(x, "x")
@@ -228,3 +221,74 @@ def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
             f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator, or too "
             f"close to the boundary; take a smaller {name}."
         )
+
+
+def _to_chart(T: Floats, metric: CurvedSpace) -> Floats:
+    """Conjugate a map of (z, 1) into one of (x, 1)."""
+    bottom = metric.homogeneous_matrix[-1:]
+    to_x = np.vstack([np.column_stack([metric.inverse_factor, metric.center]), bottom])
+    return np.asarray(to_x @ T @ metric.homogeneous_matrix)
+
+
+def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
+    """Return the isometry that carries p to q along their geodesic, as a collineation.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.geometry import apply_collineation
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
+    >>> H = transvection([0.0, 0.0], [0.5, 0.0], disc)
+    >>> apply_collineation(H, [0.0, 0.0])
+    array([0.5, 0. ])
+
+    With no curvature it is a translation:
+
+    >>> transvection([1.0], [3.0], CurvedMetric(factor=[[1.0]]))
+    array([[1., 2.],
+           [0., 1.]])
+    """
+    metric = as_space(metric)
+    P, Q = (
+        lift(*metric._inside(as_points(x, name, metric.dimension, ndim=1), name))
+        for x, name in ((p, "p"), (q, "q"))
+    )
+    B = np.append(np.full(len(P) - 1, metric.curvature), 1.0)
+    middle, whole = P + Q, 1 + P @ (B * Q)
+    if whole == 0:
+        raise NotRepresentableError(
+            "p and q are opposite points of the sphere to rounding: many geodesics join them."
+        )
+    T = np.eye(len(P)) - np.outer(middle, middle * B) / whole + 2 * np.outer(Q, P * B)
+    return _to_chart(T, metric)
+
+
+def reflection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
+    """Return the isometry that swaps p and q: the reflection in their bisector.
+
+    In lifted coordinates it is I - 2 N nᵀ/⟨n, N⟩, n the bisector and N its pole.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.geometry import apply_collineation
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
+    >>> H = reflection([0.1, 0.2], [0.5, 0.0], disc)
+    >>> apply_collineation(H, [[0.1, 0.2], [0.5, 0.0]]).round(12)
+    array([[0.5, 0. ],
+           [0.1, 0.2]])
+    """
+    metric = as_space(metric)
+    spatial, rise = point_difference(
+        as_points(p, "p", metric.dimension, ndim=1),
+        as_points(q, "q", metric.dimension, ndim=1),
+        metric,
+    )
+    K = metric.curvature
+    with np.errstate(over="ignore", invalid="ignore"):
+        norm = spatial @ spatial + K * rise * rise
+    refuse_overflow(np.isfinite(norm), "‖L(p - q)‖²", "p and q")
+    if norm == 0:
+        raise InvalidInputError("p and q coincide; a reflection swaps two different points.")
+    pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)
+    return _to_chart(np.eye(len(pole)) - 2 * np.outer(pole, hyperplane) / norm, metric)

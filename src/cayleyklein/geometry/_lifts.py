@@ -1,4 +1,11 @@
-"""Points lifted to the vectors (z, 1)/σ, σ = √S(x, x), and trigonometry of constant curvature.
+"""Points lifted to the vectors (z, 1)/σ, σ = √S(x, x), chords, and trigonometry of curvature K.
+
+With h = ‖z‖²/(σ(1 + σ)), the squared chord of two points, and the distance that belongs to it, are
+
+    c² = ‖z_p/σ_p - z_q/σ_q‖² + K (h_p - h_q)²,      d = (2/√K) arcsin(√K c/2),
+
+on a sphere of radius 1/√K in Euclidean space for K > 0, on a hyperboloid in Minkowski space for
+K < 0 (with arsinh), and z itself for K = 0. Everything here is smooth through K = 0.
 
 Differences of lifts come from u = L(p - q), and keep their digits however close the points are
 and however far the centre is. Sine, cosine and tangent are one function in K for circle, line
@@ -9,13 +16,15 @@ and hyperbola:
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 
-__all__ = ["cosine", "inner_point", "lift", "lift_difference", "sine", "tangent"]
+SERIES_BELOW = 1e-3
+"""|K c²| under which ∂d/∂K is a series in K c²: its closed form cancels there."""
 
 
 def lift(z: Floats, s: Floats) -> Floats:
@@ -38,14 +47,7 @@ def lift_difference(
 ) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, with h = (1/σ - 1)/K = -‖z‖²/(σ(1 + σ)).
 
-    Parameters
-    ----------
-    u : ndarray of shape (..., r)
-        L(p - q).
-    z_p, z_q : ndarray of shape (..., r)
-    s_p, s_q : ndarray of shape (...)
-        S(p, p) and S(q, q), positive. With z_q = 0 and s_q = 1 the values are p's own.
-    K : float
+    u is L(p - q), and s is σ². With z_q = 0 and s_q = 1 the values are p's own.
     """
     sigma_p, sigma_q = np.sqrt(s_p), np.sqrt(s_q)
     # ‖z_p‖² - ‖z_q‖² = ⟨u, z_p + z_q⟩, and (σ_p - σ_q)(σ_p + σ_q) = K (‖z_p‖² - ‖z_q‖²)
@@ -80,3 +82,115 @@ def tangent(r: ArrayLike, K: float) -> Floats:
     if K == 0:
         return r
     return (np.tan(k * r) if K > 0 else np.tanh(k * r)) / k
+
+
+class Lifted(NamedTuple):
+    """Lifted points (n, r + 1), columns u and h, with σ (n,) and ‖z‖² (n,)."""
+
+    points: Floats
+    sigma: Floats
+    sqnorm: Floats
+
+
+def lift_points(z: Floats, K: float) -> Lifted:
+    """Lift coordinates (n, r), all inside the domain 1 + K‖z‖² > 0.
+
+    >>> points = lift_points(np.array([[0.0], [3.0]]), K=1.0).points
+    >>> c = np.sqrt(((points[0] - points[1]) ** 2).sum())
+    >>> bool(np.isclose(2 * np.arcsin(c / 2), np.arctan(3.0)))
+    True
+    """
+    sqnorm = np.einsum("ij,ij->i", z, z)
+    sigma = np.sqrt(1 + K * sqnorm)
+    height = sqnorm / (sigma * (1 + sigma))
+    return Lifted(np.column_stack([z / sigma[:, None], height]), sigma, sqnorm)
+
+
+def euclidean_coordinates(z: Floats, K: float) -> Floats:
+    """Return coordinates (n, r) or (n, r + 1) for Euclidean methods.
+
+    K = 0: z. K > 0: the lift (u, √K h) on a sphere, whose Euclidean distance is the chord, so that
+    it has the order of d. K < 0: tangent coordinates at the centre (the log map), which keep
+    distances to the centre and only approximate the others; no finite Euclidean map keeps their
+    order. Points on or outside a hyperbolic boundary are put just inside it.
+
+    >>> euclidean_coordinates(np.array([[0.5], [2.0]]), K=-1.0).round(3)
+    array([[ 0.549],
+           [18.715]])
+    """
+    if K == 0:
+        return z
+    if K > 0:
+        points = lift_points(z, K).points
+        points[:, -1] *= np.sqrt(K)
+        return points
+    k = np.sqrt(-K)
+    radius = k * np.sqrt(np.einsum("ij,ij->i", z, z))
+    inside = np.minimum(radius, 1 - np.finfo(float).eps / 2)
+    stretch = np.divide(np.arctanh(inside), radius, out=np.ones_like(radius), where=radius > 0)
+    return np.asarray(z * stretch[:, None])
+
+
+def distances_in_place(h: Floats, K: float, unit: float) -> Floats:
+    """Turn h = |K| c²/4, the sin² or sinh² of d/unit, into d, in place; at K = 0, h = (d/unit)²."""
+    if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
+        root = h * h
+        root += h
+        np.sqrt(root, out=root)
+        h += root
+        h *= 2
+        np.log1p(h, out=h)
+        h *= unit / 2
+        return h
+    if K > 0:
+        np.divide(h, 1 - h, out=h)
+    np.sqrt(h, out=h)
+    if K > 0:
+        np.arctan(h, out=h)
+    h *= unit
+    return h
+
+
+def distance_from_sqchord(sqchord: Floats, K: float) -> Floats:
+    """Return d of a squared chord; for K > 0 a chord is at most 2/√K.
+
+    >>> float(distance_from_sqchord(np.array(4.0), K=1.0)) == np.pi
+    True
+    """
+    if K == 0:
+        return np.asarray(np.sqrt(sqchord))
+    h = np.atleast_1d(np.minimum(abs(K) / 4 * sqchord, 1.0 if K > 0 else np.inf))
+    with np.errstate(divide="ignore"):  # antipodal points
+        return distances_in_place(h, K, 2 / math.sqrt(abs(K))).reshape(np.shape(sqchord))
+
+
+def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floats]:
+    """Return d, ∂d/∂c² and, at fixed c², ∂d/∂K.
+
+    At c = 0, where d has a kink, ∂d/∂c² is 0: a pair of coinciding points pulls nowhere.
+    """
+    chord = np.sqrt(sqchord)
+    x = K * sqchord
+    cosine = np.sqrt(np.maximum(1 - x / 4, np.finfo(float).eps))  # 0 only for antipodal points
+    d = distance_from_sqchord(sqchord, K)
+    with np.errstate(divide="ignore"):
+        by_sqchord = np.where(chord > 0, 0.5 / (chord * cosine), 0.0)
+    series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
+    if K == 0:
+        return d, by_sqchord, series
+    by_K = np.where(np.abs(x) < SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
+    return d, by_sqchord, by_K
+
+
+def sqchord_from(distance: Floats, K: float) -> Floats:
+    """Return the squared chord of a distance, inf beyond the antipode (K > 0).
+
+    >>> sqchord_from(np.array([1.0, 4.0]), K=1.0).round(3)
+    array([0.919,   inf])
+    """
+    if K == 0:
+        return np.asarray(distance * distance)
+    half = np.sqrt(abs(K)) / 2 * distance
+    if K < 0:
+        return np.asarray(-4 / K * np.sinh(half) ** 2)
+    return np.where(half >= np.pi / 2, np.inf, 4 / K * np.sin(np.minimum(half, np.pi / 2)) ** 2)

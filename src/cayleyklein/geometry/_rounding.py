@@ -11,8 +11,6 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
 
-__all__ = ["binary_scale", "one_plus_quadratic_form", "total", "two_product"]
-
 Pair = tuple[Floats, Floats]
 
 SPLITTER = 2.0**27 + 1.0
@@ -72,15 +70,8 @@ def one_plus_quadratic_form(
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
-    Parameters
-    ----------
-    points : ndarray of shape (n, d)
-    center : ndarray of shape (d,)
-    scale : float
-    factor : ndarray of shape (r, d)
-        Σ = LᵀL is used when ``matrix`` is None.
-    matrix : ndarray of shape (d, d), optional
-        Σ itself, if the user gave it: L is then only its rounded Cholesky factor.
+    Σ = LᵀL for the factor L (r, d), unless the user gave the matrix Σ: L is then only its rounded
+    Cholesky factor.
     """
     rows_of = factor if matrix is None else matrix
     rows = max(1, BLOCK_ENTRIES // rows_of.size)

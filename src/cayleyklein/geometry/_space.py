@@ -24,13 +24,13 @@ from cayleyklein._validation import (
     as_real,
     as_symmetric,
     at_index,
+    broadcast_points,
+    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import one_plus_quadratic_form
-
-__all__ = ["CurvedSpace", "Geometry", "as_space"]
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
@@ -39,7 +39,18 @@ REFINE_BELOW = 1e-2
 
 
 class CurvedSpace(Frozen):
-    """L, μ and K of a metric: the part of :class:`CurvedMetric` that geometry needs. Immutable."""
+    """L, μ and K of a metric: the part of :class:`CurvedMetric` that geometry needs. Immutable.
+
+    >>> from cayleyklein import CurvedMetric
+    >>> metric = CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
+    >>> metric.coordinates([0.5, 0.25]), metric.points([0.5, 0.5])
+    (array([0.5, 0.5]), array([0.5 , 0.25]))
+    >>> metric.form_values([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])  # 0 on the boundary
+    array([1.  , 0.64, 0.  ])
+    >>> metric.inside([[2.0, 0.0]])
+    Traceback (most recent call last):
+    cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
+    """
 
     factor: Floats
     center: Floats
@@ -116,14 +127,7 @@ class CurvedSpace(Frozen):
         return read_only(linalg.inv(self.factor))
 
     def coordinates(self, x: ArrayLike) -> Floats:
-        """Return z = L(x - μ).
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]]).coordinates([0.5, 0.25])
-        array([0.5, 0.5])
-        """
+        """Return z = L(x - μ)."""
         z = self._coordinates(as_points(x, "x", self.dimension))
         refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
@@ -133,27 +137,12 @@ class CurvedSpace(Frozen):
             return np.asarray((x - self.center) @ self.factor.T)
 
     def points(self, z: ArrayLike) -> Floats:
-        """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]], center=[1.0, 0.0]).points([0.5, 0.5])
-        array([1.5 , 0.25])
-        """
+        """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
         inverse = self.inverse_factor
         return as_points(z, "z", len(inverse)) @ inverse.T + self.center
 
     def form_values(self, x: ArrayLike) -> Floats:
-        """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> disc.form_values([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])  # 0 on the boundary
-        array([1.  , 0.64, 0.  ])
-        """
+        """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
         points = as_points(x, "x", self.dimension)
         return self._form_values(points, self._coordinates(points), "x")
 
@@ -172,27 +161,7 @@ class CurvedSpace(Frozen):
         return values
 
     def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
-        """Return z and S(x, x) of points that must all lie in the domain.
-
-        Parameters
-        ----------
-        x : array-like of shape (..., d)
-        name : str, default="x"
-            How an error calls them.
-
-        Raises
-        ------
-        OutsideDomainError
-            Naming the points, when some do not.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> disc.inside(np.array([[2.0, 0.0]]), "x")
-        Traceback (most recent call last):
-        cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
-        """
+        """Return z and S(x, x) of points; raise OutsideDomainError unless all are in the domain."""
         return self._inside(as_points(x, name, self.dimension), name)
 
     def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
@@ -212,6 +181,15 @@ def as_space(value: Any, name: str = "metric") -> CurvedSpace:
     if not isinstance(value, CurvedSpace):
         raise InvalidInputError(f"{name} must be a CurvedMetric; got {type(value).__name__}.")
     return value
+
+
+def check_points(
+    metric: Any, **points: ArrayLike
+) -> tuple[CurvedSpace, np.dtype[Any], tuple[Floats, ...]]:
+    """Check a metric and named points; return it, the dtype of the answer and broadcast points."""
+    space = as_space(metric)
+    arrays = {name: as_points(x, name, space.dimension) for name, x in points.items()}
+    return space, float_dtype(*points.values()), broadcast_points(**arrays)
 
 
 def cholesky(matrix: Floats) -> Floats:

@@ -9,21 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import euclidean_coordinates
-from cayleyklein.learning._descent import Fit, Report, descend
+from cayleyklein.learning._descent import Fit, Report, descend, n_anchors
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
+from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import NEAR, as_scales, class_shares, local_votes
 
-__all__ = ["DEFAULT_NEIGHBORS", "Learned", "Selection", "Trial", "learn_mixed", "learn_product"]
+__all__ = [
+    "DEFAULT_NEIGHBORS",
+    "Learned",
+    "Selection",
+    "Stage",
+    "Trial",
+    "learn_mixed",
+    "learn_product",
+]
 
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
@@ -43,6 +52,12 @@ FOLD_PASSES = 2
 """Passes of the fits that only serve the choice."""
 
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+FIRST_SAMPLE = 8000
+"""Rows of the first sample, where their columns are few."""
+
+FIRST_WORK, MOST_WORK = 1e10, 8e10
+"""Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
 
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
 """Numbers of voting neighbours that are tried."""
@@ -88,6 +103,13 @@ class Trial:
         return f"log loss {self.log_loss:.3f}, accuracy {self.accuracy:.3f}"
 
 
+class Stage(NamedTuple):
+    """One size of the sample that a metric was learned from, and its log loss on held-out rows."""
+
+    n_rows: int
+    log_loss: float
+
+
 @dataclass(frozen=True)
 class Selection:
     """What was tried on held-out rows, what was chosen, and why.
@@ -100,6 +122,9 @@ class Selection:
         Voting neighbours for the chosen metric.
     trials : tuple of Trial or RegressionTrial
         Empty where nothing was to be chosen.
+    stages : tuple of Stage
+        Sizes of the sample that the metric was learned from, with their log loss on held-out rows:
+        the least of them was kept. Empty for up to 2,500 rows, all of which teach.
 
     Examples
     --------
@@ -115,6 +140,12 @@ class Selection:
     reason: str
     n_neighbors: int = DEFAULT_NEIGHBORS
     trials: tuple[Any, ...] = ()
+    stages: tuple[Stage, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the stage that was kept, or 0 where there are none."""
+        return min(self.stages, key=lambda stage: stage.log_loss).n_rows if self.stages else 0
 
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
@@ -122,6 +153,9 @@ class Selection:
         lines += [
             f"  {t.name:{width}}  {t.scores}, {t.n_neighbors} neighbours" for t in self.trials
         ]
+        if self.stages:
+            sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
+            lines.append(f"  learned from {sizes} (log loss)")
         return "\n".join(lines)
 
 
@@ -145,6 +179,9 @@ def learn_product(
 ) -> Learned:
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows.
 
+    Up to `FOLDS_UP_TO` rows, folds choose and all rows teach. Of more rows some are held out once,
+    and the metric is learned from a sample of the others that doubles as long as that helps.
+
     Parameters
     ----------
     rows : TrainingRows
@@ -153,49 +190,120 @@ def learn_product(
     rng : numpy.random.Generator
     report : callable, optional
     """
-    recipes = [replace(base, geometry=g, margin=m) for g, m in PRODUCT]
-
-    def fit(
-        some: TrainingRows, report: Report | None = None, n_passes: int = base.n_passes
-    ) -> tuple[Fit, ...]:
-        fits: list[Fit] = []
-        for recipe in recipes:
-            recipe = replace(recipe, n_passes=n_passes)
-            fits.append(descend(some, recipe, rng, report=report))
-            if fits[-1].stopped:
-                break
-        return tuple(fits)
-
+    few = min(base.n_passes, FOLD_PASSES)
     if len(rows) < SELECT_FROM:
-        fits = fit(rows, report)
+        (learn,) = focus(base.init, rows)
+        fits = fit_parts(learn, base, rng, report)
         reason = f"too few rows, {len(rows)}, to hold some out"
-        few = int(np.clip(len(rows) // 10, 3, DEFAULT_NEIGHBORS))
-        return Learned(product_of(rows, fits), fits, Selection("product", reason, few))
+        k = int(np.clip(len(rows) // 10, 3, DEFAULT_NEIGHBORS))
+        return Learned(product_of(learn, fits), fits, Selection("product", reason, k))
 
     plain = {"standardised k-NN": np.eye(rows.n_columns)}
     if base.n_components is None:
         plain["Euclidean k-NN"] = identity(rows, rows.n_columns)
     scores: dict[str, list[Floats]] = {}
-    fits = ()
+    stages: tuple[Stage, ...] = ()
     folds = split_rows(rows, rng)
     for train, held_out in folds:
+        learn, test = focus(base.init, train, held_out)
         if len(folds) == 1:
-            fits = fit(train, report)
+            fits, product, stages = grow(learn, test, base, rng, report)
         else:
-            fits = fit(train, n_passes=min(base.n_passes, FOLD_PASSES))
-        maps = {"product": product_map(train, fits)}
-        maps |= {name: _linear_map(factor) for name, factor in plain.items()}
-        for name, embed in maps.items():
-            nearest = _nearest(embed(train.X), embed(held_out.X))
+            fits = fit_parts(learn, replace(base, n_passes=few), rng)
+            product = score_product(learn, test, learn, fits)
+        scores.setdefault("product", []).append(product)
+        for name, factor in plain.items():
+            nearest = _nearest(train.X @ factor.T, held_out.X @ factor.T)
             scores.setdefault(name, []).append(held_out_scores(train, held_out, *nearest))
     selection = choose(scores, [held_out.weights for _, held_out in folds])
+    selection = replace(selection, stages=stages)
     if selection.chosen != "product":
         factor = plain[selection.chosen]
         found = Parameters(factor, np.zeros(rows.n_columns), 0.0)
         return Learned(rows.to_metric(found), (), selection)
     if len(folds) > 1:
-        fits = fit(rows, report)
-    return Learned(product_of(rows, fits), fits, selection)
+        (learn,) = focus(base.init, rows)
+        fits = fit_parts(learn, base, rng, report)
+    return Learned(product_of(learn, fits), fits, selection)
+
+
+def fit_parts(
+    rows: TrainingRows, base: LargeMarginRecipe, rng: np.random.Generator,
+    report: Report | None = None, before: tuple[Fit, ...] = (),
+) -> tuple[Fit, ...]:  # fmt: skip
+    """Learn the parts of the product, or go on from fits of them."""
+    fits: list[Fit] = []
+    for at, (geometry, margin) in enumerate(PRODUCT):
+        recipe = replace(base, geometry=geometry, margin=margin)
+        last = before[at] if before else None
+        fit = descend(rows, recipe, rng, None if last is None else last.found, report)
+        fits.append(fit if last is None else fit._replace(losses=last.losses + fit.losses))
+        if fit.stopped:
+            break
+    return tuple(fits)
+
+
+def grow(
+    rows: TrainingRows, held_out: TrainingRows, base: LargeMarginRecipe, rng: np.random.Generator,
+    report: Report | None,
+) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
+    """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
+
+    All rows are the neighbours of the held-out ones, so that the metrics alone differ.
+
+    Returns
+    -------
+    fits : tuple of Fit
+    scores : ndarray
+        What `held_out_scores` returns for them.
+    stages : tuple of Stage
+    """
+    size = min(len(rows), FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
+    most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
+    order = nested_order(rows, rng)
+    weights = held_out.weights / held_out.weights.sum()
+    some = rows.take(order[:size])
+    fits = fit_parts(some, base, rng, report)
+    scores = score_product(rows, held_out, some, fits)
+    loss = _log_losses(scores, weights)[1]
+    stages = [Stage(len(some), float(loss @ weights))]
+    while size < most and not fits[-1].stopped:
+        size = min(2 * size, most)
+        some = rows.take(order[:size])
+        more = fit_parts(some, replace(base, n_passes=1), rng, report, fits)
+        if len(more) < len(PRODUCT):
+            break
+        found = score_product(rows, held_out, some, more)
+        lower = _log_losses(found, weights)[1]
+        stages.append(Stage(len(some), float(lower @ weights)))
+        gain, error = _gain(loss, lower, weights)
+        if gain > 0:
+            fits, scores, loss = more, found, lower
+        if gain <= TIE * error:
+            break
+    return fits, scores, tuple(stages)
+
+
+def score_product(
+    rows: TrainingRows, held_out: TrainingRows, some: TrainingRows, fits: tuple[Fit, ...]
+) -> Floats:
+    """Return the scores of held-out rows among all rows, by a product learned from some."""
+    embed = product_map(some, fits)
+    return held_out_scores(rows, held_out, *_nearest(embed(rows.X), embed(held_out.X)))
+
+
+def most_rows(r: int, work: float) -> int:
+    """Return how many rows of r coordinates cost so many multiplications in each evaluation."""
+    return int(max(np.sqrt(work / r), work / (r * n_anchors(r))))
+
+
+def nested_order(rows: TrainingRows, rng: np.random.Generator) -> Ints:
+    """Return an order of the rows in which each beginning has all classes by their shares."""
+    place = np.empty(len(rows))
+    for label in np.unique(rows.labels):
+        own = np.flatnonzero(rows.labels == label)
+        place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
+    return np.argsort(place, kind="stable")
 
 
 def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
@@ -229,10 +337,6 @@ def _embed(X: Floats, found: Parameters) -> Floats:
     return euclidean_coordinates((X - found.center) @ found.factor.T, found.curvature)
 
 
-def _linear_map(factor: Floats) -> Callable[[Floats], Floats]:
-    return lambda X: X @ factor.T
-
-
 # -- the paper's mixed distance -----------------------------------------------------
 
 
@@ -252,10 +356,11 @@ def learn_mixed(
         scores: dict[str, list[Floats]] = {}
         folds = split_rows(rows, rng)
         for train, held_out in folds:
+            learn, test = focus(base.init, train, held_out)
             tables = [
                 CurvedMetric(factor=found.factor, center=found.center, curvature=found.curvature)
-                .pairwise(held_out.X, train.X, outside="inf") / part_unit(train, found)
-                for found in (part.found for part in fit(train))
+                .pairwise(test.X, learn.X, outside="inf") / part_unit(learn, found)
+                for found in (part.found for part in fit(learn))
             ]  # fmt: skip
             for alpha in ALPHAS:
                 nearest = _smallest(alpha * tables[0] + (1 - alpha) * tables[1])
@@ -263,6 +368,7 @@ def learn_mixed(
                 scores.setdefault(f"α = {alpha:g}", []).append(found)
         selection = choose(scores, [held_out.weights for _, held_out in folds], tie_to_first=True)
     alpha = float(selection.chosen.removeprefix("α = "))
+    (rows,) = focus(base.init, rows)
     fits = fit(rows, report)
     weights = [s / part_unit(rows, f.found) for s, f in zip((alpha, 1 - alpha), fits, strict=True)]
     metric = MixedMetric([rows.to_metric(part.found) for part in fits], weights)
@@ -345,23 +451,32 @@ def choose(
     share = share / share.sum()
     trials, losses = [], {}
     for name, folds in scores.items():
-        chance, right = np.concatenate(folds, axis=2)
-        with np.errstate(divide="ignore"):
-            loss = -np.log(np.maximum(chance, np.finfo(float).tiny))
-        best = int(np.argmin(loss @ share))
-        losses[name] = loss[best]
-        trials.append(
-            Trial(name, NEIGHBORS[best], float(loss[best] @ share), float(right[best] @ share))
-        )
+        joined = np.concatenate(folds, axis=2)
+        best, losses[name] = _log_losses(joined, share)
+        loss, accuracy = float(losses[name] @ share), float(joined[1, best] @ share)
+        trials.append(Trial(name, NEIGHBORS[best], loss, accuracy))
     first, *others = trials
     rival = min(others, key=lambda trial: trial.log_loss)
-    gain = losses[rival.name] - losses[first.name]
-    mean = float(gain @ share)
-    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
-    enough = mean > (-TIE if tie_to_first else TIE) * error
+    gain, error = _gain(losses[rival.name], losses[first.name], share)
+    enough = gain > (-TIE if tie_to_first else TIE) * error
     chosen, other = (first, rival) if enough else (rival, first)
     reason = (
         f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
         f"{other.name} {other.log_loss:.3f}"
     )
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))
+
+
+def _log_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
+    """Return the best number of neighbours, as its place in the grid, and the losses with it."""
+    with np.errstate(divide="ignore"):
+        losses = -np.log(np.maximum(scores[0], np.finfo(float).tiny))
+    best = int(np.argmin(losses @ share))
+    return best, losses[best]
+
+
+def _gain(before: Floats, after: Floats, share: Floats) -> tuple[float, float]:
+    """Return the mean fall of a loss, and its standard error."""
+    gain = before - after
+    mean = float(gain @ share)
+    return mean, float(np.sqrt(share**2 @ (gain - mean) ** 2))

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import is_dask, stand_in, task
+from cayleyklein._distributed import is_dask, meta_of, task
 from cayleyklein._estimators import check_columns, check_data
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyFloats, Floats
@@ -69,7 +69,7 @@ class MetricLearner(
     def _transform_lazily(self, X: Any) -> AnyFloats:
         check_columns(self, X, reset=False)
         rows = QueryBlocks.of_dask(X, self.metric_.dimension, None)
-        dtype = float_dtype(stand_in(X, "X"))
+        dtype = float_dtype(meta_of(X, "X"))
         tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
         (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
         return cast(AnyFloats, found)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import (
     held,
     in_memory,
+    in_place,
     is_dask,
     row_blocks,
     target_blocks,
@@ -38,22 +39,24 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.learning._rows import classes_of_blocks, rows_at
+from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
+    KINDS,
+    LEAST_ROWS,
+    Algorithm,
     CurvedNeighbors,
     LocalScales,
+    Ranked,
+    Weights,
+    as_metric,
+    check_weights,
     class_shares,
     labels_and_weights,
     local_votes,
     payload_of,
+    votes_of,
 )
-from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import votes_of
-from cayleyklein.neighbors._parameters import as_metric
-from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._votes import KINDS, Weights, check_weights
 
 __all__ = ["CurvedKNeighborsClassifier"]
 
@@ -208,6 +211,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         """Fit on a Dask collection; its labels stay with its rows."""
         check_columns(self, X, y, reset=True)
         refuse_missing(y, "y")
+        X, y, sample_weight = in_place(X, y, sample_weight)  # which the index keeps there anyway
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
         weights: list[Any] = [None] * len(targets)

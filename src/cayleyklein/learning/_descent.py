@@ -9,12 +9,13 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._lbfgs import minimise
-from cayleyklein.learning._rows import TrainingRows, stratified_sample
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._sampling import stratified_sample
 from cayleyklein.learning._starts import starting_factor
 from cayleyklein.learning.objectives import Evaluation, Objective, Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Fit", "Progress", "Report", "descend", "start_of"]
+__all__ = ["Fit", "Progress", "Report", "descend", "n_anchors", "start_of"]
 
 
 TOL = 1e-7
@@ -90,7 +91,7 @@ def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Pa
     if recipe.init == "flat":
         factor = descend(rows, recipe.flat, rng).found.factor
     else:
-        factor = starting_factor(recipe.init, rows, recipe.n_components or d)
+        factor = starting_factor(recipe.init, rows, min(recipe.n_components or d, d))
     factor = factor * recipe.scale_of(rows.X @ factor.T)
     return Parameters(factor, np.zeros(d), recipe.curvature)
 
@@ -132,13 +133,18 @@ def descend(
     return Fit(recipe, found, losses, converged, stopped)
 
 
+def n_anchors(r: int) -> int:
+    """Return how many rows of r coordinates have a term in the loss of a pass, at most."""
+    return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
+
+
 def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
     """Return the rows that have a term in the loss of a pass."""
-    most = max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * rows.n_columns)
+    most = n_anchors(rows.n_columns)
     if len(rows) <= most:
         return np.arange(len(rows))
     first = np.cumsum(rows.class_sizes) - rows.class_sizes
-    drawn = stratified_sample(rows.class_sizes, most, 1, rng)
+    drawn = stratified_sample(rows.class_sizes, most, rng)
     return np.concatenate([a + some for a, some in zip(first, drawn, strict=True)])
 
 

@@ -48,13 +48,14 @@ class DescentLearner(MetricLearner):
         "verbose": ["boolean"],
     }  # fmt: skip
 
-    def _check_columns(self, d: int) -> None:
+    def _check_columns(self, n: int, d: int) -> None:
         if self.n_components is not None and self.n_components > d:
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
             )
+        r = min(n, d)
         check_memory(
-            8.0 * (SOLVER_COPIES * (self.n_components or d) * d + SQUARES * d * d),
+            8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r),
             f"Learning a metric of {d:,} columns",
             "Reduce the columns first, by PCA for example.",
         )

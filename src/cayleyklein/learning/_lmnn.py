@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
-from cayleyklein._distributed import is_dask
+from cayleyklein._distributed import is_dask, meta_of
 from cayleyklein._estimators import (
     as_random_state,
     as_weights,
@@ -28,10 +28,12 @@ from cayleyklein._validation import about, check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
 from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._descent import Fit, Progress, Report, descend
+from cayleyklein.learning._descent import Fit, Progress, Report, descend, n_anchors
 from cayleyklein.learning._paper import PaperDescent
-from cayleyklein.learning._rows import TrainingRows, sample_dask, sample_rows
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
+from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters, Placed
 from cayleyklein.metrics import CurvedMetric
 
@@ -49,7 +51,13 @@ PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_
 """What solver="gradient" does, as the paper has it."""
 
 LEARN_FROM = 10_000
-"""Rows that a metric is learned from by default: d² numbers need no more."""
+"""Rows that one geometry is learned from by default: d² numbers need no more."""
+
+POOL_ROWS, POOL_ENTRIES = 100_000, 20_000_000
+"""Rows, and their entries, among which geometry="auto" lets its sample grow."""
+
+EVALUATIONS, RATE, LONG = 7, 2e10, 120
+"""Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
 
 SOLVER_COPIES, SQUARES = 24, 3
 """Arrays of the size of a factor, and of a covariance, that a fit keeps."""
@@ -93,8 +101,9 @@ class CurvedLMNN(MetricLearner):
         How often target neighbours are chosen anew under the learned metric and the fit goes on; 4
         by default. 1 is the paper's behaviour.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share, drawn from each class alike; "auto" takes at most 10,000
-        and None all of them.
+        Rows to learn from, or their share, drawn from each class alike. "auto" takes at most 10,000
+        for one geometry; with geometry="auto" the sample doubles from 8,000 rows on until held-out
+        rows show no gain (``selection_.stages``). None takes all rows.
     random_state : int, RandomState or None, default=None
         Draws held-out rows, anchors and the subsample.
     callback : callable or None, default=None
@@ -117,6 +126,8 @@ class CurvedLMNN(MetricLearner):
     loss_history_ : list of list of float
         For each pass of each part the loss before its first iteration and after each. It never
         rises within a pass.
+    n_samples_learned_ : int
+        Rows that the metric was learned from.
     selection_ : Selection
         What was tried on held-out rows, what was chosen and why.
     classes_ : ndarray
@@ -200,7 +211,7 @@ class CurvedLMNN(MetricLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Of Dask rows a sample is drawn, the same as of rows in memory, and learned from here.
+            Dask rows are read once to draw a sample, the same as of rows in memory.
         y : array-like, Dask array or Dask series of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
@@ -211,38 +222,42 @@ class CurvedLMNN(MetricLearner):
         """
         self._check_parameters()
         rng = self._generator()
-        size, fewest = self._sample_size(), self.n_targets + 1
         if is_dask(X):
-            classes, drawn = sample_dask(self, X, y, sample_weight, size, fewest, rng)
+            draw = self._draw(meta_of(X, "X").shape[1], rng)
+            classes, drawn = sample_dask(self, X, y, sample_weight, draw)
             return self._fit_drawn(*drawn, classes=classes, rng=rng)
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         weights = as_weights(sample_weight, rows)
         classes, labels = encode_classes(target)
-        drawn = sample_rows(rows, labels, weights, size, fewest, rng)
-        return self._fit_drawn(*drawn, classes=classes, rng=rng)
+        return self._fit_sample(rows, labels, classes, weights, rng)
 
     def _fit_checked(
         self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
     ) -> CurvedLMNN:
         """Learn from rows that are checked already, as a classifier does after its own checks."""
         self._check_parameters()
-        rng = self._generator()
-        rows = sample_rows(X, labels, weights, self._sample_size(), self.n_targets + 1, rng)
         self.n_features_in_ = X.shape[1]
+        return self._fit_sample(X, labels, classes, weights, self._generator())
+
+    def _fit_sample(
+        self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats, rng: np.random.Generator
+    ) -> CurvedLMNN:
+        rows = sample_rows(X, labels, weights, self._draw(X.shape[1], rng))
         return self._fit_drawn(*rows, classes=classes, rng=rng)
 
     def _fit_drawn(
         self, X: Floats, labels: Ints, weights: Floats, classes: AnyArray,
         rng: np.random.Generator,
     ) -> CurvedLMNN:  # fmt: skip
-        self._check_columns(X.shape[1])
+        self._check_columns(len(X), X.shape[1])
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
             raise InvalidInputError(
                 f"y has {len(present)} class in rows of positive weight, "
                 f"{classes[present].tolist()}; learning a metric needs two or more."
             )
-        rows = TrainingRows.from_raw(X, labels, weights)
+        rows = TrainingRows.from_raw(X, labels, weights, turn=self.solver != "gradient")
+        self._warn_if_long(rows)
         learned = self._learn(rows, rng)
         self._warn(rows, learned, classes)
         metric = learned.metric
@@ -254,6 +269,7 @@ class CurvedLMNN(MetricLearner):
         self.n_iter_ = sum(fit.n_iter for fit in learned.fits)
         self.loss_history_ = [losses for fit in learned.fits for losses in fit.losses]
         self.selection_ = learned.selection
+        self.n_samples_learned_ = learned.selection.n_rows or len(X)
         self.classes_ = classes
         return self
 
@@ -280,13 +296,14 @@ class CurvedLMNN(MetricLearner):
         if self.solver != "gradient" and isinstance(self.init, str) and self.init == "diagonal":
             raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
 
-    def _check_columns(self, d: int) -> None:
+    def _check_columns(self, n: int, d: int) -> None:
         if self.n_components is not None and self.n_components > d:
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
             )
+        r = d if self.solver == "gradient" else min(n, d)
         check_memory(
-            8.0 * (SOLVER_COPIES * (self.n_components or d) * d + SQUARES * d * d),
+            8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r),
             f"Learning a metric of {d:,} columns",
             "Reduce the columns first, by PCA for example.",
         )
@@ -295,8 +312,13 @@ class CurvedLMNN(MetricLearner):
         random = as_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
-    def _sample_size(self) -> int | float | None:
-        return LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+    def _draw(self, d: int, rng: np.random.Generator) -> Draw:
+        size: int | float | None = LEARN_FROM
+        if not isinstance(self.subsample, str):
+            size = self.subsample
+        elif self.geometry == "auto":  # its sample grows
+            size = max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // max(d, 1)))
+        return Draw.of(size, self.n_targets + 1, rng)
 
     def _recipe(self, geometry: str) -> LargeMarginRecipe:
         recipe = LargeMarginRecipe(
@@ -321,6 +343,8 @@ class CurvedLMNN(MetricLearner):
             return learn_mixed(rows, pair[0], (pair[0].margin, pair[1].margin), rng, report)
         recipe = self._recipe(self.geometry)
         start = self._start(rows, recipe)
+        if start is None:
+            (rows,) = focus(recipe.init, rows)
         if self.solver == "gradient":
             fit = PaperDescent(rows, recipe, start, report).run()
         else:
@@ -336,9 +360,9 @@ class CurvedLMNN(MetricLearner):
         if not isinstance(metric, CurvedMetric):
             with about("init"):
                 metric = CurvedMetric(factor=metric)
-        if metric.dimension != rows.n_columns:
+        if metric.dimension != len(rows.mean):
             raise InvalidInputError(
-                f"init is for {metric.dimension} columns, but X has {rows.n_columns}."
+                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
             )
         if self.n_components is not None and self.n_components != len(metric.factor):
             raise InvalidInputError(
@@ -379,6 +403,22 @@ class CurvedLMNN(MetricLearner):
 
         return report
 
+    def _warn_if_long(self, rows: TrainingRows) -> None:
+        """Say beforehand where a fit takes minutes."""
+        if self.geometry == "auto":  # its samples are bounded by their work
+            return
+        n, d = len(rows), rows.n_columns
+        passes = max(1, 4 if isinstance(self.n_passes, str) else self.n_passes)
+        steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
+        parts = 2 if self.geometry == "mixed" else 1
+        seconds = parts * passes * steps * n * min(n, n_anchors(d)) * d / RATE
+        if seconds > LONG:
+            warn_caller(
+                f"Learning from {n:,} rows of {d:,} columns will take about "
+                f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "
+                f"shows how far it is."
+            )
+
     def _warn(self, rows: TrainingRows, learned: Learned, classes: AnyArray) -> None:
         """Say where something was not as asked for."""
         sizes = rows.class_sizes  # shorter where the last classes weigh nothing
@@ -397,3 +437,5 @@ class CurvedLMNN(MetricLearner):
                 ConvergenceWarning,
             )
         logger.info("%s", learned.selection)
+        if self.verbose:
+            sys.stderr.write(f"[CurvedLMNN] {learned.selection}\n")

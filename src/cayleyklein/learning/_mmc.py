@@ -127,7 +127,7 @@ class MMC(MetricLearner):
             f"Learning a metric of {d:,} columns",
             "Reduce the columns first, by PCA for example.",
         )
-        data = TrainingRows.from_raw(rows, labels, weights)
+        data = TrainingRows.from_raw(rows, labels, weights, turn=False)
         data = replace(data, weights=data.weights / data.weight_unit)
         like = like_scatter(data)
         history: list[float] = []

@@ -2,35 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
+from scipy import linalg
 
-from cayleyklein._distributed import RowBlocks, compute, row_blocks, target_blocks, task
-from cayleyklein._estimators import (
-    as_weights,
-    check_columns,
-    classes_of,
-    common_classes,
-    refuse_missing,
-)
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.objectives import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = [
-    "TrainingRows",
-    "classes_of_blocks",
-    "rows_at",
-    "sample_dask",
-    "sample_rows",
-    "stratified_sample",
-]
+__all__ = ["TrainingRows", "principal_axes"]
 
 
 LARGEST = 1e151
@@ -45,16 +29,23 @@ class TrainingRows:
     class and then by column. So neither the order of the rows nor whether a row is repeated or
     weighs 2 changes a model.
 
+    Rows of more columns than rows span a space of few dimensions, and a descent from standardised
+    columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
+    `basis`, with the same distances, and what is learned there is the same metric.
+
     Parameters
     ----------
-    X : ndarray of shape (n, d)
-        Standardised.
+    X : ndarray of shape (n, r)
+        Standardised columns, r = d, or their coordinates along the basis.
     labels : ndarray of shape (n,)
         0, 1, …, ascending.
     weights : ndarray of shape (n,)
         Positive.
     mean, scale : ndarray of shape (d,)
-        The rows as given are mean + scale · X. A constant column has scale inf: it has no weight.
+        Standardised columns are (columns - mean)/scale. A constant column has scale inf: it has no
+        weight.
+    basis : ndarray of shape (r, d), optional
+        Orthonormal rows, by falling variance.
     """
 
     X: Floats
@@ -62,10 +53,16 @@ class TrainingRows:
     weights: Floats
     mean: Floats
     scale: Floats
+    basis: Floats | None = None
 
     @classmethod
-    def from_raw(cls, X: Floats, labels: Ints, weights: Floats) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight."""
+    def from_raw(
+        cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True
+    ) -> TrainingRows:
+        """Merge, sort and standardise the rows of positive weight.
+
+        `turn` says whether wide rows may be turned into the space that they span.
+        """
         keyed = np.column_stack([labels, X])[weights > 0]
         rows, inverse = np.unique(keyed, axis=0, return_inverse=True)
         total: Floats = np.bincount(
@@ -88,9 +85,11 @@ class TrainingRows:
         X = X / unit
         mean = share @ X
         deviation = np.where(constant, np.inf, np.sqrt(share @ (X - mean) ** 2))
+        X = (X - mean) / deviation
+        basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            (X - mean) / deviation, rows[:, 0].astype(np.int64), total, mean * unit,
-            deviation * unit,
+            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
+            deviation * unit, basis,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -98,8 +97,8 @@ class TrainingRows:
 
     @property
     def n_columns(self) -> int:
-        """Columns of a row."""
-        return len(self.mean)
+        """Coordinates of a row, r."""
+        return int(self.X.shape[1])
 
     @cached_property
     def class_sizes(self) -> Ints:
@@ -119,22 +118,33 @@ class TrainingRows:
 
     @property
     def varies(self) -> Bools:
-        """Columns that are not constant."""
-        return np.isfinite(self.scale)
+        """Coordinates that are not constant."""
+        if self.basis is None:
+            return np.isfinite(self.scale)
+        return np.ones(self.n_columns, dtype=bool)
+
+    @property
+    def raw_columns(self) -> Floats:
+        """The columns as given, in standardised coordinates: a diagonal matrix, or (d, r)."""
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
+        return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
 
     def take(self, rows: Ints) -> TrainingRows:
         """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         return TrainingRows(
-            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale
+            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale, self.basis
         )
 
     def to_metric(self, found: Parameters, unit: float = 1.0) -> CurvedMetric:
         """Return the metric for rows as they were given, its distances divided by a unit."""
-        finite = np.where(self.varies, self.scale, 0.0)
+        factor, center = found.factor, found.center
+        if self.basis is not None:
+            factor, center = factor @ self.basis, center @ self.basis
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
         return CurvedMetric(
-            factor=found.factor / self.scale / unit,
-            center=self.mean + finite * found.center,
+            factor=factor / self.scale / unit,
+            center=self.mean + finite * center,
             curvature=found.curvature * unit**2,
         )
 
@@ -144,167 +154,20 @@ class TrainingRows:
         A constant column is dropped; what it adds to every row's coordinates moves the centre, as
         far as the other columns reach.
         """
-        factor = metric.factor * np.where(self.varies, self.scale, 0.0)
-        scale = np.where(self.varies, self.scale, 1.0)
-        center = np.where(self.varies, (metric.center - self.mean) / scale, 0.0)
-        if not self.varies.all():
-            constant = metric.factor[:, ~self.varies] @ (self.mean - metric.center)[~self.varies]
+        varies = np.isfinite(self.scale)
+        factor = metric.factor * np.where(varies, self.scale, 0.0)
+        scale = np.where(varies, self.scale, 1.0)
+        center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
+        if not varies.all():
+            constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
             center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
+        if self.basis is not None:
+            factor, center = factor @ self.basis.T, self.basis @ center
         return Parameters(factor, center, metric.curvature)
 
 
-def stratified_sample(
-    counts: Ints, size: int | float, fewest: int, rng: np.random.Generator
-) -> list[Ints]:
-    """Draw rows from each class by its share, but at least `fewest` where it has them.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (n_classes,)
-        Rows of each class.
-    size : int or float
-        Rows in all, or their share.
-    fewest : int
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    list of ndarray
-        For each class the sorted ordinals of its rows that are drawn.
-
-    Examples
-    --------
-    >>> drawn = stratified_sample(np.array([5000, 900, 2]), 500, 4, np.random.default_rng(0))
-    >>> [len(some) for some in drawn]
-    [424, 76, 2]
-    """
-    share = min(1.0, size if isinstance(size, float) else size / max(1, int(counts.sum())))
-    wanted = np.minimum(counts, np.maximum(np.rint(share * counts), fewest)).astype(int)
-    return [
-        np.sort(rng.choice(count, some, replace=False, shuffle=False))
-        for count, some in zip(counts, wanted, strict=True)
-    ]
-
-
-def takes_all(size: int | float, counts: Ints) -> bool:
-    """Say whether a sample, of so many rows or of their share, would be all rows."""
-    return bool(size == 1 if isinstance(size, float) else size >= counts.sum())
-
-
-def sample_rows(
-    X: Floats, labels: Ints, weights: Floats, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[Floats, Ints, Floats]:  # fmt: skip
-    """Return a stratified sample of the rows of positive weight, or all rows where they are few.
-
-    Parameters
-    ----------
-    X, labels, weights : ndarray
-    size : int, float or None
-        Rows, their share, or None for all.
-    fewest : int
-        Rows of a class at least, where it has them.
-    rng : numpy.random.Generator
-    """
-    labels = np.where(weights > 0, labels, -1)
-    counts = np.bincount(labels[labels >= 0])
-    if size is None or takes_all(size, counts):
-        return X, np.where(labels < 0, 0, labels), weights
-    return _pick(X, labels, weights, stratified_sample(counts, size, fewest, rng))
-
-
-def _pick(
-    X: Floats, labels: Ints, weights: Floats, drawn: Sequence[Ints]
-) -> tuple[Floats, Ints, Floats]:
-    """Return the rows of given ordinals in their class, in their order."""
-    rows = np.sort(
-        np.concatenate([np.flatnonzero(labels == label)[some] for label, some in enumerate(drawn)])
-    )
-    return X[rows], labels[rows], weights[rows]
-
-
-def sample_dask(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, size: int | float | None, fewest: int,
-    rng: np.random.Generator,
-) -> tuple[AnyArray, tuple[Floats, Ints, Floats]]:  # fmt: skip
-    """Return the classes of Dask rows, and the sample that `sample_rows` draws of them.
-
-    The rows are counted by class where they are, and only the sample comes here.
-    """
-    check_columns(estimator, X, y, reset=True)
-    refuse_missing(y, "y")
-    blocks = row_blocks(X, y)
-    targets = blocks.targets or []
-    weights: Sequence[Any] = [None] * len(targets)
-    if sample_weight is not None:
-        weights = target_blocks(sample_weight, blocks.lengths, "sample_weight")
-    doing = "drawing a sample of the rows"
-    classes, counts, _ = _counted(targets, weights, blocks, doing)
-    total = counts.sum(axis=0)
-    if size is None or takes_all(size, total):
-        drawn = [np.arange(count) for count in total]
-    else:
-        drawn = stratified_sample(total, size, fewest, rng)
-    before = np.cumsum(counts, axis=0) - counts
-    tasks = []
-    for at, (rows, target, weight) in enumerate(zip(blocks.blocks, targets, weights, strict=True)):
-        mine = [
-            some[(some >= first) & (some < first + count)] - first
-            for some, first, count in zip(drawn, before[at], counts[at], strict=True)
-        ]
-        tasks.append(task(_picked, rows, target, weight, classes, mine))
-    parts = compute(*tasks, doing=doing)
-    found, labels, kept = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return classes, (found, labels, kept)
-
-
-def classes_of_blocks(
-    targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks
-) -> tuple[AnyArray, Floats]:
-    """Return the classes of Dask rows, and the total weight of each."""
-    classes, _, mass = _counted(targets, weights, blocks, "reading y")
-    return classes, mass
-
-
-def _counted(
-    targets: Sequence[Any], weights: Sequence[Any], blocks: RowBlocks, doing: str
-) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes, the rows of positive weight (n_blocks, n_classes), and their weight."""
-    columns = zip(targets, weights, blocks.starts, strict=True)
-    tallies = compute(*[task(_tally, *block) for block in columns], doing=doing)
-    classes = common_classes([seen for seen, *_ in tallies], blocks.n_rows)
-    counts, mass = np.zeros((len(tallies), len(classes)), dtype=np.int64), np.zeros(len(classes))
-    for block, (seen, some, weight) in zip(counts, tallies, strict=True):
-        block[np.searchsorted(classes, seen)] = some
-        mass[np.searchsorted(classes, seen)] += weight
-    return classes, counts, mass
-
-
-def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
-    """Return the rows of given numbers, ascending, of Dask blocks."""
-    tasks = [
-        task(_rows_of, rows, numbers[(numbers >= start) & (numbers < start + n)] - start)
-        for rows, start, n in zip(blocks.blocks, blocks.starts, blocks.lengths, strict=True)
-    ]
-    return np.concatenate(compute(*tasks, doing="reading rows"))
-
-
-def _rows_of(rows: Any, numbers: Ints) -> Floats:
-    return np.asarray(rows, dtype=np.float64)[numbers]
-
-
-def _tally(y: AnyArray, weights: Any, first_row: int) -> tuple[AnyArray, Ints, Floats]:
-    """Return the classes of a block, the rows of positive weight of each, and their weight."""
-    classes = classes_of(y, first_row)
-    checked = np.ones(len(y)) if weights is None else as_weights(weights, y, first_row)
-    labels, n = np.searchsorted(classes, y), len(classes)
-    counts = np.bincount(labels[checked > 0], minlength=n)
-    return classes, counts, np.bincount(labels, weights=checked, minlength=n).astype(float)
-
-
-def _picked(
-    X: Floats, y: AnyArray, weights: Any, classes: AnyArray, drawn: list[Ints]
-) -> tuple[Floats, Ints, Floats]:
-    kept = np.ones(len(X)) if weights is None else np.asarray(weights, dtype=np.float64)
-    labels = np.where(kept > 0, np.searchsorted(classes, y), -1)
-    return _pick(np.asarray(X, dtype=np.float64), labels, kept, drawn)
+def principal_axes(X: Floats, r: int) -> Floats:
+    """Return at most r orthonormal rows of length d: the principal axes of rows (n, d), n < d."""
+    _, sizes, axes = linalg.svd(X, full_matrices=False)
+    kept = sizes > max(X.shape) * np.finfo(float).eps * sizes[0]
+    return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])

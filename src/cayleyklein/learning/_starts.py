@@ -29,11 +29,13 @@ def standard_deviations(rows: TrainingRows, r: int) -> Floats:
 
 def identity(rows: TrainingRows, r: int) -> Floats:
     """Take the raw columns as they are, in a unit that gives them the size of standardised ones."""
-    finite = np.where(rows.varies, rows.scale, 0.0)
+    finite = np.where(np.isfinite(rows.scale), rows.scale, 0.0)
     largest = float(finite.max()) or 1.0
     varying = finite[finite > 0] / largest
     size = float(np.sqrt(np.mean(varying**2))) * largest if len(varying) else 1.0
-    raw = np.diag(finite / size)
+    raw = rows.raw_columns / size
+    if len(raw) > rows.n_columns:  # the same distances from fewer rows
+        raw = np.linalg.qr(raw)[1]
     if r == rows.n_columns:
         return raw
     return _leading(raw @ _covariance(rows) @ raw.T, r) @ raw

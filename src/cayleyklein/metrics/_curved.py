@@ -9,9 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import geometry
-from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import about, as_count, as_points, float_dtype
+from cayleyklein._validation import (
+    LARGEST_SQUARED,
+    about,
+    as_count,
+    as_points,
+    float_dtype,
+    refuse_huge,
+)
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import (
     Absolute,
     Ball,
@@ -22,13 +29,11 @@ from cayleyklein.geometry import (
     euclidean_coordinates,
     metric_angle,
 )
-from cayleyklein.metrics._covariance import mean_and_precision
-from cayleyklein.metrics._pairwise import as_float, checked_pairwise
-
-__all__ = ["CurvedMetric"]
+from cayleyklein.metrics._base import MetricBase
+from cayleyklein.metrics._pairwise import checked_pairwise
 
 
-class CurvedMetric(NotebookCard, CurvedSpace):
+class CurvedMetric(CurvedSpace, MetricBase):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
     With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
@@ -63,17 +68,46 @@ class CurvedMetric(NotebookCard, CurvedSpace):
 
     >>> round(metric([0.0, 0.0], [0.5, 0.0]), 12)
     0.549306144334
+
+    Other ways to make one:
+
+    >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0]))
+    CurvedMetric(hyperbolic, d=2, K=-0.25)
+    >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).matrix
+    array([[1.]])
+    >>> disc, sphere = (CurvedMetric.euclidean(2, curvature=K) for K in (-1.0, 1.0))
+
+    The geometry of a metric:
+
+    >>> disc.contains([[0.5, 0.5], [1.0, 0.0]])
+    array([ True, False])
+    >>> disc.geodesic([0.0, 0.0], [0.8, 0.0], [0.0, 0.5, 1.0])
+    array([[0. , 0. ],
+           [0.5, 0. ],
+           [0.8, 0. ]])
+    >>> disc.midpoint([0.0, 0.0], [0.8, 0.0])
+    array([0.5, 0. ])
+    >>> disc.exp([0.1, 0.2], disc.log([0.1, 0.2], [0.5, -0.3])).round(12)
+    array([ 0.5, -0.3])
+    >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])  # x = 0
+    >>> round(float(disc.angle(line, [1.0, 1.0, 0.0])) / np.pi, 12)
+    0.25
+    >>> round(float(disc.vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.5])) / np.pi, 12)
+    0.5
+    >>> disc.ball([0.5, 0.0], 0.5).ellipsoid().semi_axes.round(3)  # flattened at the boundary
+    array([0.411, 0.366])
+    >>> geometry.apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
+    array([0.5, 0. ])
+    >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
+    (array([0.5, 0. ]), array([0.8, 0. ]))
+    >>> sphere.embed([[0.0, 0.0], [1.0, 0.0]]).round(3)
+    array([[0.   , 0.   , 0.   ],
+           [0.707, 0.   , 0.293]])
     """
 
     @classmethod
     def from_form(cls, S: ArrayLike) -> CurvedMetric:
-        """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign.
-
-        Examples
-        --------
-        >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0]))
-        CurvedMetric(hyperbolic, d=2, K=-0.25)
-        """
+        """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign."""
         matrix, center, curvature = geometry.parameters_from_form(S)
         return cls(matrix=matrix, center=center, curvature=curvature)
 
@@ -82,24 +116,13 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         """Return the metric of the precision matrix of rows X, centred at their mean.
 
         The covariance is the paper's, divided by n.
-
-        Examples
-        --------
-        >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).matrix
-        array([[1.]])
         """
         mean, precision = mean_and_precision(as_points(X, "X", ndim=2))
         return cls(matrix=precision, center=mean, curvature=curvature)
 
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
-        """Return the metric with Σ = I and μ = 0 in d dimensions.
-
-        Examples
-        --------
-        >>> CurvedMetric.euclidean(2)([0.0, 0.0], [3.0, 4.0])
-        5.0
-        """
+        """Return the metric with Σ = I and μ = 0 in d dimensions."""
         return cls(factor=np.eye(as_count(d, "d")), curvature=curvature)
 
     # -- parameters ------------------------------------------------------------------
@@ -143,9 +166,8 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         """
         return geometry.distance(p, q, self, outside=outside)
 
-    def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
-        """Return the distance of two points as a float."""
-        return as_float(self.distance(p, q))
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        return [(self, 1.0)]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
@@ -169,13 +191,7 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         return checked_pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domain, where distances are real.
-
-        Examples
-        --------
-        >>> CurvedMetric.euclidean(2, curvature=-1.0).contains([[0.5, 0.5], [1.0, 0.0]])
-        array([ True, False])
-        """
+        """Return whether points are inside the domain, where distances are real."""
         X = as_points(X, "X", self.dimension)
         return np.asarray(self._form_values(X, self._coordinates(X), "X") > 0)[()]
 
@@ -186,12 +202,6 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         sphere in r + 1 dimensions, where it is the chord, which has the metric's order.
         Hyperbolic: tangent coordinates at the centre (the log map), where it only approximates the
         metric; rows outside the domain are put just inside its boundary.
-
-        Examples
-        --------
-        >>> CurvedMetric.euclidean(1, curvature=1.0).embed([[0.0], [1.0]]).round(3)
-        array([[0.   , 0.   ],
-               [0.707, 0.293]])
         """
         rows = as_points(X, "X", self.dimension, ndim=2)
         z = self._coordinates(rows)
@@ -202,43 +212,17 @@ class CurvedMetric(NotebookCard, CurvedSpace):
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
-        """Return the hyperplane of points equally far from p and q, positive on p's side.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> normal, offset = disc.bisector([-0.5, 0.0], [0.5, 0.0])
-        >>> normal / np.abs(normal).max(), float(abs(offset))  # the line x = 0
-        (array([-1.,  0.]), 0.0)
-        """
+        """Return the hyperplane of points equally far from p and q, positive on p's side."""
         return geometry.bisector(p, q, self)
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
-        """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> ellipse = disc.ball([0.5, 0.0], 0.5).ellipsoid()
-        >>> ellipse.semi_axes.round(3)  # flattened towards the boundary
-        array([0.411, 0.366])
-        """
+        """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
         return Ball(center, radius, self)
 
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
         50 of them, at equal distances, when t is None.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> disc.geodesic([0.0, 0.0], [0.8, 0.0], [0.0, 0.5, 1.0])
-        array([[0. , 0. ],
-               [0.5, 0. ],
-               [0.8, 0. ]])
-        >>> disc.midpoint([0.0, 0.0], [0.8, 0.0])
-        array([0.5, 0. ])
         """
         return geometry.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
@@ -251,65 +235,27 @@ class CurvedMetric(NotebookCard, CurvedSpace):
         return geometry.exp_map(x, v, self)
 
     def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
-        """Return the velocity at x of the geodesic that reaches y at time 1.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> v = disc.log([0.1, 0.2], [0.5, -0.3])
-        >>> disc.exp([0.1, 0.2], v).round(12)
-        array([ 0.5, -0.3])
-        """
+        """Return the velocity at x of the geodesic that reaches y at time 1."""
         return geometry.log_map(x, y, self)
 
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
     ) -> AnyFloats:
-        """Return the angle between hyperplanes (normal, offset) by the dual absolute.
-
-        Examples
-        --------
-        >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 4.0]])
-        >>> round(float(metric.angle([1.0, 0.0, 0.0], [1.0, 2.0, 0.0])) * 4 / np.pi, 12)
-        1.0
-        """
+        """Return the angle between hyperplanes (normal, offset) by the dual absolute."""
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
         names = ("first", "second")
         return metric_angle(first, second, self, signed=signed, names=names)
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
-        """Return the angle at x of the triangle x, p, q.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> at_center = disc.vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.5])  # as it looks
-        >>> round(float(at_center) / np.pi, 12)
-        0.5
-        """
+        """Return the angle at x of the triangle x, p, q."""
         return geometry.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return the isometry that carries p to q along their geodesic, as a collineation.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> T = disc.transvection([0.0, 0.0], [0.5, 0.0])
-        >>> geometry.apply_collineation(T, [0.0, 0.0]).round(12)
-        array([0.5, 0. ])
-        """
+        """Return the isometry that carries p to q along their geodesic, as a collineation."""
         return geometry.transvection(p, q, self)
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
-        """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
-        (array([0.5, 0. ]), array([0.8, 0. ]))
-        """
+        """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
         dtype = float_dtype(X)
         z, _ = self._inside(as_points(X, "X", self.dimension), "X")
         return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
@@ -328,3 +274,33 @@ class CurvedMetric(NotebookCard, CurvedSpace):
     @property
     def _unit(self) -> float:
         return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
+
+
+def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
+    """Return the mean of rows and the inverse of their covariance (normalised by n)."""
+    refuse_huge(X, "X")
+    mean = X.mean(axis=0)
+    rows = X - mean
+    extent = np.abs(rows).max(axis=0)
+    if ((extent > 0) & (extent < 1 / LARGEST_SQUARED)).any():
+        raise InvalidInputError(
+            f"X has columns that vary by {extent[extent > 0].min():g}, whose squares "
+            f"underflow; rescale them."
+        )
+    spread = np.sqrt((rows * rows).mean(axis=0))
+    constant = spread <= 8 * np.finfo(float).eps * np.abs(X).max(axis=0)
+    rows = np.where(constant, 0.0, rows / np.where(constant, 1.0, spread))
+    correlation = rows.T @ rows / len(X)  # the rank must not depend on the units of columns
+    rank = np.linalg.matrix_rank(correlation, hermitian=True)
+    if rank < X.shape[1]:
+        raise NotRepresentableError(
+            f"The covariance of X ({X.shape[0]} rows, {X.shape[1]} columns) has rank {rank}, "
+            f"and so no inverse; drop constant or dependent columns, or take more rows."
+        )
+    return mean, np.linalg.inv(correlation) / spread / spread[:, None]
+
+
+def standard_factor(X: Floats) -> Floats:
+    """Return the diagonal factor that standardises columns; constant columns get 1."""
+    deviation = X.std(axis=0)
+    return np.diag(1 / np.where(deviation > 0, deviation, 1.0))

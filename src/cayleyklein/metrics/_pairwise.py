@@ -23,19 +23,13 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import CurvedSpace, Outside, distance_between, lift_difference
-
-__all__ = [
-    "BlockKernel",
-    "as_float",
-    "checked_pairwise",
-    "chord_lift",
-    "left_operand",
-    "lift_from",
-    "pairwise",
-    "right_operand",
-]
-
+from cayleyklein.geometry import (
+    CurvedSpace,
+    Outside,
+    distance_between,
+    distances_in_place,
+    lift_difference,
+)
 
 BLOCK = 1024
 """Rows and columns of a block: one matrix product each, large enough to be worth threads."""
@@ -60,12 +54,6 @@ NEAR_ANTIPODAL = 1e-3
 
 REFINE_ENTRIES = 2**18
 """Coordinates gathered at a time for pairs that are recomputed."""
-
-
-def chord_lift(z: Floats, s: Floats, K: float) -> tuple[Floats, Floats]:
-    """Return v (n, r + 1) and the row scale, 1 or 1/σ, of the module's docstring."""
-    v, _ = lift_from(z, z, s, np.zeros_like(z[0]), np.ones_like(s[0]), K)
-    return v, _row_scale(s, K)
 
 
 def _row_scale(s: Floats, K: float) -> Floats:
@@ -206,7 +194,7 @@ class BlockKernel:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
             np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
-        _distance_from_half_square(out, K, self.unit)
+        distances_in_place(out, K, self.unit)
         inexact = self._mark_outside(i, j, out, inexact)
         if inexact is not None:
             self._refine(i, j, out, inexact)
@@ -228,25 +216,6 @@ class BlockKernel:
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
             out[row, column] = distance_between(x[row], y[column], self.metric, self.outside)
-
-
-def _distance_from_half_square(h: Floats, K: float, unit: float) -> None:
-    """Turn h = |K| chord²/4, the sin² or sinh² of d/unit, into d, in place (K = 0: (d/unit)²)."""
-    if K < 0:  # 2 asinh √h = log1p(2(h + √(h + h²))): twice as fast as arcsinh, as exact
-        root = h * h
-        root += h
-        np.sqrt(root, out=root)
-        h += root
-        h *= 2
-        np.log1p(h, out=h)
-        h *= unit / 2
-        return
-    if K > 0:
-        np.divide(h, 1 - h, out=h)
-    np.sqrt(h, out=h)
-    if K > 0:
-        np.arctan(h, out=h)
-    h *= unit
 
 
 def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
@@ -291,16 +260,6 @@ def _symmetrise(block: Floats) -> None:
     block[...] = upper
     block += upper.T
     np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))
-
-
-def as_float(value: AnyFloats) -> float:
-    """Return one distance as a float; raise when there are more."""
-    if np.ndim(value):
-        raise InvalidInputError(
-            f"A metric called as a function takes two points, but the shapes given make "
-            f"{np.shape(value)} pairs; use distance() or pairwise()."
-        )
-    return float(value)
 
 
 def checked_pairwise(

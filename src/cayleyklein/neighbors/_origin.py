@@ -1,6 +1,6 @@
 """Rows seen from one of them: chords without the digits that a far centre would cost.
 
-With u = L(x - x₀) and v the lift of `metrics._pairwise`, from that of x₀, the square chord of two
+With u = L(x - x₀) and v the lift of `metrics.lift_from`, from that of x₀, the square chord of two
 rows is ‖v_p - v_q‖² for K ≥ 0 and ‖v_p - v_q‖²/(σ_p σ_q) for K < 0. What rounding leaves in u and v
 is bounded here, row by row, so that searches can be certain of their answers.
 """
@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.metrics._pairwise import Placed, lift_from
+from cayleyklein.metrics import CurvedMetric, Placed, lift_from
 from cayleyklein.neighbors._rows import STRIP, units
 
 __all__ = ["Origin", "Steps"]

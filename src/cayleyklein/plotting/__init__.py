@@ -4,20 +4,20 @@ A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep 
 the fundamental conic in thick black, equal axes, colours that everyone can tell apart.
 """
 
-from cayleyklein.plotting._balls import BallDisplay
 from cayleyklein.plotting._boundary import DecisionBoundaryDisplay, Regions, Samples
 from cayleyklein.plotting._cards import notebook_card as notebook_card
-from cayleyklein.plotting._cards import number as number
 from cayleyklein.plotting._charts import ChartDisplay, ChartPanel
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
-from cayleyklein.plotting._metric import MetricDisplay
+from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
 from cayleyklein.plotting._outlines import inset as inset
 from cayleyklein.plotting._outlines import line_path as line_path
 from cayleyklein.plotting._style import CLASS_COLORS as CLASS_COLORS
 from cayleyklein.plotting._style import GEOMETRY_COLORS as GEOMETRY_COLORS
 from cayleyklein.plotting._style import class_colors as class_colors
 from cayleyklein.plotting._svg import Drawing as Drawing
+from cayleyklein.plotting._svg import number as number
 from cayleyklein.plotting._voronoi import VoronoiDisplay
+from cayleyklein.plotting._weights import FeatureWeightsDisplay
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
@@ -27,6 +27,7 @@ __all__ = [
     "ChartPanel",
     "CrossRatioDisplay",
     "DecisionBoundaryDisplay",
+    "FeatureWeightsDisplay",
     "GeodesicDisplay",
     "MetricDisplay",
     "Regions",

@@ -15,25 +15,28 @@ from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
-from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
 from cayleyklein.plotting._outlines import cell_outlines, domains_of
-from cayleyklein.plotting._sections import Section, choose_section
+from cayleyklein.plotting._sections import (
+    Section,
+    as_labels,
+    as_rows,
+    choose_section,
+    find_metric,
+)
 from cayleyklein.plotting._style import (
+    NAMES,
     PADDING,
+    PlaneDisplay,
     class_tints,
     draw_cells,
-    draw_domains,
     draw_lines,
     draw_points,
-    finish_axes,
     new_axes,
 )
 from cayleyklein.plotting._voronoi import picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["DecisionBoundaryDisplay", "Regions", "Samples"]
 
 
 class Regions(NamedTuple):
@@ -75,7 +78,7 @@ class Samples(NamedTuple):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DecisionBoundaryDisplay:
+class DecisionBoundaryDisplay(PlaneDisplay):
     """Decision regions of a classifier (paper, figure 7).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
@@ -97,11 +100,6 @@ class DecisionBoundaryDisplay:
     domains : sequence of Ellipsoid, default=()
         Fundamental conics to draw.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -112,6 +110,20 @@ class DecisionBoundaryDisplay:
     >>> display.regions.frontier.shape  # segments between cells of different classes
     (4, 2, 2)
     >>> figure = display.plot().figure_
+
+    The predictions of any classifier on a grid:
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(1).fit(X, ["a", "b", "b", "a"])
+    >>> DecisionBoundaryDisplay.from_estimator(model, X, resolution=50).classes
+    array(['a', 'b'], dtype='<U1')
+
+    A labelled diagram:
+
+    >>> from cayleyklein import CayleyKleinVoronoi
+    >>> diagram = CayleyKleinVoronoi(X, metric, labels=["a", "b", "b", "a"])
+    >>> len(DecisionBoundaryDisplay.from_diagram(diagram).regions.cells)
+    4
     """
 
     regions: Regions | Samples
@@ -119,7 +131,7 @@ class DecisionBoundaryDisplay:
     bounds: Floats
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = ("$x_1$", "$x_2$")
+    names: Sequence[str] = NAMES
     domains: Sequence[Ellipsoid] = ()
 
     @classmethod
@@ -150,16 +162,7 @@ class DecisionBoundaryDisplay:
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> DecisionBoundaryDisplay:
-        """Take the regions of a labelled diagram of the plane.
-
-        Examples
-        --------
-        >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc, labels=["a", "b"])
-        >>> DecisionBoundaryDisplay.from_diagram(diagram).regions.frontier.shape
-        (1, 2, 2)
-        """
+        """Take the regions of a labelled diagram of the plane."""
         bounds = picture_bounds(diagram)
         if diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
@@ -201,14 +204,6 @@ class DecisionBoundaryDisplay:
             The columns of a DataFrame by default.
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
-
-        Examples
-        --------
-        >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> X, y = [[0.0, 0.0], [1.0, 1.0]], ["a", "b"]
-        >>> model = KNeighborsClassifier(1).fit(X, y)
-        >>> DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).classes
-        array(['a', 'b'], dtype='<U1')
         """
         names = getattr(X, "columns", None) if feature_names is None else feature_names
         if not hasattr(estimator, "predict"):
@@ -274,11 +269,8 @@ class DecisionBoundaryDisplay:
             draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
                 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        draw_domains(ax, self.domains)
         room = PADDING if self.domains and isinstance(self.regions, Regions) else 0.0
-        finish_axes(ax, self.bounds, self.names, padding=room)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
 
 
 def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:

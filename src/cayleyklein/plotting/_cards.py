@@ -18,13 +18,12 @@ from cayleyklein.plotting._outlines import (
     bounds_of,
     cell_outlines,
     domains_of,
+    edges_of,
     sphere_path,
 )
 from cayleyklein.plotting._sections import principal_section
 from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
-from cayleyklein.plotting._svg import Drawing
-
-__all__ = ["metric_picture", "notebook_card", "number"]
+from cayleyklein.plotting._svg import Drawing, bar_chart, number
 
 Facts = list[tuple[str, str]]
 
@@ -38,23 +37,15 @@ ARC_STEP = math.pi / 60
 LARGEST_ASPECT = 4.0
 """Ratio of a plane metric's axes from which on it is shown in its principal axes instead."""
 
+MOST_ROWS, MOST_BARS = 1000, 5
+"""Rows that feature weights are computed from, and bars that show them."""
+
 MOST_CELLS = 2000
 """A picture of more cells would be large, and grey."""
 
 
 def notebook_card(thing: Any) -> str:
-    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted.
-
-    Examples
-    --------
-    >>> from cayleyklein import MMC, CurvedMetric
-    >>> notebook_card(CurvedMetric.euclidean(2, curvature=-1.0)).count("<svg")
-    1
-    >>> notebook_card(CurvedMetric.euclidean(1)).count("<svg")  # a line has no picture
-    0
-    >>> notebook_card(MMC())
-    ''
-    """
+    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted."""
     if isinstance(thing, Metric):
         return card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
@@ -64,17 +55,32 @@ def notebook_card(thing: Any) -> str:
         return ""
     names = getattr(thing, "feature_names_in_", None)
     facts = [*metric_facts(metric), *learning_facts(thing)]
-    return card("The learned metric", facts, *metric_picture(metric, names))
+    picture, caption = metric_picture(metric, names)
+    rows = getattr(getattr(thing, "_searcher", None), "X", None)
+    bars = "" if rows is None else weight_bars(metric, rows, names)
+    facts += [("bars", "largest shares of squared distances")] if bars else []
+    return card("The learned metric", facts, picture, caption, bars)
 
 
-def card(title: str, facts: Facts, picture: str, caption: str) -> str:
-    """Return a picture with facts beside it; every text is escaped.
+def weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
+    """Return bars of the largest feature weights over a sample of the rows."""
+    try:
+        weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+    except CayleyKleinError:  # rows that coincide have none
+        return ""
+    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    shown = [f"x{subscript(i + 1)}" if names is None else str(names[i]) for i in order.tolist()]
+    title = "columns with the largest shares of squared distances"
+    return bar_chart(shown, weights[order].tolist(), GEOMETRY_COLORS[metric.geometry], title)
 
-    Examples
-    --------
-    >>> "&lt;b&gt;" in card("t", [("name", "<b>")], "", "")
-    True
-    """
+
+def subscript(index: int) -> str:
+    """Write a number in small digits."""
+    return str(index).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
+
+
+def card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
+    """Return a picture with facts, and perhaps another, beside it; every text is escaped."""
     cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
     rows = "".join(
         f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
@@ -84,17 +90,8 @@ def card(title: str, facts: Facts, picture: str, caption: str) -> str:
     return (
         f'<div class="cayleyklein" style="display:flex;flex-wrap:wrap;align-items:center;'
         f'gap:16px;margin:4px 0">{picture}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
-        f'<table style="margin:4px 0;border:none">{rows}</table></div></div>'
+        f'<table style="margin:4px 0;border:none">{rows}</table></div>{more}</div>'
     )
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Format a number with a true minus sign.
-
-    >>> number(-0.25)
-    '−0.25'
-    """
-    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
 # -- metrics and estimators --------------------------------------------------------------------
@@ -117,7 +114,7 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def learning_facts(estimator: Any) -> Facts:
-    """Return what was chosen on held-out rows, and the accuracy there, if there are any."""
+    """Return the chosen candidate and its accuracy on held-out rows, if some were compared."""
     learner = getattr(estimator, "learner_", None) or estimator
     selection = getattr(learner, "selection_", None)
     if selection is None or not selection.trials:
@@ -130,10 +127,9 @@ def learning_facts(estimator: Any) -> Facts:
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    """Return a picture of the domain and of equal balls, and its caption.
+    """Return a picture of the domain and of equal balls, and its caption; of a product's parts too.
 
-    A product has a small picture of each part beside its own. All is empty for a line, and for a
-    plane in which some points are at distance 0.
+    Both are empty for a line, and for a plane in which some points are at distance 0.
     """
     try:
         plane, where = _plane_of(metric, names)
@@ -207,7 +203,7 @@ def diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
         return "", "only for diagrams of the plane"
     if len(diagram.cell_generators) > MOST_CELLS:
         return "", f"only for at most {MOST_CELLS:,} cells"
-    edges = [domain.boundary() for domain in domains_of(diagram.metric)]
+    edges = edges_of(domains_of(diagram.metric))
     bounds = np.asarray(bounds_of(*edges) if diagram.window is None else diagram.window)
     drawing = Drawing(bounds, DIAGRAM_SIZE)
     if diagram.labels is not None:

@@ -32,9 +32,6 @@ from cayleyklein.plotting._voronoi import picture_bounds
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["ChartDisplay", "ChartPanel"]
-
-
 EUCLIDEAN = "euclidean"
 TITLES = {
     EUCLIDEAN: ("Euclidean: the data", "Euclidean: the data", "Euclidean: the data"),
@@ -111,20 +108,15 @@ class ChartDisplay:
     Make one by :meth:`from_points` or :meth:`from_diagram`. Cells are straight in the Euclidean
     chart (the data as they are) and in the Klein chart, where the conic is round. In Poincaré's
     disc and half-plane angles are true, and edges are arcs of circles. The hemisphere stands above
-    the Klein disc.
+    the Klein disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
 
     Parameters
     ----------
     panels : sequence of ChartPanel
 
-    Attributes
-    ----------
-    axes_ : list of matplotlib Axes
-    figure_ : matplotlib Figure
-
     Examples
     --------
-    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
     >>> from cayleyklein.plotting import ChartDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
@@ -132,6 +124,9 @@ class ChartDisplay:
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
     >>> figure = display.plot().figure_
+    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
+    >>> len(ChartDisplay.from_diagram(diagram, charts=["klein"]).panels)
+    1
     """
 
     panels: Sequence[ChartPanel]
@@ -168,16 +163,7 @@ class ChartDisplay:
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
     ) -> ChartDisplay:
-        """Compute the images of a diagram of the plane, see :meth:`from_points`.
-
-        Examples
-        --------
-        >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> diagram = CayleyKleinVoronoi([[-0.5, 0.0], [0.5, 0.0]], disc)
-        >>> len(ChartDisplay.from_diagram(diagram).panels)
-        5
-        """
+        """Compute the images of a diagram of the plane, see :meth:`from_points`."""
         picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts

@@ -15,33 +15,30 @@ from cayleyklein._validation import as_count, as_points, as_texts, broadcast_poi
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, domains_of, line_path
+from cayleyklein.plotting._outlines import domains_of, edges_of, line_path
 from cayleyklein.plotting._style import (
     BLUE,
+    PlaneDisplay,
     as_color,
     as_metric,
-    draw_domains,
     draw_lines,
     draw_points,
-    finish_axes,
     new_axes,
 )
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["CrossRatioDisplay", "GeodesicDisplay"]
-
 OVERHANG = 0.08
 """How far the line is drawn beyond the outermost points, as a part of their distance."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GeodesicDisplay:
+class GeodesicDisplay(PlaneDisplay):
     """Geodesics of a metric of the plane, with marks at equal distances.
 
     Make one by :meth:`from_points`, or by :meth:`from_hyperplane` for whole lines such as
-    bisectors.
+    bisectors. :meth:`plot` sets `ax_`, `figure_` and `lines_`, a LineCollection.
 
     Parameters
     ----------
@@ -51,12 +48,6 @@ class GeodesicDisplay:
     domains : sequence of Ellipsoid, default=()
         Fundamental conics to draw.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    lines_ : matplotlib LineCollection
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -65,7 +56,8 @@ class GeodesicDisplay:
     >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
     >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
     array([0.   , 0.627, 0.9  ])
-    >>> figure = display.plot().figure_
+    >>> line = metric.bisector([-0.5, 0.0], [0.5, 0.0])
+    >>> figure = GeodesicDisplay.from_hyperplane(metric, line).plot(display.plot().ax_).figure_
     """
 
     paths: Sequence[Floats]
@@ -110,14 +102,6 @@ class GeodesicDisplay:
         line : Hyperplane
         resolution : int, default=2
             Points on the line, which is straight.
-
-        Examples
-        --------
-        >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-        >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])
-        >>> display = GeodesicDisplay.from_hyperplane(disc, line)
-        >>> bool(abs(display.paths[0][:, 0]).max() < 1e-12)
-        True
         """
         as_metric(metric, single=True)
         if not isinstance(line, Hyperplane):
@@ -154,20 +138,16 @@ class GeodesicDisplay:
         look = {"colors": color, "linewidths": 1.2, "label": label} | style
         self.lines_ = draw_lines(ax, self.paths, **look)
         draw_points(ax, self.marks, color=color)
-        draw_domains(ax, self.domains)
-        edges = [domain.boundary() for domain in self.domains]
-        shown = [self.marks, *edges]
-        finish_axes(ax, bounds_of(*shown) if sum(map(len, shown)) else None)
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._finish(ax, self.domains, self.marks, *edges_of(self.domains))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CrossRatioDisplay:
+class CrossRatioDisplay(PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
     Make one by :meth:`from_points`, or by :meth:`from_metric`, where P and Q are the points in
-    which the line pq meets the fundamental conic.
+    which the line pq meets the fundamental conic. :meth:`plot` sets `ax_`, `figure_` and `texts_`,
+    the names of the points.
 
     Parameters
     ----------
@@ -180,12 +160,6 @@ class CrossRatioDisplay:
     domains : sequence of Ellipsoid, default=()
         Fundamental conics to draw.
 
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
-    texts_ : list of matplotlib Annotation
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -195,6 +169,8 @@ class CrossRatioDisplay:
     >>> bool(np.isclose(display.distance, abs(np.log(display.value)) / 2))
     True
     >>> figure = display.plot().figure_
+    >>> CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]).value
+    0.25
     """
 
     points: Floats
@@ -206,14 +182,7 @@ class CrossRatioDisplay:
     def from_points(
         cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike
     ) -> CrossRatioDisplay:
-        """Compute the cross-ratio of four points of a line.
-
-        Examples
-        --------
-        >>> display = CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0])
-        >>> round(float(display.value), 12)
-        0.25
-        """
+        """Compute the cross-ratio of four points of a line."""
         named = {"p": p, "q": q, "P": P, "Q": Q}
         rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
         if (rows[2] == rows[3]).all():
@@ -302,10 +271,7 @@ class CrossRatioDisplay:
         ]
         if title and not ax.get_title():
             ax.set_title(self._summary(labels), fontsize="medium")
-        draw_domains(ax, self.domains)
-        finish_axes(ax, bounds_of(line, *(domain.boundary() for domain in self.domains)))
-        self.ax_, self.figure_ = ax, ax.figure
-        return self
+        return self._finish(ax, self.domains, line, *edges_of(self.domains))
 
     def _summary(self, labels: Sequence[str]) -> str:
         p, q, P, Q = labels

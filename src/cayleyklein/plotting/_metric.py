@@ -1,4 +1,4 @@
-"""A picture of a metric: equal balls over the data."""
+"""Balls of the plane, and a metric shown by equal balls over the data."""
 
 from __future__ import annotations
 
@@ -10,35 +10,179 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_count, as_real, require
+from cayleyklein._validation import (
+    about,
+    as_count,
+    as_finite_array,
+    as_points,
+    as_real,
+    at_index,
+    broadcast_points,
+    require,
+)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric, terms_of
-from cayleyklein.plotting._balls import BallDisplay
-from cayleyklein.plotting._cards import number
-from cayleyklein.plotting._estimators import as_labels, as_rows, find_metric
-from cayleyklein.plotting._outlines import ball_lattice, bounds_of, domains_of
-from cayleyklein.plotting._sections import choose_section
+from cayleyklein.plotting._outlines import (
+    ball_lattice,
+    bounds_of,
+    domains_of,
+    edges_of,
+    sphere_path,
+)
+from cayleyklein.plotting._sections import as_labels, as_rows, choose_section, metric_of
 from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
+    NAMES,
+    PlaneDisplay,
+    as_color,
     as_metric,
     draw_domains,
+    draw_lines,
     draw_points,
     finish_axes,
     new_axes,
 )
+from cayleyklein.plotting._svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = ["MetricDisplay"]
-
 
 DISTANT = 3.0
 """Size of the domain relative to the data from which on it is drawn apart, in a corner."""
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MetricDisplay:
+class BallDisplay(PlaneDisplay):
+    """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
+
+    Make one by :meth:`from_metric`. Elliptic balls are drawn red, hyperbolic green, Mahalanobis
+    blue, mixed purple and those of a product orange; the dots are the centres of the distance, not
+    of the ellipses. :meth:`plot` sets `ax_`, `figure_`, `fill_` (a PolyCollection) and `lines_`
+    (a LineCollection).
+
+    Parameters
+    ----------
+    centers : ndarray of shape (n, 2)
+    radii : ndarray of shape (n,)
+    outlines : sequence of ndarray of shape (m, 2)
+        The spheres. One that crosses the elliptic equator is an open branch.
+    closed : sequence of bool
+        Which of the outlines are closed.
+    metric : CurvedMetric, MixedMetric or ProductMetric
+        Gives the colour and the fundamental conics.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.plotting import BallDisplay
+    >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> display = BallDisplay.from_metric(metric, [[0.0, 0.0], [0.6, 0.3]], 0.4)
+    >>> metric.distance(display.centers[1], display.outlines[1]).round(9).max()
+    np.float64(0.4)
+
+    An elliptic ball that crosses the equator is not an ellipse:
+
+    >>> plane = CurvedMetric.euclidean(2, curvature=1.0)
+    >>> BallDisplay.from_metric(plane, [[1.0, 0.0]], 1.0).closed
+    [False]
+    >>> figure = display.plot().figure_
+    """
+
+    centers: Floats
+    radii: Floats
+    outlines: Sequence[Floats]
+    closed: Sequence[bool]
+    metric: Metric
+
+    @classmethod
+    def from_metric(
+        cls, metric: Metric, centers: ArrayLike, radius: ArrayLike = 1.0, *, resolution: int = 256
+    ) -> BallDisplay:
+        """Compute the outlines.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric
+            Of the plane.
+        centers : array-like of shape (n, 2)
+        radius : float or array-like of shape (n,), default=1.0
+        resolution : int, default=256
+            Points on an outline.
+        """
+        centers = as_points(np.atleast_2d(as_points(centers, "centers")), "centers", 2, ndim=2)
+        given = as_points(np.atleast_1d(as_finite_array(radius, "radius")), "radius", ndim=1)
+        _, radii = broadcast_points(centers=centers[:, 0], radius=given)
+        if (radii <= 0).any():
+            raise InvalidInputError(
+                f"radius must be positive{at_index(radii <= 0)}: nothing to draw."
+            )
+        n = as_count(resolution, "resolution")
+        as_metric(metric)
+        with about("centers"):
+            spheres = [
+                sphere_path(metric, c, float(r), n) for c, r in zip(centers, radii, strict=True)
+            ]
+        return cls(
+            centers=centers,
+            radii=radii,
+            outlines=[path for path, _ in spheres],
+            closed=[closed for _, closed in spheres],
+            metric=metric,
+        )
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        color: str | None = None,
+        fill: float = 0.15,
+        label: str | None = None,
+        show_centers: bool = True,
+        **style: Any,
+    ) -> BallDisplay:
+        """Draw the balls.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        color : str, optional
+            That of the geometry by default.
+        fill : float, default=0.15
+            Opacity of the inside; 0 leaves it empty.
+        label : str, optional
+            For a legend.
+        show_centers : bool, default=True
+        **style
+            For the outlines, a LineCollection.
+        """
+        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else as_color(color)
+        as_real(fill, "fill", "[0, 1]")
+        ax = new_axes(ax)
+        self._draw(ax, shade, fill, {"label": label} | style)
+        if show_centers:
+            draw_points(ax, self.centers, color=shade, s=12)
+        full = [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
+        domains = domains_of(self.metric)
+        return self._finish(ax, domains, self.centers, *full, *edges_of(domains))
+
+    def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
+        """Draw the balls without changing the limits of the axes."""
+        collections = require("matplotlib.collections", "plot")
+        outlines = list(zip(self.outlines, self.closed, strict=True))
+        self.fill_ = collections.PolyCollection(
+            [path for path, whole in outlines if whole],
+            facecolors=color,
+            edgecolors="none",
+            alpha=fill,
+        )
+        ax.add_collection(self.fill_, autolim=False)
+        paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in outlines]
+        self.lines_ = draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | style))
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MetricDisplay(PlaneDisplay):
     """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
 
     Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius are
@@ -55,11 +199,6 @@ class MetricDisplay:
         Their labels.
     names : pair of str, default=("$x_1$", "$x_2$")
         Labels of the axes.
-
-    Attributes
-    ----------
-    ax_ : matplotlib Axes
-    figure_ : matplotlib Figure
 
     Examples
     --------
@@ -78,7 +217,7 @@ class MetricDisplay:
     balls: BallDisplay
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = ("$x_1$", "$x_2$")
+    names: Sequence[str] = NAMES
 
     @classmethod
     def from_estimator(
@@ -95,16 +234,8 @@ class MetricDisplay:
         **options
             For :meth:`from_metric`.
         """
-        metric, rows = find_metric(estimator, X)
-        if metric is None:
-            raise InvalidInputError(
-                f"The estimator, a {type(estimator).__name__}, has no metric: pass a fitted "
-                f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
-            )
-        names = getattr(estimator, "feature_names_in_", ())
-        if len(names) == metric.dimension:  # no step of a pipeline has made other columns
-            options = {"feature_names": names} | options
-        return cls.from_metric(metric, rows, y, **options)
+        metric, rows, names = metric_of(estimator, X)
+        return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
 
     @classmethod
     def from_metric(
@@ -177,18 +308,16 @@ class MetricDisplay:
         if self.X is not None:
             draw_points(ax, self.X, self.y, **({"s": 14} | style))
         domains = domains_of(self.metric)
-        draw_domains(ax, domains)
         near = bounds_of(self.balls.centers, *([] if self.X is None else [self.X]))
-        far = bounds_of(near, *(domain.boundary() for domain in domains))
+        far = bounds_of(near, *edges_of(domains))
         distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
-        finish_axes(ax, near if distant else far, self.names)
+        self._finish(ax, domains, near if distant else far, names=self.names)
         if distant:
             self._draw_overview(ax, near, far)
         if not ax.get_title():
             ax.set_title(self._summary(), fontsize="medium")
         if legend and self.y is not None:
             ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
-        self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _draw_overview(self, ax: Axes, near: Floats, far: Floats) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -11,17 +12,6 @@ from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric, Metric, first_term
-
-__all__ = [
-    "ball_lattice",
-    "bounds_of",
-    "cell_outlines",
-    "domains_of",
-    "inset",
-    "line_path",
-    "sphere_path",
-]
-
 
 RIM = 1e-9
 """Points on the conic are drawn this far inside, relative to its size: charts end there."""
@@ -51,6 +41,11 @@ def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     if isinstance(domain, tuple):
         return domain
     return () if domain is None else (domain,)
+
+
+def edges_of(domains: Iterable[Ellipsoid]) -> list[Floats]:
+    """Return the outlines of ellipses."""
+    return [domain.boundary() for domain in domains]
 
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
@@ -153,15 +148,6 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
 def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floats:
     """Move points on or outside a conic to a little inside, where charts are defined.
 
-    Parameters
-    ----------
-    domain : Ellipsoid or None
-    points : ndarray of shape (..., 2)
-    margin : float
-        Distance to the conic, relative to its size.
-
-    Examples
-    --------
     >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
     >>> inset(disc, np.array([[0.3, 0.0], [0.0, 2.0]]), 0.25)
     array([[0.3 , 0.  ],
@@ -180,14 +166,7 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
 def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[Floats]:
     """Return the corners of each cell of a plane diagram; none for a cell outside the window.
 
-    Arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords.
-
-    Parameters
-    ----------
-    diagram : CayleyKleinVoronoi
-        Of the plane.
-    step : float
-        Largest angle of a chord.
+    Arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords of the angle `step`.
     """
     metric = diagram.metric
     found = []

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import linalg
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import as_points, refuse_huge
+from cayleyklein.diagrams import as_labels as class_codes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric, first_term
-
-__all__ = ["Section", "choose_section", "principal_section"]
 
 
 class Section(NamedTuple):
@@ -66,36 +67,39 @@ class Section(NamedTuple):
         )
 
 
+def as_names(names: Any, d: int) -> list[str]:
+    """Check a name for each of d columns; x₁, x₂, … without names."""
+    if names is None:
+        return [f"$x_{{{i + 1}}}$" for i in range(d)]
+    if isinstance(names, str) or not np.iterable(names):
+        raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")
+    texts = [str(name) for name in names]
+    if len(texts) != d:
+        raise InvalidInputError(
+            f"feature_names must name each column once; got {d} columns in X and {len(texts)} "
+            f"feature_names."
+        )
+    return texts
+
+
 def choose_section(
     metric: Metric,
     X: Floats | None,
     features: Sequence[Any] | str | None,
     names: Sequence[str] | None = None,
 ) -> Section:
-    """Return the plane that a picture shows.
+    """Return the plane of two columns, or the principal plane ("pca") of the rows.
 
-    Parameters
-    ----------
-    metric : CurvedMetric, MixedMetric or ProductMetric
-    X : ndarray of shape (n, d) or None
-        The plane goes through their mean, or without them through the centre.
-    features : pair of int or str, "pca" or None
-        Two columns, or the principal plane of the rows in the coordinates z of the metric (of its
-        first part, where it has several). None is the plane itself for d = 2 and "pca" otherwise.
-    names : sequence of str, optional
-        Of the columns.
+    It goes through the mean of the rows, or without them through the centre. The principal plane is
+    taken in the coordinates z of the metric, of its first part where it has several. None is the
+    plane itself for d = 2 and "pca" otherwise.
     """
     d = metric.dimension
     part = first_term(metric)
     middle = part.center if X is None else X.mean(axis=0)
-    if names is not None and (isinstance(names, str) or not np.iterable(names)):
-        raise InvalidInputError(f"Got feature_names={names!r}, but expected a sequence of names.")
-    names = [f"$x_{{{i + 1}}}$" for i in range(d)] if names is None else [str(n) for n in names]
-    if d < 2 or len(names) != d:
-        raise InvalidInputError(
-            f"A picture needs two columns or more, and a name for each; got {d} columns in X and "
-            f"{len(names)} feature_names."
-        )
+    names = as_names(names, d)
+    if d < 2:
+        raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
     if features is None:
         features = (0, 1) if d == 2 or X is None else "pca"
     if isinstance(features, str):
@@ -142,3 +146,47 @@ def _column_pair(features: Any, names: Sequence[str]) -> tuple[int, int]:
             f"below {len(names)}."
         )
     return int(found[0]), int(found[1])
+
+
+def as_rows(X: ArrayLike, d: int | None = None) -> Floats:
+    """Check rows to show."""
+    rows = as_points(X, "X", d, ndim=2)
+    refuse_huge(rows, "X")
+    return rows
+
+
+def as_labels(y: ArrayLike | None, n: int) -> AnyArray | None:
+    """Check that there is one label for each of n rows, or no labels."""
+    if y is None:
+        return None
+    class_codes(y, n, "y")
+    return np.asarray(y)
+
+
+def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
+    """Return the metric of an estimator or of a step of a pipeline, and the rows that reach it.
+
+    It is the one that a learner has learned (``metric_``) or that a classifier was given
+    (``metric``); None when there is neither.
+    """
+    for place, (_, step) in enumerate(getattr(estimator, "steps", ((None, estimator),))):
+        for name in ("metric_", "metric"):
+            metric = getattr(step, name, None)
+            if isinstance(metric, Metric):
+                return metric, estimator[:place].transform(X) if place else X
+    return None, X
+
+
+def metric_of(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
+    """Return the metric of a fitted estimator, the rows that reach it and the names of columns.
+
+    There are no names where a step of a pipeline has made other columns.
+    """
+    metric, rows = find_metric(estimator, X)
+    if metric is None:
+        raise InvalidInputError(
+            f"The estimator, a {type(estimator).__name__}, has no metric: pass a fitted "
+            f"learner such as CurvedLMNN, or a fitted pipeline that holds one."
+        )
+    names = getattr(estimator, "feature_names_in_", ())
+    return metric, rows, names if len(names) == metric.dimension else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -16,29 +16,6 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-__all__ = [
-    "BLUE",
-    "CLASS_COLORS",
-    "DOMAIN_WIDTH",
-    "EDGE_WIDTH",
-    "GEOMETRY_COLORS",
-    "VERMILION",
-    "YELLOW",
-    "as_axes",
-    "as_color",
-    "as_metric",
-    "class_colors",
-    "class_tints",
-    "draw_cells",
-    "draw_domains",
-    "draw_lines",
-    "draw_points",
-    "finish_axes",
-    "new_axes",
-    "tint",
-]
-
 
 # Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -65,6 +42,7 @@ REGION_TINT = 0.22
 TICKS = 6
 """Most intervals between the ticks of an axis."""
 
+NAMES = ("$x_1$", "$x_2$")
 DOMAIN_ID = "domain"
 PADDING = 0.04
 """Margin of a picture on each side, as a part of its size."""
@@ -102,10 +80,32 @@ def new_axes(ax: Axes | None) -> Any:
     return new
 
 
+class PlaneDisplay:
+    """Base of the pictures in one axes of the plane: `plot` sets `ax_` and `figure_`."""
+
+    ax_: Axes
+    figure_: Any
+
+    def _finish(
+        self,
+        ax: Axes,
+        domains: Iterable[Ellipsoid],
+        *shown: Floats,
+        names: Sequence[str] = NAMES,
+        padding: float = PADDING,
+    ) -> Self:
+        """Draw the fundamental conics, and fit the axes to the points shown."""
+        draw_domains(ax, domains)
+        rows = np.concatenate(shown)
+        finish_axes(ax, rows if len(rows) else None, names, padding=padding)
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+
 def finish_axes(
     ax: Axes,
     bounds: Floats | None,
-    names: Sequence[str] = ("$x_1$", "$x_2$"),
+    names: Sequence[str] = NAMES,
     *,
     padding: float = PADDING,
 ) -> None:

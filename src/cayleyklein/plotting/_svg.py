@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from html import escape
 
 import numpy as np
 
 from cayleyklein._typing import Floats
-
-__all__ = ["Drawing"]
 
 BEYOND = 40.0
 """Coordinates end this many widths outside the picture."""
@@ -19,6 +17,9 @@ PADDING = 0.04
 
 CORNERS = {"square": (45, 4), "triangle": (-90, 3), "diamond": (0, 4)}
 """Angle of the first corner of a marker in degrees, and the number of corners."""
+
+LONGEST_NAME = 22
+"""Characters of the name of a bar."""
 
 ONE_BY_DEFAULT = ("opacity", "fill_opacity", "stroke_opacity", "stroke_width")
 
@@ -109,12 +110,7 @@ class Drawing:
         """Return the picture; the title describes it to screen readers."""
         width, height = self._size.tolist()
         paper = f'<rect width="100%" height="100%" fill="{background}"/>' if background else ""
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
-            f'viewBox="0 0 {width:.1f} {height:.1f}" role="img" '
-            f'aria-label="{escape(title)}"><title>{escape(title)}</title>'
-            f"{paper}{self.elements}</svg>"
-        )
+        return _document(width, height, title, paper + self.elements)
 
     def _place(self, points: Floats) -> Floats:
         x = (points - self._corner) * self._scale
@@ -130,6 +126,39 @@ class Drawing:
             if value is not None and not (value == 1.0 and name in ONE_BY_DEFAULT)
         )
         self._elements.append(f"<{tag}{text}/>")
+
+
+def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
+    """Return horizontal bars from zero, with their names above and percentages beside them."""
+    width, row = 150, 26
+    parts = []
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        length, y = width * 0.75 * value / max(values), row * i
+        parts.append(
+            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
+            f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" fill="{color}"/>'
+            f'<text x="{length + 4:.1f}" y="{y + 22}" font-size="10" fill="currentColor">'
+            f"{100 * value:.0f} %</text>"
+        )
+    return _document(width, row * len(parts), title, "".join(parts))
+
+
+def _document(width: float, height: float, title: str, body: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}" role="img" '
+        f'aria-label="{escape(title)}"><title>{escape(title)}</title>{body}</svg>'
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Format a number with a true minus sign.
+
+    >>> number(-0.25)
+    '−0.25'
+    """
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
 def _path_data(points: Floats, closed: bool) -> str:

@@ -8,8 +8,6 @@ from pathlib import Path
 
 from cayleyklein._validation import as_path
 
-__all__ = ["check_writable", "writing"]
-
 NAME_BYTES = 100
 """Bytes of a file's name in the name of its temporary file, which must not get too long."""
 
@@ -72,6 +70,14 @@ def check_writable(path: str | Path) -> None:
     handle, temporary = _temporary(as_path(path))
     temporary.unlink()
     os.close(handle)
+
+
+def check_readable(path: Path, what: str = "a file") -> None:
+    """Raise for a folder, and for a file that is not there."""
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a directory; give {what}.")
+    if not path.exists():
+        raise FileNotFoundError(f"There is no file {path}.")
 
 
 def _temporary(path: Path) -> tuple[int, Path]:

@@ -1,26 +1,22 @@
-"""The cells of one column, read in the format that was found for all of them.
+"""Cells as people write them: numbers with marks and units, dates, and words.
 
-The format is kept for the rows of a later table: a cell that does not fit it is missing or an
-error, never another number.
+A `CellFormat` is found for a whole column and kept for later tables: a cell that does not fit it is
+missing or an error, never another number.
 """
 
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._dates import in_days, parsed_dates
-from cayleyklein.tables._numbers import OTHER, Number, parse_number, plain_floats
-
-__all__ = ["PLACEHOLDER", "CellFormat", "as_series", "as_words", "is_numeric", "is_timestamp"]
-
-Floats = NDArray[np.float64]
 
 PLACEHOLDER = re.compile(
     r"unknown|unk|n\.?/?a\.?|none|null|nil|nan|-?inf|missing|undefined|unspecified|tbd|tba|error"
@@ -29,6 +25,44 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """Words for a missing value."""
+
+PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
+"""The typographic spaces, minus signs and apostrophe."""
+
+CURRENCY = (
+    r"[A-Z]{0,2}[$€£¥₹₽₩₺₴₫₦฿¢]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL"
+    r"|MXN|ZAR|RUB|KRW|TRY"
+)
+DIGITS = {
+    ".": r"(?:\d+|[1-9]\d{0,2}(?P<group>[, '])\d{3}(?:(?P=group)\d{3})*|[1-9]\d?(?:,\d\d)+,\d{3})"
+    r"(?:\.\d*)?|\.\d+",
+    ",": r"(?:\d+|[1-9]\d{0,2}(?P<group>[. '])\d{3}(?:(?P=group)\d{3})*)(?:,\d*)?|,\d+",
+}
+"""Digits by decimal mark. Groups are of three, or in India of two and then three."""
+
+NUMBERS = {
+    mark: re.compile(
+        rf"(?P<sign>[-+]?) ?(?P<before>{CURRENCY})? ?(?P<inner>[-+]?)(?P<digits>{digits})"
+        rf"(?P<power>[eE][-+]?\d+)? ?(?P<after>%|{CURRENCY}|[^\W\d_°][\w/]{{0,4}}[²³]?|°[CF]?)?"
+    )
+    for mark, digits in DIGITS.items()
+}
+OTHER = {".": ",", ",": "."}
+"""The other decimal mark."""
+
+DATES = {
+    r"(19|20)\d{6}": "%Y%m%d",
+    r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
+    r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
+    r"\d?\d-\d?\d-\d\d": "%m-%d-%y",
+    r"[A-Za-z]{3} \d{4}": "%b %Y",
+    r"\d?\d:\d\d": "%H:%M",
+    r"\d?\d:\d\d:\d\d": "%H:%M:%S",
+}
+"""Formats that pandas does not guess."""
+
+DAY = 86_400_000_000
+"""Microseconds."""
 
 
 @dataclass(frozen=True)
@@ -64,18 +98,13 @@ class CellFormat:
     guess: str = ""
 
     def floats(self, values: Any) -> Floats:
-        """Return numbers, or days since 1970; NaN where missing.
-
-        Raises
-        ------
-        InvalidInputError
-            For a cell that is neither, with its row, counted from 1.
-        """
+        """Return numbers, or days since 1970, NaN where missing; raise for any other cell."""
         values = as_series(values)
-        if self.kind == "number" and self.bare and is_numeric(values):
-            floats = values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
-        elif is_timestamp(values) if self.kind == "date" else values.dtype.kind == "m":
-            floats = in_days(values)
+        if self.bare and self.kind == kind_of_type(values):
+            if values.dtype.kind in "mM":
+                floats = in_days(values)
+            else:
+                floats = values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
         else:
             words = as_words(values)
             floats = self._parsed(words)
@@ -91,10 +120,9 @@ class CellFormat:
         """Parse text cells; NaN where that fails."""
         if self.kind == "date":
             return parsed_dates(words, self.date)
-        if self.decimal == "." and not self.unit:
-            plain = plain_floats(words)
-            if plain is not None:
-                return plain
+        plain = plain_floats(words) if self.decimal == "." and not self.unit else None
+        if plain is not None:
+            return plain
         codes, distinct = require("pandas", "cli").factorize(words)
         parsed = [parse_number(text, self.decimal) for text in distinct]
         floats = [p.value if p and self._takes(p) else np.nan for p in parsed]
@@ -106,6 +134,7 @@ class CellFormat:
         return unit and (self.grouped or not number.grouped)
 
     def _refuse(self, values: Any, row: int) -> None:
+        """Raise for a cell, with its row counted from 1 in the whole table."""
         index, cell = values.index[row], str(values.iloc[row])
         number = (int(index) if isinstance(index, int | np.integer) else row) + 1
         expected = f"a date like {self.date}" if self.kind == "date" else "a number"
@@ -122,15 +151,16 @@ class CellFormat:
         )
 
 
-def is_numeric(values: Any) -> bool:
-    """Say whether a column has a type of numbers; booleans are words."""
+# -- columns of any type -------------------------------------------------------------------
+
+
+def kind_of_type(values: Any) -> str:
+    """Return "number" for numbers and durations, "date" for timestamps, and "words" otherwise."""
     types = require("pandas", "cli").api.types
-    return bool(types.is_numeric_dtype(values) and not types.is_bool_dtype(values))
-
-
-def is_timestamp(values: Any) -> bool:
-    """Say whether a column has a type of timestamps, with or without a time zone."""
-    return bool(require("pandas", "cli").api.types.is_datetime64_any_dtype(values))
+    if types.is_datetime64_any_dtype(values):
+        return "date"
+    numeric = types.is_numeric_dtype(values) and not types.is_bool_dtype(values)
+    return "number" if numeric or values.dtype.kind == "m" else "words"
 
 
 def as_series(values: Any) -> Any:
@@ -162,9 +192,94 @@ def as_series(values: Any) -> Any:
 def as_words(values: Any) -> Any:
     """Return a column as text; a whole number has no decimals."""
     values = as_series(values)
-    if is_numeric(values) and values.dtype.kind == "f":
-        texts = [repr(value).removesuffix(".0") for value in values.tolist()]
-        return (
-            require("pandas", "cli").Series(texts, values.index, dtype="str").where(values.notna())
-        )
-    return values.astype("str").where(values.notna())
+    words = values.astype("str")
+    if kind_of_type(values) == "number" and values.dtype.kind == "f":
+        words[:] = [repr(value).removesuffix(".0") for value in values.tolist()]
+    return words.where(values.notna())
+
+
+# -- numbers -------------------------------------------------------------------------------
+
+
+class Number(NamedTuple):
+    """A number, its unit, and whether the other decimal mark groups its thousands."""
+
+    value: float
+    unit: str
+    grouped: bool
+
+
+def parse_number(text: str, decimal: str = ".") -> Number | None:
+    """Return a number and its unit, or None for any other text.
+
+    >>> parse_number("51,234.10")
+    Number(value=51234.1, unit='', grouped=True)
+    >>> parse_number("1 250,5 €", ","), parse_number("(12%)")
+    (Number(value=1250.5, unit='€', grouped=False), Number(value=-0.12, unit='%', grouped=False))
+    >>> parse_number("1,5"), parse_number("12-13")
+    (None, None)
+    """
+    text = text.translate(PLAIN).strip()
+    inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
+    found = NUMBERS[decimal].fullmatch(inner)
+    if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
+        return None
+    digits = re.sub(rf"[ '{OTHER[decimal]}]", "", found["digits"]).replace(decimal, ".")
+    value = float(digits + (found["power"] or ""))
+    unit = found["before"] or found["after"] or ""
+    if unit == "%":
+        value /= 100
+    negative = "-" in (found["sign"], found["inner"]) or inner is not text
+    return Number(-value if negative else value, unit, OTHER[decimal] in found["digits"])
+
+
+def plain_floats(words: Any) -> Floats | None:
+    """Return text cells as floats if each is one as Python writes it, or None."""
+    arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
+    try:
+        cells = compute.cast(arrow.array(words, arrow.string(), from_pandas=True), arrow.float64())
+    except arrow.ArrowInvalid:
+        return None
+    return np.array(cells.to_numpy(zero_copy_only=False))
+
+
+# -- dates ---------------------------------------------------------------------------------
+
+
+def in_days(values: Any) -> Floats:
+    """Return the days of timestamps since 1970 in UTC, or the days of durations."""
+    if isinstance(values.dtype, require("pandas", "cli").DatetimeTZDtype):
+        values = values.dt.tz_convert(None)
+    floats = values.to_numpy().astype(f"{values.dtype.kind}8[us]").astype(np.int64) / DAY
+    floats[values.isna().to_numpy()] = np.nan
+    return np.asarray(floats)
+
+
+def as_timestamps(days: Floats) -> NDArray[np.datetime64]:
+    """Return days since 1970 as timestamps, to the microsecond."""
+    missing = np.isnan(days)
+    stamps = np.rint(np.where(missing, 0, days) * DAY).astype(np.int64).astype("M8[us]")
+    stamps[missing] = np.datetime64("NaT")
+    return np.asarray(stamps)
+
+
+def parsed_dates(words: Any, date: str) -> Floats:
+    """Return text cells of a format as days since 1970, or parts of a day; NaN for other cells."""
+    pandas = require("pandas", "cli")
+    zoned = date == "ISO8601" or "%z" in date
+    stamps = pandas.to_datetime(words, format=date, errors="coerce", utc=zoned)
+    days = in_days(pandas.Series(stamps))
+    return days if re.search("%[Yy]|ISO", date) else days % 1
+
+
+def guessed_date(text: str) -> str | None:
+    """Return the format of a date, or None for a text without year or hour."""
+    for pattern, date in DATES.items():
+        if re.fullmatch(pattern, text):
+            return date
+    if sum(map(str.isdigit, text)) < 3:
+        return None
+    with warnings.catch_warnings():  # of days that come first
+        warnings.simplefilter("ignore")
+        found = require("pandas.tseries.api", "cli").guess_datetime_format(text)
+    return found if found and re.search("%[YyH]", found) else None

@@ -7,21 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_target, check_truth, naming
+from cayleyklein._estimators import as_target
 from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 from cayleyklein.metrics import terms_of
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
-
-__all__ = ["LearnedMetric", "TableClassifier"]
 
 
 @dataclass(frozen=True)
@@ -77,9 +75,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     weights : {"local", "linear", "uniform", "distance"}, default="local"
         Weight of a neighbour's vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
     max_categories, kinds, drop : see :class:`TableEncoder`
-    learn_rows : int, default=10000
-        Rows to learn the metric from, drawn at random where there are more. All rows are
-        neighbours.
+    learn_rows : int or None, default=None
+        Rows to learn the metric from, drawn at random where there are more; None for as many as
+        held-out rows gain from, see :class:`cayleyklein.CurvedLMNN`. All rows are neighbours.
     random_state : int or None, default=0
     n_jobs : int or None, default=None
         Threads.
@@ -130,7 +128,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         max_categories: int = 20,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
-        learn_rows: int = 10_000,
+        learn_rows: int | None = None,
         random_state: int | None = 0,
         n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
@@ -163,7 +161,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         rows = encoder.transform(table)
         learner = CurvedLMNN(
             geometry=self.geometry,
-            subsample=self.learn_rows,
+            subsample="auto" if self.learn_rows is None else self.learn_rows,
             random_state=self.random_state,
             callback=self.callback,
         ).fit(rows, classes[labels])
@@ -172,21 +170,24 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         k = self.n_neighbors
         if isinstance(k, str):
             k = max(1, min(learner.selection_.n_neighbors, int(inside.sum()) - 1))
+        neighbors = CurvedKNeighborsClassifier(
+            k, metric=metric, weights=self.weights, n_jobs=self.n_jobs
+        ).partial_fit(rows[inside], classes[labels[inside]], classes=classes)
+        parts = terms_of(metric)
         learned = LearnedMetric(
             geometry=metric.geometry,
-            curvatures=tuple(float(part.curvature) for part, _ in terms_of(metric)),
-            weights=tuple(float(weight) for _, weight in terms_of(metric)),
+            curvatures=tuple(float(part.curvature) for part, _ in parts),
+            weights=tuple(float(weight) for _, weight in parts),
             n_iter=int(learner.n_iter_),
-            n_rows=min(self.learn_rows, len(rows)),
+            n_rows=int(learner.n_samples_learned_),
             n_outside=int((~inside).sum()),
             selection=str(learner.selection_),
         )
-        numbers = row_numbers(table)[inside]
-        return self._take(
-            encoder, metric, rows[inside], labels[inside], classes, learned, numbers, k
-        )
+        index = np.asarray(table.index)
+        numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
+        return self._take(encoder, neighbors, learned, numbers[inside])
 
-    def _checked(self, y: ArrayLike, n_rows: int) -> tuple[NDArray[Any], NDArray[np.intp]]:
+    def _checked(self, y: ArrayLike, n_rows: int) -> tuple[AnyArray, Ints]:
         """Check the parameters and the target; return its classes and labels."""
         target = as_target(y)
         if len(target) != n_rows:
@@ -209,77 +210,56 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
                 f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
             )
         as_choice(self.weights, "weights", ("local", "linear", "uniform", "distance"))
-        as_count(self.learn_rows, "learn_rows")
+        if self.learn_rows is not None:
+            as_count(self.learn_rows, "learn_rows")
         return classes, labels
 
     def _take(
         self,
         encoder: TableEncoder,
-        metric: Any,
-        rows: NDArray[np.float64],
-        labels: NDArray[np.intp],
-        classes: NDArray[Any],
+        neighbors: CurvedKNeighborsClassifier,
         learned: LearnedMetric,
-        numbers: NDArray[np.int64],
-        n_neighbors: int,
+        row_numbers: Ints,
     ) -> TableClassifier:
-        """Take over the parts of a fitted model, all at once."""
-        neighbors = CurvedKNeighborsClassifier(
-            n_neighbors, metric=metric, weights=self.weights, n_jobs=self.n_jobs
-        ).partial_fit(rows, classes[labels], classes=classes)
-        self.__dict__.update(
-            encoder_=encoder, neighbors_=neighbors, metric_=metric, learned_=learned,
-            classes_=classes, labels_=labels, row_numbers_=numbers, _rows=rows,
-        )  # fmt: skip
+        """Take over the parts of a fitted model."""
+        self.encoder_, self.neighbors_, self.learned_ = encoder, neighbors, learned
+        self.metric_, self.classes_ = neighbors.metric_, neighbors.classes_
+        self.labels_, self.row_numbers_ = neighbors._labels(), row_numbers
         return self
 
-    def predict(self, table: Any) -> NDArray[Any]:
+    def predict(self, table: Any) -> AnyArray:
         """Return the class of each row of a table."""
-        rows = self._encoded(table)
-        return np.asarray(self.neighbors_.predict(rows))
+        return self._neighbors().predict(self.encoder_.transform(table))
 
-    def predict_proba(self, table: Any) -> NDArray[np.float64]:
+    def predict_proba(self, table: Any) -> Floats:
         """Return the share of the votes for each class, in the order of ``classes_``."""
-        rows = self._encoded(table)
-        return np.asarray(self.neighbors_.predict_proba(rows))
+        return self._neighbors().predict_proba(self.encoder_.transform(table))
 
     def score(self, table: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return the accuracy on a table."""
-        predicted = self.predict(table)
-        truth, weights = check_truth(y, predicted, sample_weight)
-        with naming("y"):
-            return float(accuracy_score(truth, predicted, sample_weight=weights))
+        return self._neighbors().score(self.encoder_.transform(table), y, sample_weight)
 
-    def kneighbors(
-        self, table: Any, n_neighbors: int | None = None
-    ) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+    def kneighbors(self, table: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
         """Return the distances and positions of the nearest neighbours, nearest first."""
-        rows = self._encoded(table)
-        distances, found = self.neighbors_.kneighbors(rows, n_neighbors)
-        return distances, found
+        neighbors = self._neighbors()
+        distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
+        return distances, rows
 
-    def recognizer(self) -> Callable[[Any], NDArray[np.bool_]]:
+    def recognizer(self) -> Callable[[Any], Bools]:
         """Return a function that says which rows of a table equal fitted ones once encoded."""
-        check_is_fitted(self, "classes_")
-        known = set(hashes(self._rows))
+        known = set(hashes(self._neighbors()._in_memory().X))
 
-        def are_fitted(table: Any) -> NDArray[np.bool_]:
-            return np.array([row in known for row in hashes(self._encoded(table))])
+        def are_fitted(table: Any) -> Bools:
+            return np.array([row in known for row in hashes(self.encoder_.transform(table))])
 
         return are_fitted
 
-    def _encoded(self, table: Any) -> NDArray[np.float64]:
+    def _neighbors(self) -> CurvedKNeighborsClassifier:
         check_is_fitted(self, "classes_")
-        return np.asarray(self.encoder_.transform(table))
+        return self.neighbors_
 
 
-def row_numbers(table: Any) -> NDArray[np.int64]:
-    """Return the rows of a table: an index of whole numbers, or else their positions."""
-    index = np.asarray(table.index)
-    return index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
-
-
-def hashes(rows: NDArray[np.float64]) -> list[int]:
+def hashes(rows: Floats) -> list[int]:
     """Hash each row."""
     # + 0.0 makes one of the two zeros.
     return [hash((row + 0.0).tobytes()) for row in np.ascontiguousarray(rows)]

@@ -1,23 +1,20 @@
-"""What each column of a table holds, whether a model can use it, and the one to predict."""
+"""What each column of a table becomes, and the column to predict."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cayleyklein._typing import Floats, Texts
 from cayleyklein._validation import as_choice, as_text, as_texts, did_you_mean, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import CellFormat, as_series, as_words
-from cayleyklein.tables._dates import as_timestamps
-from cayleyklein.tables._formats import Found, find_format
-
-__all__ = ["KINDS", "Column", "as_table", "infer_columns", "split_target", "typed"]
+from cayleyklein.tables._cells import CellFormat, as_series, as_timestamps, as_words
+from cayleyklein.tables._formats import find_formats
 
 KINDS = ("number", "category", "date", "text")
 
@@ -34,11 +31,13 @@ HARDLY_REPEATS = 0.75
 LONG_TEXT = 4
 """Words in a cell, on average, from which text is encoded rather than taken for a name."""
 
+TEXT_COMPONENTS = 10
+"""Numbers that a column of long text becomes."""
+
 ID_NAME = re.compile(
     r"(.*[\W_])?(ids?|[ug]uid|key|index|idx|nr|no|row|rowid|record|serial|pk)([\W_].*)?|unnamed.*",
     re.IGNORECASE,
 )
-
 
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 """Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
@@ -60,16 +59,23 @@ class Column:
         What is done to it, in words.
     cells : CellFormat
         How its cells are written.
+    fill : float, str or None
+        What a missing cell becomes: the median, or the most frequent category.
+    categories, rare : tuple of str
+        Categories with a number of their own, and those that share one.
+    encoder : skrub.StringEncoder or None
+        Encodes long text.
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from cayleyklein.tables import Column, TableEncoder
+    >>> from cayleyklein.tables import TableEncoder
     >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
     >>> print(encoder.columns_[0])
     length: number; 1 missing cell becomes the median, 2
-    >>> isinstance(encoder.columns_[0], Column)
-    True
+    >>> encoder.columns_[0].encode(pd.Series(["3", None]))
+    array([[3.],
+           [2.]])
     """
 
     name: str
@@ -77,11 +83,40 @@ class Column:
     n_missing: int
     text: str
     cells: CellFormat
+    fill: float | str | None = None
+    categories: tuple[str, ...] = ()
+    rare: tuple[str, ...] = ()
+    encoder: Any = None
 
     @property
     def is_plain(self) -> bool:
         """Whether it was numbers, and none was missing or guessed."""
         return self.kind == "number" and not (self.n_missing or self.cells.guess)
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The names of the numbers that it becomes."""
+        if self.kind == "category":
+            values = [*self.categories, "(rare)"] if self.rare else self.categories
+            return [f"{self.name}={value}" for value in values]
+        if self.kind == "text":
+            return [f"{self.name}[{i}]" for i in range(self.encoder.n_components_)]
+        return [] if self.kind == "unused" else [self.name]
+
+    def encode(self, values: Any) -> Floats:
+        """Return the cells of a later table as numbers, of shape (n, n_features)."""
+        if self.kind in ("number", "date"):
+            floats = self.cells.floats(values)[:, None]
+            return np.where(np.isnan(floats), float(self.fill or 0), floats)
+        words = as_words(values)
+        if self.kind == "text":
+            return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
+        words = words.fillna(self.fill)
+        places = require("pandas", "cli").Index(self.categories).get_indexer(words)
+        encoded = places[:, None] == np.arange(len(self.categories))
+        if self.rare:
+            encoded = np.column_stack([encoded, words.isin(self.rare)])
+        return np.asarray(encoded, dtype=np.float64)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
@@ -93,10 +128,9 @@ class Column:
         >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()["kind"]
         'number'
         """
-        return {
-            **vars(self),
-            "cells": {k: v for k, v in vars(self.cells).items() if v or k == "bare"},
-        }
+        plain = {name: getattr(self, name) for name in ("name", "kind", "n_missing", "text")}
+        cells = {name: v for name, v in vars(self.cells).items() if v or name == "bare"}
+        return plain | {"cells": cells}
 
     def __str__(self) -> str:
         return f"{self.name}: {self.text}"
@@ -121,132 +155,120 @@ def as_table(table: Any) -> Any:
     return table
 
 
-def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
-    """Return how the cells of each column are written; one decimal mark serves the whole table."""
-    found = {name: find_format(table[name], kinds.get(name, "")) for name in table.columns}
-    marks = {
-        one.cells.decimal
-        for one in found.values()
-        if one.cells.kind == "number" and one.marked and one.with_comma is None
-    }
-    return {name: _decided(table[name], one, marks) for name, one in found.items()}
-
-
-def _decided(values: Any, found: Found, marks: set[str]) -> CellFormat:
-    """Choose the decimal mark of a column that allows both, and say what was guessed."""
-    cells, guesses = found.cells, [found.cells.guess]
-    if found.with_comma is not None and marks == {","}:
-        cells = found.with_comma
-    elif found.with_comma is not None and len(marks) != 1:
-        guesses.append("its numbers are read with a decimal point, but could have a decimal comma")
-    if cells.absent:
-        n_absent = int(as_words(values).isin(cells.absent).sum())
-        shown = ", ".join(map(repr, cells.absent[:3])) + (", …" if len(cells.absent) > 3 else "")
-        are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
-        guesses.append(f"{n_absent} cell{are}, and taken as missing ({shown})")
-    return replace(cells, guess="; ".join(filter(None, guesses)))
-
-
-def typed(table: Any, text: Collection[str] = ()) -> Any:
-    """Return a table with columns of floats, timestamps and text."""
-    pandas = require("pandas", "cli")
-    columns = {}
-    for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
-        warn_of_guess(name, cells)
-        if cells.kind == "words":
-            columns[name] = as_words(table[name])
-            continue
-        floats = cells.floats(table[name])
-        if cells.kind == "date":
-            columns[name] = pandas.Series(as_timestamps(floats), table.index)
-        else:
-            columns[name] = pandas.Series(floats, table.index)
-    return pandas.DataFrame(columns, copy=False)
-
-
-def warn_of_guess(name: str, cells: CellFormat) -> None:
-    """Warn where the cells of a column can be read in another way."""
-    if cells.guess:
-        warnings.warn(f"Column {name!r}: {cells.guess}.", stacklevel=4)
-
-
-def infer_columns(
-    table: Any, kinds: Mapping[str, str] | None = None, drop: Collection[str] = ()
+def fit_columns(
+    table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
 ) -> list[Column]:
-    """Decide what becomes of each column of a table.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    kinds : mapping of str to str, optional
-        What columns are, where that should not be guessed.
-    drop : collection of str, default=()
-        Columns to leave out.
-    """
-    table = as_table(table)
-    kinds = check_kinds({} if kinds is None else kinds, table.columns)
-    for name in as_texts(drop, "drop"):
-        if name not in table.columns:
-            raise InvalidInputError(
-                f"There is no column {name!r} to drop.{did_you_mean(name, list(table.columns))}"
-            )
-    formats = find_formats(table.drop(columns=list(drop)), kinds)
-    columns = []
-    for name in table.columns:
-        if name in drop:
-            columns.append(Column(name, "unused", 0, "not used: dropped", CellFormat()))
-            continue
-        cells = formats[name]
-        warn_of_guess(name, cells)
-        kind, why, n_missing = _use(table[name], cells, kinds.get(name, "").partition(":")[0])
-        text = f"not used: {why}" if kind == "unused" else ""
-        columns.append(Column(name, kind, n_missing, text, cells))
-    return columns
-
-
-def check_kinds(kinds: Mapping[str, str], names: Collection[str]) -> Mapping[str, str]:
-    """Check what columns are said to be."""
+    """Decide what becomes of each column of a table; see `TableEncoder`."""
+    kinds = {} if kinds is None else kinds
     if not isinstance(kinds, Mapping):
         raise InvalidInputError(
             f"kinds must be a mapping of column names to kinds; got {type(kinds).__name__}."
         )
     for name, kind in kinds.items():
-        if as_text(name, "kinds") not in names:
-            raise InvalidInputError(f"There is no column {name!r}.{did_you_mean(name, names)}")
+        check_name(as_text(name, "kinds"), table)
         if not as_text(kind, f"kinds[{name!r}]").startswith("date:"):
             as_choice(kind, f"kinds[{name!r}]", KINDS)
-    return kinds
+    for name in as_texts(drop, "drop"):
+        check_name(name, table, " to drop")
+    formats = find_formats(table.drop(columns=list(drop)), kinds)
+    return [
+        _fit(table[name], formats[name], kinds.get(name, "").partition(":")[0], max_categories)
+        if name in formats
+        else Column(name, "unused", 0, "not used: dropped", CellFormat())
+        for name in table.columns
+    ]
 
 
-def _use(values: Any, cells: CellFormat, wanted: str) -> tuple[str, str, int]:
-    """Return the kind of a column, why it is not used if it is not, and its missing cells."""
+def check_name(name: str, table: Any, to: str = "") -> None:
+    """Raise for a name that no column has, and suggest one."""
+    if name not in table.columns:
+        near = did_you_mean(name, list(table.columns))
+        raise InvalidInputError(f"There is no column {name!r}{to}.{near}")
+
+
+def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
+    """Decide what becomes of one column, and fit its encoding."""
     if cells.kind == "words":
         known = as_words(values).dropna()
-        distinct = known.nunique()
     else:
-        floats = cells.floats(values)
-        known = floats[~np.isnan(floats)]
-        distinct = len(np.unique(known))
-    n_missing = len(values) - len(known)
-    if distinct == 0:
-        return "unused", "every cell is missing", n_missing
-    if distinct == 1:
-        first = as_series(values).dropna().iloc[0]
-        return "unused", f"every cell is {first}", n_missing
+        known = require("pandas", "cli").Series(cells.floats(values)).dropna()
+    kind, text = _use(values, known, cells, wanted)
+    n_missing, parts, filled = len(values) - len(known), {}, ""
+    if kind == "text":
+        encoder = _fitted_text(as_words(values))
+        if encoder is None:
+            kind, text = "unused", "text without words"
+        else:
+            text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
+    elif kind == "category":
+        text, parts = _categories(known.value_counts().sort_index(), max_categories)
+        filled = f"the most frequent, {parts['fill']}"
+    elif kind != "unused":
+        low, high, median = (float(known.agg(name)) for name in ("min", "max", "median"))
+        parts = {"fill": median}
+        if kind == "number":
+            unit = f" in {cells.unit}" if cells.unit else ""
+            text, filled = f"number{unit}", f"the median, {median:.6g}"
+        elif low >= 0 and high < 1:
+            text, filled = "time as part of a day", "the median"
+        else:
+            days = as_timestamps(np.array([low, high, median])).astype("M8[D]")
+            text, filled = f"date as days, {days[0]} to {days[1]}", f"the median, {days[2]}"
+    if kind == "unused":
+        text, filled = f"not used: {text}", ""
+    if n_missing and filled:
+        text += f"; {n_missing} missing cell{'s become' if n_missing > 1 else ' becomes'} {filled}"
+    if cells.guess and kind != "unused":
+        text += f"; {cells.guess}"
+    return Column(str(values.name), kind, n_missing, text, cells, **parts)
+
+
+def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
+    """Return the kind of a column, and why it is not used if it is not."""
+    n_distinct = known.nunique()
+    if n_distinct == 0:
+        return "unused", "every cell is missing"
+    if n_distinct == 1:
+        return "unused", f"every cell is {as_series(values).dropna().iloc[0]}"
     if wanted:
-        return wanted, "", n_missing
-    if cells.kind == "number" and is_identifier(str(values.name), known):
-        return "unused", "whole numbers that never repeat, an identifier", n_missing
+        return wanted, ""
+    if cells.kind == "number" and is_identifier(str(values.name), known.to_numpy()):
+        return "unused", "whole numbers that never repeat, an identifier"
     if cells.kind != "words":
-        return cells.kind, "", n_missing
-    if len(known) >= IDENTIFIER_FROM and distinct > HARDLY_REPEATS * len(known):
-        if known.str.count(r"\S+").mean() >= LONG_TEXT:
-            return "text", "", n_missing
-        return "unused", "text that hardly ever repeats, an identifier", n_missing
-    return "category", "", n_missing
+        return cells.kind, ""
+    if len(known) < IDENTIFIER_FROM or n_distinct <= HARDLY_REPEATS * len(known):
+        return "category", ""
+    if known.str.count(r"\S+").mean() >= LONG_TEXT:
+        return "text", ""
+    return "unused", "text that hardly ever repeats, an identifier"
 
 
-def is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
+def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
+    """Return what becomes of categories with their counts: in words, and as parts of a column."""
+    n_rare = len(counts) - most + 1 if len(counts) > most else 0
+    is_rare = np.zeros(len(counts), dtype=bool)
+    is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
+    shown, rare = tuple(counts.index[~is_rare]), tuple(counts.index[is_rare])
+    listed = ", ".join([*shown[:20], "…"] if len(shown) > 20 else shown)
+    text = f"{len(counts)} categories, one number for each of {listed}"
+    if rare:
+        text += f", and one for the {n_rare} rarest"
+    return text, {"fill": counts.idxmax(), "categories": shown, "rare": rare}
+
+
+def _fitted_text(words: Any) -> Any:
+    """Return an encoder of long text, or None where it finds no words."""
+    encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
+    with warnings.catch_warnings():  # few rows have fewer components
+        warnings.filterwarnings("ignore", message="The matrix shape is")
+        try:
+            encoder.fit_transform(words.fillna(""))
+        except ValueError:  # an empty vocabulary
+            return None
+    return encoder
+
+
+def is_identifier(name: str, numbers: Floats) -> bool:
     """Say whether numbers only tell rows apart.
 
     >>> is_identifier("x", np.arange(1000.0, 1100.0)), is_identifier("x", np.arange(100.0) ** 2)
@@ -264,9 +286,7 @@ def is_identifier(name: str, numbers: NDArray[np.float64]) -> bool:
 # -- the column to predict -----------------------------------------------------------------
 
 
-def split_target(
-    table: Any, target: str, *, to_learn: bool = True
-) -> tuple[Any, NDArray[np.object_], int]:
+def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any, Texts, int]:
     """Take the classes out of a table.
 
     Parameters
@@ -298,28 +318,20 @@ def split_target(
     cayleyklein.exceptions.InvalidInputError: There is no column 'Kind'. Did you mean 'kind'?
     """
     table = as_table(table)
-    if as_text(target, "target") not in table.columns:
-        raise InvalidInputError(
-            f"There is no column {target!r}.{did_you_mean(target, list(table.columns))}"
-        )
+    check_name(as_text(target, "target"), table)
     known = table[target].notna().to_numpy()
-    distinct, codes = as_classes(table[target][known])
-    if to_learn:
-        if not len(distinct):
-            raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
-        refuse_quantities(distinct, len(codes), target)
-    rows = table.drop(columns=target)
-    return (rows if known.all() else rows[known]), distinct[codes], int((~known).sum())
-
-
-def as_classes(values: Any) -> tuple[NDArray[np.object_], NDArray[np.intp]]:
-    """Return the distinct classes as text, sorted, and the position of each value among them."""
-    codes, distinct = require("pandas", "cli").factorize(as_words(values), sort=True)
+    codes, distinct = require("pandas", "cli").factorize(as_words(table[target][known]))
     names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
-    return np.array(names, dtype=object), codes
+    classes = np.array(names, dtype=object)
+    if to_learn:
+        if not len(classes):
+            raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
+        refuse_quantities(classes, len(codes), target)
+    rows = table.drop(columns=target)
+    return (rows if known.all() else rows[known]), classes[codes], int((~known).sum())
 
 
-def refuse_quantities(classes: NDArray[np.object_], n_rows: int, target: str) -> None:
+def refuse_quantities(classes: Texts, n_rows: int, target: str) -> None:
     """Raise for numbers that are not class labels: fractions, or hardly a number twice."""
     try:
         numbers = classes.astype(np.float64)

@@ -1,36 +1,26 @@
 """One estimator from the columns of a table to rows of numbers.
 
-scikit-learn imputes and one-hot encodes, and skrub encodes long text. Its `TableVectorizer` is not
-used: it makes 32-bit floats of numbers, which has two timestamps of one minute coincide, and
-unreadable cells missing without a word.
+skrub encodes long text. Its `TableVectorizer` is not used: it makes 32-bit floats of numbers, which
+has two timestamps of one minute coincide, and unreadable cells missing without a word.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping, Sequence
-from copy import copy
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.impute import SimpleImputer
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import OneHotEncoder
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._validation import as_count, as_texts, require
+from cayleyklein._typing import Floats, Texts
+from cayleyklein._validation import as_count, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import as_words
-from cayleyklein.tables._columns import Column, as_table, infer_columns
-from cayleyklein.tables._dates import as_timestamps
+from cayleyklein.tables._columns import Column, as_table, fit_columns
 
-__all__ = ["TableEncoder"]
-
-TEXT_COMPONENTS = 10
-"""Numbers that a column of long text becomes."""
+ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}
+"""Places of the kinds of columns in an encoded row."""
 
 
 class TableEncoder(  # type: ignore[call-arg]
@@ -118,34 +108,14 @@ class TableEncoder(  # type: ignore[call-arg]
         most = as_count(self.max_categories, "max_categories")
         if not len(table.columns):
             raise InvalidInputError("The table has no column to learn from.")
-        columns = infer_columns(table, self.kinds, self.drop)
-        texts = {c.name: fitted_text(table[c.name]) for c in columns if c.kind == "text"}
-        columns = [
-            replace(c, kind="unused", text="not used: text without words")
-            if c.kind == "text" and texts[c.name] is None
-            else c
-            for c in columns
-        ]
+        columns = fit_columns(table, self.kinds, self.drop, most)
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
-        numbers = [c for c in columns if c.kind in ("number", "date")]
-        categories = [c for c in columns if c.kind == "category"]
-        imputer = SimpleImputer(strategy="median")
-        one_hot = make_pipeline(
-            SimpleImputer(strategy="most_frequent"),
-            OneHotEncoder(handle_unknown="ignore", max_categories=most, sparse_output=False),
-        )
-        fitted = copy(self)
-        fitted.imputer_ = imputer.fit(floats_of(table, numbers)) if numbers else None
-        fitted.one_hot_ = one_hot.fit(words_of(table, categories)) if categories else None
-        fitted.texts_ = {name: encoder for name, encoder in texts.items() if encoder is not None}
-        fitted.columns_ = columns
-        fitted.columns_ = [fitted._described(column, table) for column in columns]
-        self.__dict__.update(fitted.__dict__)  # at once: an interrupted fit changes nothing
+        self.columns_ = columns
         return self
 
-    def transform(self, table: Any) -> NDArray[np.float64]:
+    def transform(self, table: Any) -> Floats:
         """Return rows of numbers: numbers and dates, then categories, then text.
 
         Parameters
@@ -165,18 +135,9 @@ class TableEncoder(  # type: ignore[call-arg]
         check_is_fitted(self, "columns_")
         table = as_table(table)
         self.check_columns(list(table.columns))
-        blocks = []
-        if self.imputer_ is not None:
-            blocks.append(self.imputer_.transform(floats_of(table, self._used("number", "date"))))
-        if self.one_hot_ is not None:
-            with warnings.catch_warnings():  # unseen categories are counted by `unseen`
-                warnings.filterwarnings("ignore", message="Found unknown categories")
-                blocks.append(self.one_hot_.transform(words_of(table, self._used("category"))))
-        for name, encoder in self.texts_.items():
-            blocks.append(encoder.transform(filled(table[name])).to_numpy(dtype=np.float64))
-        return np.hstack(blocks)
+        return np.hstack([column.encode(table[column.name]) for column in self._used()])
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
+    def get_feature_names_out(self, input_features: Any = None) -> Texts:
         """Name the numbers of a row.
 
         Parameters
@@ -192,12 +153,7 @@ class TableEncoder(  # type: ignore[call-arg]
         array(['length', 'colour=blue', 'colour=red'], dtype=object)
         """
         check_is_fitted(self, "columns_")
-        names = [column.name for column in self._used("number", "date")]
-        for column, known, rare in self._categories():
-            names += [f"{column.name}={value}" for value in known if value not in rare]
-            names += [f"{column.name}=(rare)"] * bool(rare)
-        for name, encoder in self.texts_.items():
-            names += [f"{name}[{i}]" for i in range(encoder.n_components_)]
+        names = [name for column in self._used() for name in column.feature_names]
         return np.array(names, dtype=object)
 
     @property
@@ -250,87 +206,13 @@ class TableEncoder(  # type: ignore[call-arg]
         table = as_table(table)
         self.check_columns(list(table.columns))
         counts = {}
-        for column, known, _ in self._categories():
-            words = as_words(table[column.name]).dropna()
-            counts[column.name] = int((~words.isin(known)).sum())
+        for column in self._used():
+            if column.kind == "category":
+                words = as_words(table[column.name]).dropna()
+                new = ~words.isin([*column.categories, *column.rare])
+                counts[column.name] = int(new.sum())
         return {name: count for name, count in counts.items() if count}
 
-    def _used(self, *kinds: str) -> list[Column]:
-        return [column for column in self.columns_ if column.kind in kinds]
-
-    def _categories(self) -> list[tuple[Column, list[str], list[str]]]:
-        """Return the columns of categories, with their values and the rare ones among them."""
-        if self.one_hot_ is None:
-            return []
-        encoder = self.one_hot_[-1]
-        rare = encoder.infrequent_categories_
-        return [
-            (column, known.tolist(), [] if few is None else few.tolist())
-            for column, known, few in zip(
-                self._used("category"), encoder.categories_, rare, strict=True
-            )
-        ]
-
-    def _described(self, column: Column, table: Any) -> Column:
-        """Say in words what is done to a column."""
-        if column.kind == "number":
-            unit = f" in {column.cells.unit}" if column.cells.unit else ""
-            median = self.imputer_.statistics_[self._used("number", "date").index(column)]
-            text = f"number{unit}{imputed(column, f'the median, {median:.6g}')}"
-        elif column.kind == "date":
-            days = column.cells.floats(table[column.name])
-            first, last, median = as_timestamps(
-                np.array([np.nanmin(days), np.nanmax(days), np.nanmedian(days)])
-            ).astype("M8[D]")
-            if np.nanmin(days) >= 0 and np.nanmax(days) < 1:
-                text = f"time as part of a day{imputed(column, 'the median')}"
-            else:
-                text = f"date as days, {first} to {last}{imputed(column, f'the median, {median}')}"
-        elif column.kind == "category":
-            place = self._used("category").index(column)
-            _, known, rare = self._categories()[place]
-            shown = [value for value in known if value not in rare]
-            listed = ", ".join(shown[:20]) + ", …" * (len(shown) > 20)
-            together = f", and one for the {len(rare)} rarest" if rare else ""
-            frequent = self.one_hot_[0].statistics_[place]
-            text = f"{len(known)} categories, one number for each of {listed}{together}"
-            text += imputed(column, f"the most frequent, {frequent}")
-        elif column.kind == "text":
-            text = f"text as {self.texts_[column.name].n_components_} numbers"
-        else:
-            return column
-        return replace(column, text=text + f"; {column.cells.guess}" * bool(column.cells.guess))
-
-
-def imputed(column: Column, fill: str) -> str:
-    """Write what becomes of missing cells, if there are any."""
-    n = column.n_missing
-    return f"; {n} missing cell{'s become' if n > 1 else ' becomes'} {fill}" if n else ""
-
-
-def floats_of(table: Any, columns: Sequence[Column]) -> NDArray[np.float64]:
-    """Return the cells of columns of numbers and dates."""
-    return np.column_stack([column.cells.floats(table[column.name]) for column in columns])
-
-
-def words_of(table: Any, columns: Sequence[Column]) -> NDArray[np.object_]:
-    """Return the cells of columns of categories; NaN where missing."""
-    words = [as_words(table[column.name]).astype(object) for column in columns]
-    return np.column_stack([values.where(values.notna(), np.nan).to_numpy() for values in words])
-
-
-def filled(values: Any) -> Any:
-    """Return a column of text without missing cells."""
-    return as_words(values).fillna("")
-
-
-def fitted_text(values: Any) -> Any:
-    """Return an encoder of long text, or None where it finds no words."""
-    encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
-    with warnings.catch_warnings():  # few rows have fewer components
-        warnings.filterwarnings("ignore", message="The matrix shape is")
-        try:
-            encoder.fit_transform(filled(values))
-        except ValueError:  # an empty vocabulary
-            return None
-    return encoder
+    def _used(self) -> list[Column]:
+        used = [column for column in self.columns_ if column.kind != "unused"]
+        return sorted(used, key=lambda column: ORDER[column.kind])

@@ -2,7 +2,8 @@
 
 A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
 in it may have a type that is not listed below, skops' own wider list notwithstanding, and no member
-may be compressed, so that a small file cannot unpack to a large one.
+may be compressed, so that a small file cannot unpack to a large one. It holds arrays, texts and the
+encoder of a table; models are made of them by the public constructors, which check them.
 """
 
 from __future__ import annotations
@@ -11,39 +12,42 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._atomic import writing
-from cayleyklein.tables._state import model_of, state_of
+from cayleyklein.learning import CurvedKNeighborsClassifier
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors import labels_and_weights
+from cayleyklein.tables._atomic import check_readable, writing
+from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
+from cayleyklein.tables._encoder import TableEncoder
 
-__all__ = ["FORMAT_VERSION", "load_model", "save_model"]
-
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
 """Raised whenever another cayleyklein could not read, or would misread, a file."""
 
 NOTE = "cayleyklein.json"
 """The member that says that the archive is a model, and its version."""
 
-TRUSTED = (
+TRUSTED = {
     "cayleyklein.tables._cells.CellFormat",
     "cayleyklein.tables._columns.Column",
     "cayleyklein.tables._encoder.TableEncoder",
     "sklearn.decomposition._truncated_svd.TruncatedSVD",
     "sklearn.feature_extraction.text.TfidfTransformer",
     "sklearn.feature_extraction.text.TfidfVectorizer",
-    "sklearn.impute._base.SimpleImputer",
     "sklearn.pipeline.Pipeline",
-    "sklearn.preprocessing._encoders.OneHotEncoder",
     "skrub._string_encoder.StringEncoder",
     "skrub._to_str.ToStr",
-)
+}
 """The objects that a file may hold: what an encoder of tables is made of."""
 
-ALLOWED = {
+ALLOWED: dict[str, set[str]] = {
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
@@ -51,10 +55,28 @@ ALLOWED = {
     "NdArrayNode": {"numpy.ndarray", "numpy.float64", "numpy.float32", "numpy.int64"},
     "TypeNode": {"builtins.str", "numpy.float64"},
     "DTypeNode": {"numpy.dtype"},
-    "ObjectNode": set(TRUSTED),
-    "CachedNode": None,  # refers to a node that is checked where it stands
+    "ObjectNode": TRUSTED,
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
+
+# Parameters to save; not threads nor the way to search, which belong to the machine.
+NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
+TABLE_PARAMETERS = (
+    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
+    "random_state",
+)  # fmt: skip
+
+METRICS: dict[str, tuple[Any, str]] = {
+    "CurvedMetric": (CurvedMetric, ""),
+    "MixedMetric": (MixedMetric, "weights"),
+    "ProductMetric": (ProductMetric, "units"),
+}
+"""Metrics, and the attribute with a number for each part of those that have several."""
+
+BLOCK = 50_000
+"""Rows saved as one array: skops holds each array twice."""
+
+State = dict[str, Any]
 
 
 def save_model(model: Any, path: str | Path) -> None:
@@ -78,7 +100,15 @@ def save_model(model: Any, path: str | Path) -> None:
     ...     load_model(Path(folder, "disc.ckm")).predict([[0.8]])
     array(['b'], dtype='<U1')
     """
-    skops, state = require("skops.io", "cli"), state_of(model)
+    skops = require("skops.io", "cli")
+    if not isinstance(model, TableClassifier | CurvedKNeighborsClassifier):
+        raise InvalidInputError(
+            f"A {type(model).__name__} cannot be saved as a model; expected a fitted "
+            f"TableClassifier or CurvedKNeighborsClassifier."
+        )
+    if not hasattr(model, "classes_"):
+        raise InvalidInputError("The model is not fitted: there is nothing to save.")
+    state = table_state(model) if isinstance(model, TableClassifier) else neighbors_state(model)
     note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
@@ -118,27 +148,29 @@ def load_model(path: str | Path) -> Any:
     The version of files that can be read:
 
     >>> FORMAT_VERSION
-    2
+    3
     """
     path = as_path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"{path} is a directory; give the file of a model.")
-    if not path.exists():
-        raise FileNotFoundError(f"There is no file {path}.")
+    check_readable(path, "the file of a model")
     archive = path.read_bytes()
     if not archive.startswith(b"PK\x03\x04"):
         raise InvalidInputError(f"{path} is no model of cayleyklein.")
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
-        trusted = sorted(set().union(*filter(None, ALLOWED.values())))
-        state = skops.loads(archive, trusted=trusted)
+        state = skops.loads(archive, trusted=sorted(set().union(*ALLOWED.values())))
         del archive  # which is as large as the model
-        return model_of(state)
+        models = {"TableClassifier": table_of, "CurvedKNeighborsClassifier": neighbors_of}
+        if state["kind"] not in models:
+            raise InvalidInputError(f"holds a model of the unknown kind {state['kind']!r}")
+        return models[state["kind"]](state)
     except Exception as error:
         raise InvalidInputError(
             f"{path} holds no model that can be used ({str(error).strip('. ')})."
         ) from error
+
+
+# -- what a file may hold ------------------------------------------------------------------
 
 
 def check_contents(archive: bytes, path: Path) -> None:
@@ -168,8 +200,8 @@ def check_contents(archive: bytes, path: Path) -> None:
     if sum(m.file_size for m in members) > len(archive) or len(files) != len(set(files)):
         raise InvalidInputError(f"{path} is refused: the same bytes in it are used more than once.")
     for loader, name in sorted(found):
-        allowed = ALLOWED.get(loader, set())
-        if allowed is not None and name not in allowed:
+        # a CachedNode refers to a node that is checked where it stands
+        if loader != "CachedNode" and name not in ALLOWED.get(loader, ()):
             raise InvalidInputError(
                 f"{path} is refused: it holds {name} ({loader}), which is not a type of a model. "
                 f"Nothing in it was run."
@@ -199,3 +231,110 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
             todo.extend(item.values())
         elif isinstance(item, list):
             todo.extend(item)
+
+
+# -- models as plain values, and back ------------------------------------------------------
+
+
+def parameters_of(model: Any, names: tuple[str, ...]) -> State:
+    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
+    plain = {}
+    for name in names:
+        value = getattr(model, name)
+        value = value.item() if isinstance(value, np.generic) else value
+        try:
+            json.dumps(value)
+        except TypeError as error:
+            raise InvalidInputError(
+                f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
+                f"number, a text or None before saving."
+            ) from error
+        plain[name] = value
+    return plain
+
+
+def metric_state(metric: Any) -> State:
+    """Return a metric as plain values."""
+    kind = type(metric).__name__
+    if type(metric) is not METRICS.get(kind, (None, ""))[0]:
+        raise InvalidInputError(f"A {kind} cannot be saved in a model.")
+    several = METRICS[kind][1]
+    parts = metric.metrics if several else [metric]
+    return {
+        "kind": kind,
+        "factors": [np.array(part.factor) for part in parts],
+        "centers": [np.array(part.center) for part in parts],
+        "curvatures": [float(part.curvature) for part in parts],
+        "numbers": np.array(getattr(metric, several)) if several else None,
+    }
+
+
+def metric_of(state: State) -> Any:
+    """Return the metric whose state this is."""
+    columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
+    parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
+    kind, several = METRICS[state["kind"]]
+    return kind(parts, state["numbers"]) if several else parts[0]
+
+
+def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
+    """Return a fitted classifier of arrays as plain values."""
+    names = getattr(model, "feature_names_in_", None)
+    index = model._in_memory()
+    labels, weights = labels_and_weights(np.asarray(index.payload))
+    voters = {"n_neighbors": int(model.n_neighbors_)}
+    return {
+        "kind": "CurvedKNeighborsClassifier",
+        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS) | voters,
+        "metric": metric_state(model.metric_),
+        "rows": [index.X[i : i + BLOCK] for i in range(0, len(index.X), BLOCK)],
+        "labels": np.asarray(labels, dtype=np.int64),
+        "weights": weights,
+        "classes": model.classes_.tolist(),
+        "feature_names": None if names is None else names.tolist(),
+    }
+
+
+def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
+    """Return the classifier of arrays whose state this is."""
+    rows, labels = np.concatenate(state.pop("rows")), state["labels"]
+    classes = np.asarray(state["classes"])
+    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
+    model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **parameters)
+    model._fit(rows, classes[labels], state["weights"], classes)
+    if state["feature_names"] is not None:
+        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
+    return model
+
+
+def table_state(model: TableClassifier) -> State:
+    """Return a fitted classifier of tables as plain values, and its encoder as it is."""
+    return {
+        "kind": "TableClassifier",
+        "parameters": parameters_of(model, TABLE_PARAMETERS),
+        "encoder": model.encoder_,
+        "neighbors": neighbors_state(model.neighbors_),
+        "learned": asdict(model.learned_),
+        "row_numbers": np.asarray(model.row_numbers_),
+        "target": getattr(model, "target_", None),
+    }
+
+
+def table_of(state: State) -> TableClassifier:
+    """Return the classifier of tables whose state this is."""
+    model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
+    neighbors, encoder = neighbors_of(state["neighbors"]), state["encoder"]
+    numbers, learned = state["row_numbers"], LearnedMetric(**state["learned"])
+    learned.describe()  # raises for anything but numbers
+    if not isinstance(encoder, TableEncoder):
+        raise InvalidInputError("it has no encoder of columns")
+    blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
+    encoded = encoder.transform(blank)
+    if not encoded.shape[1] == encoder.n_features_out_ == neighbors.n_features_in_:
+        raise InvalidInputError("the columns do not make the rows of the neighbours")
+    if numbers.dtype.kind != "i" or numbers.shape != (neighbors.n_samples_fit_,):
+        raise InvalidInputError("the row numbers are not one for each row")
+    model._take(encoder, neighbors, learned, numbers)
+    if state["target"] is not None:
+        model.target_ = str(state["target"])
+    return model

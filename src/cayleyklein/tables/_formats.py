@@ -1,4 +1,4 @@
-"""How the cells of a column are written: as numbers, as dates, or as words.
+"""How the cells of each column are written: as numbers, as dates, or as words.
 
 A column is numbers or dates if nine tenths of its cells are, or the others are words for a missing
 value.
@@ -7,31 +7,36 @@ value.
 from __future__ import annotations
 
 import re
+import warnings
 from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import (
+    CURRENCY,
     PLACEHOLDER,
     CellFormat,
     as_series,
+    as_timestamps,
     as_words,
-    is_numeric,
-    is_timestamp,
+    guessed_date,
+    kind_of_type,
+    parse_number,
+    parsed_dates,
+    plain_floats,
 )
-from cayleyklein.tables._dates import guessed_date, parsed_dates
-from cayleyklein.tables._numbers import CURRENCY, NUMBERS, parse_number, plain_floats
-
-__all__ = ["Found", "find_format"]
 
 ENOUGH = 0.9
 """Share of numbers, or dates, from which the other cells are taken as missing."""
 
 ENOUGH_BESIDE_PLACEHOLDERS = 0.5
 
-WHOLE_WITH_POINTS = r"^[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)$"
+WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
 """Numbers with a point that may group thousands."""
 
 
@@ -43,27 +48,61 @@ class Found(NamedTuple):
     marked: bool = False
 
 
-def find_format(values: Any, kind: str = "") -> Found:
-    """Return how the cells of a column are written.
+def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
+    """Return how the cells of each column are written, and warn of what can be read otherwise.
 
-    Parameters
-    ----------
-    values : Series
-    kind : {"", "number", "date", "category", "text"}
-        What the column is said to be, "date" also with a format as in "date:%d/%m/%Y".
+    One decimal mark serves the whole table. `kinds` are what columns are said to be: "number",
+    "category", "date" or "text", "date" also with a format as in "date:%d/%m/%Y".
     """
+    found = {name: _find(table[name], kinds.get(name, "")) for name in table.columns}
+    marks = {
+        one.cells.decimal
+        for one in found.values()
+        if one.cells.kind == "number" and one.marked and one.with_comma is None
+    }
+    formats = {name: _decided(table[name], one, marks) for name, one in found.items()}
+    for name, cells in formats.items():
+        if cells.guess:
+            warnings.warn(f"Column {name!r}: {cells.guess}.", stacklevel=4)
+    return formats
+
+
+def typed(table: Any, text: Collection[str]) -> Any:
+    """Return a table with columns of floats, timestamps and text."""
+    pandas = require("pandas", "cli")
+    columns = {}
+    for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
+        values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
+        columns[name] = as_timestamps(values) if cells.kind == "date" else values
+    return pandas.DataFrame(columns, table.index, copy=False)
+
+
+def _decided(values: Any, found: Found, marks: set[str]) -> CellFormat:
+    """Choose the decimal mark of a column that allows both, and say what was guessed."""
+    cells, guesses = found.cells, [found.cells.guess]
+    if found.with_comma is not None and marks == {","}:
+        cells = found.with_comma
+    elif found.with_comma is not None and len(marks) != 1:
+        guesses.append("its numbers are read with a decimal point, but could have a decimal comma")
+    if cells.absent:
+        n_absent = int(as_words(values).isin(cells.absent).sum())
+        shown = ", ".join(map(repr, cells.absent[:3])) + (", …" if len(cells.absent) > 3 else "")
+        are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
+        guesses.append(f"{n_absent} cell{are}, and taken as missing ({shown})")
+    return replace(cells, guess="; ".join(filter(None, guesses)))
+
+
+def _find(values: Any, kind: str) -> Found:
+    """Return how the cells of one column are written."""
     kind, _, given = kind.partition(":")
     values = as_series(values)
     if kind in ("category", "text") or values.dtype.kind == "b":
         return Found(CellFormat())
-    if is_numeric(values) or values.dtype.kind == "m":
-        return Found(CellFormat("number"))
-    if is_timestamp(values):
-        return Found(CellFormat("date"))
+    if kind_of_type(values) != "words":
+        return Found(CellFormat(kind_of_type(values)))
     counts = as_words(values).value_counts()
-    found = _find(counts, kind, given) if len(counts) else Found(CellFormat())
-    cells = found.cells
-    if kind and (cells.kind == "words" or len(cells.absent) == len(counts)):
+    found = _find_in_text(counts, kind, given) if len(counts) else Found(CellFormat())
+    if kind and (found.cells.kind == "words" or len(found.cells.absent) == len(counts)):
         example = f", such as {counts.index[0]!r}" if len(counts) else ""
         raise InvalidInputError(
             f"Column {values.name!r} was said to be a {kind}, but none of its cells is{example}."
@@ -71,7 +110,8 @@ def find_format(values: Any, kind: str = "") -> Found:
     return found
 
 
-def _find(counts: Any, kind: str, given: str) -> Found:
+def _find_in_text(counts: Any, kind: str, given: str) -> Found:
+    """Return how distinct texts with their counts are written."""
     if given:
         absent = tuple(counts.index[np.isnan(parsed_dates(counts.index, given))])
         return Found(CellFormat("date", date=given, absent=absent))
@@ -81,13 +121,12 @@ def _find(counts: Any, kind: str, given: str) -> Found:
         cells, share = date_format(counts)
         if share >= ENOUGH:
             return Found(cells)
-    formats = number_formats(counts)
-    best = max(formats, key=lambda mark: formats[mark][1])  # the point, of equals
-    cells, share = formats[best]
+    point, comma = number_formats(counts)
+    cells, share = max(point, comma, key=lambda one: one[1])  # the point, of equals
     if kind or _is_enough(cells, share):
-        comma, equal = formats.get(",", (cells, 0.0))
         marked = bool(counts.index.str.contains("[.,]").any())
-        return Found(cells, comma if equal == share and best == "." and marked else None, marked)
+        either = marked and point[1] == comma[1]
+        return Found(cells, comma[0] if either else None, marked)
     cells, share = date_format(counts)
     return Found(cells if _is_enough(cells, share) else CellFormat())
 
@@ -98,30 +137,24 @@ def _is_enough(cells: CellFormat, share: float) -> bool:
     return share >= (ENOUGH_BESIDE_PLACEHOLDERS if only_words else ENOUGH)
 
 
-def number_formats(counts: Any) -> dict[str, tuple[CellFormat, float]]:
-    """Return, by decimal mark, the format of distinct texts and the share of cells that fit it.
-
-    Digits of one length with leading zeros are a code, such as 00501, and no number.
-    """
-    texts = counts.index
-    if (
-        texts.str.fullmatch(r"0\d{3,}").any()
-        and texts.str.fullmatch(rf"\d{{{len(texts[0])}}}").all()
-    ):
-        return {".": (CellFormat(), 0.0)}
-    if plain_floats(counts.index) is not None:
-        formats = {".": (CellFormat("number"), 1.0)}
-        if counts.index.str.fullmatch(WHOLE_WITH_POINTS).all():
-            grouped = bool(texts.str.contains(".", regex=False).any())
-            formats[","] = (CellFormat("number", ",", grouped=grouped), 1.0)
-        return formats
-    return {mark: number_format(counts, mark) for mark in NUMBERS}
+def number_formats(counts: Any) -> tuple[tuple[CellFormat, float], tuple[CellFormat, float]]:
+    """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
+    index = counts.index
+    width = len(index[0])
+    if index.str.fullmatch(r"0\d{3,}").any() and index.str.fullmatch(rf"\d{{{width}}}").all():
+        return (CellFormat(), 0.0), (CellFormat(), 0.0)  # codes of one length, such as 00501
+    if plain_floats(index) is None:
+        return number_format(counts, "."), number_format(counts, ",")
+    fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
+    grouped = bool(fits and index.str.contains(".", regex=False).any())
+    with_comma = CellFormat("number", ",", grouped=grouped)
+    return (CellFormat("number"), 1.0), (with_comma, float(fits))
 
 
 def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
     """Return the format of distinct texts with a decimal mark, and the share that fits it."""
-    texts, weights = list(counts.index), counts.to_numpy()
-    parsed = [parse_number(text, decimal) for text in texts]
+    index, weights = counts.index, counts.to_numpy()
+    parsed = [parse_number(text, decimal) for text in index]
     units: Counter[str] = Counter()
     for found, weight in zip(parsed, weights, strict=True):
         if found:
@@ -129,19 +162,23 @@ def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
     unit = next((unit for unit, _ in units.most_common() if unit), "")
     if units[""] and unit != "%" and not re.fullmatch(CURRENCY, unit):
         unit = ""  # "12" beside "12b": no unit of measure
-    fits = np.array([found is not None and found.unit in ("", unit) for found in parsed])
-    share = float(weights[fits].sum() / weights.sum())
-    absent = tuple(text for text, fit in zip(texts, fits, strict=True) if not fit)
-    bare = unit != "%" or bool(units[""])
-    grouped = any(found.grouped for found, fit in zip(parsed, fits, strict=True) if found and fit)
-    cells = CellFormat("number", decimal, unit, bare=bare, grouped=grouped, absent=absent)
-    return cells, share
+    fitting = [found if found and found.unit in ("", unit) else None for found in parsed]
+    fits = np.array([found is not None for found in fitting])
+    cells = CellFormat(
+        "number",
+        decimal,
+        unit,
+        bare=unit != "%" or bool(units[""]),
+        grouped=any(found.grouped for found in fitting if found),
+        absent=tuple(index[~fits]),
+    )
+    return cells, float(weights[fits].sum() / weights.sum())
 
 
 def date_format(counts: Any) -> tuple[CellFormat, float]:
     """Return the date format of distinct texts with their counts, and the share that fits it."""
-    texts, weights = list(counts.index), counts.to_numpy()
-    formats = Counter(filter(None, map(guessed_date, texts[:50])))
+    weights = counts.to_numpy()
+    formats = Counter(filter(None, map(guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
             formats[date.translate(str.maketrans("md", "dm"))] += 0
@@ -162,5 +199,5 @@ def date_format(counts: Any) -> tuple[CellFormat, float]:
         if part == share and not np.array_equal(given, days, equal_nan=True)
     ]
     said = f"its dates are read as {date}, but could be {others[0]}" if others else ""
-    absent = tuple(text for text, day in zip(texts, days, strict=True) if np.isnan(day))
+    absent = tuple(counts.index[np.isnan(days)])
     return CellFormat("date", date=date, absent=absent, guess=said), share

@@ -6,23 +6,29 @@ whole column, in `_columns`, never for the piece at hand.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
 import itertools
+import lzma
 import re
+import shutil
+import tempfile
+import warnings
+import zipfile
+import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import typed
-from cayleyklein.tables._sources import DAMAGED, encoding_of, opened, unpacked
-
-__all__ = ["iter_table", "read_table"]
+from cayleyklein.tables._atomic import check_readable
+from cayleyklein.tables._formats import typed
 
 Source = str | Path | IO[bytes]
 Progress = Callable[[int, int], Any]
@@ -35,7 +41,20 @@ DELIMITERS = (",", ";", "\t", "|")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 """Cells that are missing in any column."""
 
-WRONG_WIDTH = re.compile(r"Row #(\d+): Expected (\d+) columns, got (\d+)")
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
+
+PACKED: dict[bytes, Any] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\0": lzma.open,
+    b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
+    b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
+}
+"""How to open a file that starts with these bytes, or why it cannot be read."""
+
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
 
 def read_table(
@@ -130,43 +149,31 @@ def iter_table(
     if not hasattr(source, "read"):
         source = as_path(source, "source")
     as_callback(progress, "progress")
-    return _pieces(source, Options.checked(header, delimiter, encoding), progress)
-
-
-class Options(NamedTuple):
-    """How a text file is written; None where that is to be found out."""
-
-    header: bool
-    delimiter: str | None
-    encoding: str | None
-
-    @classmethod
-    def checked(cls, header: bool, delimiter: Any, encoding: Any) -> Options:
-        """Raise for a delimiter or an encoding that cannot be one."""
-        if delimiter is not None:
-            mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
-            if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-                raise InvalidInputError(
-                    f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' "
-                    f"or a tab."
-                )
-            delimiter = mark
-        try:
-            codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
-        except LookupError as error:
+    if delimiter is not None:
+        mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
+        if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
             raise InvalidInputError(
-                f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
-                f"'utf-8', 'cp1252' or 'latin-1'."
-            ) from error
-        return cls(header, delimiter, encoding)
+                f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' or a "
+                f"tab."
+            )
+        delimiter = mark
+    try:
+        codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
+    except LookupError as error:
+        raise InvalidInputError(
+            f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
+            f"'utf-8', 'cp1252' or 'latin-1'."
+        ) from error
+    return _pieces(source, progress, header=header, delimiter=delimiter, encoding=encoding)
 
 
-def _pieces(source: Any, options: Options, progress: Progress | None) -> Iterator[Any]:
+def _pieces(source: Any, progress: Progress | None, **options: Any) -> Iterator[Any]:
+    """Yield the pieces of a table, their rows numbered through."""
     pandas = require("pandas", "cli")
     start = 0
-    with opened(source) as (raw, name, size):
+    with _opened(source) as (raw, name, size):
         parquet = raw.read(4) == b"PAR1"
-        for batch in _parquet(raw, name) if parquet else _csv(raw, name, options):
+        for batch in _parquet(raw, name) if parquet else _csv(raw, name, **options):
             piece = batch.replace_schema_metadata().to_pandas()
             piece.index = pandas.RangeIndex(start, start + len(piece))
             start += len(piece)
@@ -178,17 +185,96 @@ def _pieces(source: Any, options: Options, progress: Progress | None) -> Iterato
         raise InvalidInputError(f"{name} has a line of column names, but no rows.")
 
 
+# -- bytes -------------------------------------------------------------------------------
+
+
+@contextmanager
+def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
+    """Open a file that is not empty; yield it at its start, with its name and size."""
+    with ExitStack() as stack:
+        raw, name = source, str(getattr(source, "name", "the table"))
+        if isinstance(source, Path):
+            check_readable(source)
+            raw, name = stack.enter_context(source.open("rb")), str(source)
+        if not raw.seekable():  # a pipe; text is read twice
+            pipe, raw = raw, stack.enter_context(tempfile.TemporaryFile())
+            shutil.copyfileobj(pipe, raw)
+        size = raw.seek(0, io.SEEK_END)
+        raw.seek(0)
+        if not size:
+            raise InvalidInputError(f"{name} is empty; a table starts with a line of column names.")
+        yield raw, name, size
+
+
+def _unpacked(raw: IO[bytes], name: str) -> Any:
+    """Return the plain bytes of a file, by its first bytes, whatever its name says."""
+    raw.seek(0)
+    start = raw.read(8)
+    raw.seek(0)
+    for magic, way in PACKED.items():
+        if start.startswith(magic):
+            if isinstance(way, str):
+                raise InvalidInputError(f"{name} {way}.")
+            return way(raw)
+    return _zipped(raw, name) if start.startswith(b"PK\x03\x04") else raw
+
+
+def _zipped(raw: IO[bytes], name: str) -> Any:
+    archive = zipfile.ZipFile(raw)
+    if "xl/workbook.xml" in archive.namelist():
+        raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
+    members = [one for one in archive.infolist() if not one.is_dir()]
+    members = [one for one in members if not one.filename.startswith("__MACOSX/")]
+    if len(members) != 1:
+        raise InvalidInputError(
+            f"{name} holds {len(members)} files; expected a zip archive of one table."
+        )
+    if members[0].flag_bits & 1:
+        raise InvalidInputError(f"{name} is encrypted; unpack it first.")
+    return archive.open(members[0])
+
+
+def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
+    """Read all the bytes; return the encoding that they have, and whether a quote is left open."""
+    start = plain.read(4)
+    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    candidates = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
+    candidates = candidates if given is None else [given]
+    for encoding in candidates:
+        plain.seek(0)
+        decoder, n_quotes, zeros = codecs.getincrementaldecoder(encoding)(), 0, False
+        try:
+            while block := plain.read(1 << 20):
+                n_quotes += block.count(b'"')
+                zeros |= b"\0" in block
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeError as error:
+            reason = getattr(error, "reason", error)
+            continue
+        if zeros and "16" not in encoding and "32" not in encoding:
+            raise InvalidInputError(f"{name} is no text: it holds zero bytes.")
+        if encoding != candidates[0]:
+            warnings.warn(
+                f"{name} is not UTF-8, and is read as {encoding}; give its encoding if letters are "
+                f"wrong.",
+                stacklevel=2,
+            )
+        return encoding, bool(n_quotes % 2)
+    raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
+
+
 # -- text --------------------------------------------------------------------------------
 
 
-def _header(plain: Any, name: str, options: Options) -> tuple[list[str], str, int]:
+def _header(
+    plain: Any, name: str, header: bool, given: str | None, encoding: str
+) -> tuple[list[str], str, int]:
     """Return the names of the columns, the delimiter, and the lines up to the first row."""
     plain.seek(0)
-    text = io.TextIOWrapper(plain, encoding=options.encoding, newline="")
-    given = options.delimiter
+    text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     try:
-        n_lines, first = 0, ""
-        row: list[str] = []
+        n_lines, first, row = 0, "", list[str]()
         while not first.strip() and (first := text.readline(BLOCK_BYTES)):
             n_lines += 1
         if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
@@ -207,7 +293,7 @@ def _header(plain: Any, name: str, options: Options) -> tuple[list[str], str, in
         raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
     finally:
         text.detach()
-    if not options.header:
+    if not header:
         return [f"x{number}" for number in range(1, len(cells) + 1)], delimiter, n_lines - 1
     _check_names(cells, name)
     if len(row) > len(cells):
@@ -221,7 +307,7 @@ def _header(plain: Any, name: str, options: Options) -> tuple[list[str], str, in
 
 def _check_names(cells: list[str], name: str) -> None:
     """Raise for a first line of data, and for names that occur twice."""
-    numbers = [cell for cell in cells if _is_number(cell)]
+    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
     if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
         raise InvalidInputError(
@@ -235,40 +321,30 @@ def _check_names(cells: list[str], name: str) -> None:
         )
 
 
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
-
-
-def _csv(raw: IO[bytes], name: str, options: Options) -> Iterator[Any]:
+def _csv(
+    raw: IO[bytes], name: str, header: bool, delimiter: str | None, encoding: str | None
+) -> Iterator[Any]:
     arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
     try:
-        plain = unpacked(raw, name)
-        found, open_quote = encoding_of(plain, name, options.encoding)
-        names, mark, n_lines = _header(plain, name, options._replace(encoding=found))
+        plain = _unpacked(raw, name)
+        found, open_quote = _encoding_of(plain, name, encoding)
+        names, mark, n_lines = _header(plain, name, header, delimiter, found)
         plain.seek(0)
     except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:  # of the disk
-            raise
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # an error of the disk
         raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
-    how = {
-        "read_options": reading.ReadOptions(
-            use_threads=False,
-            block_size=BLOCK_BYTES,
-            column_names=names,
-            skip_rows=n_lines,
-            encoding="utf8" if found == "utf-8-sig" else found,
-        ),
-        "parse_options": reading.ParseOptions(delimiter=mark, newlines_in_values=True),
-        "convert_options": reading.ConvertOptions(
-            column_types=dict.fromkeys(names, arrow.string())
-        ),
-    }
+    lines = reading.ReadOptions(
+        use_threads=False,
+        block_size=BLOCK_BYTES,
+        column_names=names,
+        skip_rows=n_lines,
+        encoding="utf8" if found == "utf-8-sig" else found,
+    )
+    split = reading.ParseOptions(delimiter=mark, newlines_in_values=True)
+    texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
     try:
-        with reading.open_csv(plain, **how) as batches:
+        with reading.open_csv(plain, lines, split, texts) as batches:
             last: list[Any] = []
             for batch in batches:
                 last = [column[-1] for column in batch.columns if len(column)] or last
@@ -296,7 +372,7 @@ def _with_missing(batch: Any) -> Any:
 def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> InvalidInputError:
     message = str(error)
     if found := WRONG_WIDTH.search(message):
-        line, _, given = map(int, found.groups())
+        line, given = map(int, found.groups())
         how = "more" if given > width else "fewer"
         message = (
             f"line {line} has {given} cells, {how} than the {width} names in the first line; quote "
@@ -315,8 +391,7 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
     raw.seek(0)
     try:
         file = parquet.ParquetFile(raw)
-        names = file.schema_arrow.names
-        _check_names(names, name)
+        _check_names(file.schema_arrow.names, name)
         yield from file.iter_batches(batch_size=PARQUET_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
         raise InvalidInputError(f"{name} is no Parquet file that can be read: {error}.") from error

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.projective import Absolute, adjugate, log_cross_ratio, signature
+from cayleyklein.geometry import Absolute, adjugate, log_cross_ratio, signature
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
-from cayleyklein.geometry.projective import (
+from cayleyklein.geometry import (
     apply_collineation,
     cross_ratio,
     line_intersections,

@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry.projective import apply_collineation, half_log, log_cross_ratio, measure
+from cayleyklein.geometry import apply_collineation, log_cross_ratio, measure
+from cayleyklein.geometry.projective._measures import half_log
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.projective import (
+from cayleyklein.geometry import (
     MEASUREMENT_GEOMETRIES,
     PLANAR_GEOMETRIES,
     Absolute,

@@ -22,17 +22,16 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry.projective._measures import (
+    Pencil,
     as_form,
     as_hyperplanes,
     bilinear,
     homogenize,
     line_pencil,
+    sign_of,
     vector_pencil,
 )
-
-__all__ = ["Absolute", "MeasurementKind", "adjugate", "signature"]
 
 MeasurementKind = Literal["elliptic", "parabolic", "hyperbolic"]
 
@@ -125,19 +124,11 @@ class Absolute(Frozen):
 
     Attributes
     ----------
-    matrix : ndarray of shape (d + 1, d + 1)
-        Read-only.
-    dual : ndarray of shape (d + 1, d + 1)
-        Read-only.
+    matrix, dual : ndarray of shape (d + 1, d + 1)
+        Read-only. Absolutes are equal when these are: a factor changes them, but not the conic.
     dimension : int
-        d.
     signature, dual_signature : tuple of int
         Numbers (n, z, p) of negative, zero and positive eigenvalues.
-
-    Notes
-    -----
-    Two absolutes compare equal when their matrices are, not when their conics are: a factor
-    changes the matrix and not the conic.
 
     Examples
     --------
@@ -147,6 +138,14 @@ class Absolute(Frozen):
     (1, 0, 2)
     >>> conic.side([[0.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
     array([-1,  0,  1])
+    >>> float(conic.form([0.5, 0.0], [0.5, 1.0]))
+    -0.75
+    >>> conic.tangent([1.0, 0.0])  # x = 1
+    array([ 1.,  0., -1.])
+    >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+    array([ True, False])
+    >>> str(conic.angle_kind([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))  # lines that cross inside
+    'elliptic'
     >>> str(conic.distance_kind([2.0, 0.0], [2.0, 1.0]))  # both outside, the line misses it
     'elliptic'
 
@@ -157,6 +156,7 @@ class Absolute(Frozen):
     ((0, 2, 1), (0, 1, 2))
     """
 
+    _arguments = ("matrix", "_dual")
     __slots__ = ("_dual", "dimension", "matrix", "signature")
 
     matrix: Floats
@@ -214,12 +214,6 @@ class Absolute(Frozen):
         ----------
         p : array-like of shape (..., d)
         q : array-like of shape (..., d), optional
-
-        Examples
-        --------
-        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
-        >>> float(circle.form([0.5, 0.0], [0.5, 1.0]))
-        -0.75
         """
         points = as_points(p, "p", self.dimension)
         others = points if q is None else as_points(q, "q", self.dimension)
@@ -249,7 +243,6 @@ class Absolute(Frozen):
         """
         rtol = as_real(rtol, "rtol", "[0, 1)")
         x = homogenize(as_points(points, "points", self.dimension))
-        x /= binary_scale(x)
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
             why = "it is singular" if zero else "neither sign occurs only once"
@@ -258,9 +251,7 @@ class Absolute(Frozen):
             )
         if min(negative, positive) == 0:
             return np.full(x.shape[:-1], -1)[()]
-        values = bilinear(self.matrix, x, x)
-        caps = bilinear(np.abs(self.matrix), np.abs(x), np.abs(x))
-        signs = np.where(np.abs(values) <= rtol * caps, 0, np.sign(values))
+        signs = sign_of(self.matrix, x, rtol)
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
     def tangent(self, points: ArrayLike) -> AnyFloats:
@@ -270,12 +261,6 @@ class Absolute(Frozen):
         -------
         ndarray of shape (..., d + 1)
             Homogeneous vectors (normal, offset) of n·x + o = 0.
-
-        Examples
-        --------
-        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
-        >>> circle.tangent([1.0, 0.0])  # x = 1
-        array([ 1.,  0., -1.])
         """
         x = homogenize(as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(float_dtype(points), copy=False)
@@ -289,18 +274,9 @@ class Absolute(Frozen):
             Homogeneous vectors (normal, offset).
         rtol : float, default=1e-12
             As in :meth:`side`.
-
-        Examples
-        --------
-        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
-        >>> circle.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
-        array([ True, False])
         """
         vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
-        vectors = vectors / binary_scale(vectors)
-        values = bilinear(self.dual, vectors, vectors)
-        caps = bilinear(np.abs(self.dual), np.abs(vectors), np.abs(vectors))
-        return np.asarray(np.abs(values) <= as_real(rtol, "rtol", "[0, 1)") * caps)[()]
+        return np.asarray(sign_of(self.dual, vectors, as_real(rtol, "rtol", "[0, 1)")) == 0)[()]
 
     def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
         """Return the kind of distance on the line pq (paper §2.2).
@@ -310,36 +286,18 @@ class Absolute(Frozen):
         """
         d = self.dimension
         p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
-        line = line_pencil(self.matrix, p, q)
-        if line.coincident.any():
-            raise InvalidInputError(
-                f"p and q are the same point{at_index(line.coincident)}; a line needs two."
-            )
-        return kind_of(line.discriminant)
+        return _kind(line_pencil(self.matrix, p, q), "p and q are the same point", "a line")
 
     def angle_kind(self, l: ArrayLike, m: ArrayLike) -> Texts:  # noqa: E741
         """Return the kind of angles in the pencil of hyperplanes l and m (paper §2.2).
 
         By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
         tangent to the absolute, "parabolic" where one is, "elliptic" where none is.
-
-        Examples
-        --------
-        >>> circle = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
-        >>> str(circle.angle_kind([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))  # they cross inside
-        'elliptic'
         """
         size = self.dimension + 1
         l, m = broadcast_points(l=as_hyperplanes(l, "l", size), m=as_hyperplanes(m, "m", size))  # noqa: E741
         pencil = vector_pencil(self.dual, l, m)
-        if pencil.coincident.any():
-            raise InvalidInputError(
-                f"l and m are the same hyperplane{at_index(pencil.coincident)}; a pencil needs two."
-            )
-        return kind_of(pencil.discriminant)
-
-    def __reduce__(self) -> tuple[type["Absolute"], tuple[Floats, Floats | None]]:
-        return Absolute, (self.matrix, self._dual)
+        return _kind(pencil, "l and m are the same hyperplane", "a pencil")
 
     def __repr__(self) -> str:
         dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
@@ -348,9 +306,14 @@ class Absolute(Frozen):
 
 def kind_of(discriminant: Floats) -> Texts:
     """Name the measurement by the sign of D: minus the determinant of a 2×2 restriction."""
-    return np.select([discriminant > 0, discriminant < 0], ["hyperbolic", "elliptic"], "parabolic")[
-        ()
-    ]
+    signs = [discriminant > 0, discriminant < 0]
+    return np.select(signs, ["hyperbolic", "elliptic"], "parabolic")[()]
+
+
+def _kind(pencil: Pencil, same: str, whole: str) -> Texts:
+    if pencil.coincident.any():
+        raise InvalidInputError(f"{same}{at_index(pencil.coincident)}; {whole} needs two.")
+    return kind_of(pencil.discriminant)
 
 
 def _check_dual(form: Floats, dual: Floats) -> None:

@@ -29,9 +29,6 @@ from cayleyklein.geometry.projective._measures import (
     vector_pencil,
 )
 
-__all__ = ["hyperplane_angle", "hyperplane_measure", "metric_angle"]
-
-
 UNCERTAIN = 1e-8
 """Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
 

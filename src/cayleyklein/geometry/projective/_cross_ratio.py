@@ -25,12 +25,9 @@ from cayleyklein.geometry.projective._measures import (
     bilinear,
     discriminant,
     homogenize,
-    line_frame,
     rescale,
+    span,
 )
-
-__all__ = ["apply_collineation", "cross_ratio", "line_intersections"]
-
 
 COLLINEARITY_TOLERANCE = 1e-8
 """Largest distance to the line, as a part of the extent of the points, that counts as rounding."""
@@ -200,7 +197,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     if same.any():
         raise InvalidInputError(f"p and q are the same point{at_index(same)}; a line needs two.")
     form, p, q, unit = rescale(form, p, q)
-    x, _, u = line_frame(p, q)
+    x, _, u = span(homogenize(p), homogenize(q))
     s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
     if contained.any():
@@ -214,8 +211,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     double = pivot == 0
     far = np.stack([np.where(double, s_uu, pivot), s_xx + 0j], axis=-1)
     near = np.stack([s_uu + 0j, np.where(double, s_xx, pivot)], axis=-1)
-    # far is the root of +√D where s_xu ≥ 0; and P, Q change places with x = q and x = p.
-    first = ((s_xu >= 0) == (np.abs(p).max(axis=-1) >= np.abs(q).max(axis=-1)))[..., None]
+    first = (s_xu < 0)[..., None]  # then far is the root of -√D, which is P
     basis = np.stack([x, u], axis=-2).astype(np.complex128)
     basis[..., :-1] *= unit
     P, Q = np.where(first, far, near)[..., None, :], np.where(first, near, far)[..., None, :]

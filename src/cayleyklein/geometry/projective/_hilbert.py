@@ -30,8 +30,6 @@ from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry._rounding import binary_scale
 
-__all__ = ["Polytope", "hilbert_distance"]
-
 
 @final
 class Polytope(Frozen, ConvexBody):
@@ -61,6 +59,7 @@ class Polytope(Frozen, ConvexBody):
     cayleyklein.exceptions.InvalidInputError: The half-spaces do not bound their intersection...
     """
 
+    _arguments = ("normals", "offsets")
     normals: Floats
     offsets: Floats
 
@@ -77,9 +76,6 @@ class Polytope(Frozen, ConvexBody):
             raise InvalidInputError(f"normals has a zero vector{at_index(zero)}.")
         _check_bounded(normals, offsets)
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return Polytope, (self.normals, self.offsets)
 
     def __repr__(self) -> str:
         return f"Polytope({len(self.normals)} half-spaces, d={self.dimension})"

@@ -30,9 +30,6 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._rounding import binary_scale
 
-__all__ = ["half_log", "log_cross_ratio", "measure"]
-
-
 EPS = float(np.finfo(np.float64).eps)
 
 ISOTROPIC_BELOW = 1e-3
@@ -66,30 +63,11 @@ def half_log(
     zero            ≥ 0     sign(S_pq) ∞; NaN if S_pq = 0                     ends on it
     ==============  ======  ================================================  ============
 
-    Parameters
-    ----------
-    s_pp, s_qq, s_pq : array-like
-        Values of the form. A positive factor on p, q or the form changes nothing.
-    discriminant : array-like
-        D = S_pq² - S_pp S_qq, which the caller evaluates without cancellation.
+    A positive factor on p, q or the form changes nothing. The caller evaluates
+    D = S_pq² - S_pp S_qq without cancellation.
 
-    Returns
-    -------
-    ndarray of complex128
-
-    Examples
-    --------
     >>> complex(half_log(-1.0, -0.75, -1.0, 0.25).round(6))  # 0 and 0.5 in the interval (-1, 1)
     (-0.549306+0j)
-    >>> complex(half_log(1.0, 1.0, 0.0, -1.0).round(6))  # a right angle
-    1.570796j
-
-    A point on the absolute is infinitely far, unless the line is tangent there:
-
-    >>> complex(half_log(-1.0, 0.0, -1.0, 1.0))
-    (-inf+0j)
-    >>> bool(np.isnan(half_log(3.0, 0.0, 0.0, 0.0)))
-    True
     """
     s_pp, s_qq, s_pq, discriminant = np.broadcast_arrays(
         *(np.asarray(s, dtype=np.float64) for s in (s_pp, s_qq, s_pq, discriminant))
@@ -271,6 +249,14 @@ def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
     return np.asarray(((x @ form) * y).sum(axis=-1))
 
 
+def sign_of(form: Floats, x: Floats, rtol: float) -> Floats:
+    """Return the sign of xᵀ form x; 0 where it is at most rtol times the sum of absolute values."""
+    x = x / binary_scale(x)
+    values = bilinear(form, x, x)
+    caps = bilinear(np.abs(form), np.abs(x), np.abs(x))
+    return np.where(np.abs(values) <= rtol * caps, 0.0, np.sign(values))
+
+
 def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     """Return D = S_xu² - S_xx S_uu, set to 0 within its rounding, and a bound of the rounding.
 
@@ -300,17 +286,26 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
 def line_pencil(form: Floats, p: Floats, q: Floats) -> Pencil:
     """Evaluate a form on the lines through affine points p and q (the same shape)."""
     form, p, q, _ = rescale(form, p, q)
-    near, far, u = line_frame(p, q)
-    s_near, s_far = bilinear(form, near, near), bilinear(form, far, far)
-    swapped = _is_nearer(p, q)
-    value, noise = discriminant(form, near, u)
+    return _pencil(form, *span(homogenize(p), homogenize(q)), (p == q).all(axis=-1))
+
+
+def vector_pencil(form: Floats, x: Floats, y: Floats) -> Pencil:
+    """Evaluate a form on the spans of homogeneous vectors x and y (the same shape)."""
+    x, y, u = span(x, y)
+    rest = u - (x * u).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True) * x
+    same = np.abs(rest).max(axis=-1) <= 4 * EPS
+    return _pencil(form / binary_scale(form.reshape(-1)), x, y, u, same)
+
+
+def _pencil(form: Floats, x: Floats, y: Floats, u: Floats, same: Bools) -> Pencil:
+    value, noise = discriminant(form, x, u)
     return Pencil(
-        s_pp=np.where(swapped, s_near, s_far),
-        s_qq=np.where(swapped, s_far, s_near),
-        s_pq=bilinear(form, near, far),
-        discriminant=value,
+        s_pp=bilinear(form, x, x),
+        s_qq=bilinear(form, y, y),
+        s_pq=bilinear(form, x, y),
+        discriminant=np.where(same, 0.0, value),
         noise=noise,
-        coincident=(p == q).all(axis=-1),
+        coincident=same,
     )
 
 
@@ -326,44 +321,12 @@ def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats,
     return form / binary_scale(form.reshape(-1)), p / unit, q / unit, unit
 
 
-def line_frame(p: Floats, q: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return x̃, ỹ and u = ±(p̃ - q̃), scaled: x̃ of the point nearer to the origin, ỹ of the other.
+def span(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
+    """Scale homogeneous vectors to order 1, and return u = y less a power of two times x, too.
 
-    u points from x to y and carries the scale of ỹ. Taking x, and not always q, keeps the
-    rounding of D at that of |x̃|²|u|².
+    u is exact when x and y differ by little.
     """
-    nearer = _is_nearer(p, q)[..., None]
-    x, y = homogenize(np.where(nearer, p, q)), homogenize(np.where(nearer, q, p))
-    scale = binary_scale(y)
-    return x / binary_scale(x), y / scale, y / scale - x / scale
-
-
-def _is_nearer(p: Floats, q: Floats) -> Bools:
-    return np.asarray(np.abs(p).max(axis=-1) < np.abs(q).max(axis=-1))
-
-
-def vector_pencil(form: Floats, x: Floats, y: Floats) -> Pencil:
-    """Evaluate a form on the spans of homogeneous vectors x and y (the same shape).
-
-    A power of two times x is taken from y first: exact when they differ by little.
-    """
-    form = form / binary_scale(form.reshape(-1))
     x, y = x / binary_scale(x), y / binary_scale(y)
-    xx = (x * x).sum(axis=-1, keepdims=True)
-    share = (x * y).sum(axis=-1, keepdims=True) / xx
-    u = y - np.where(np.abs(share) < 0.25, 0.0, np.sign(share) * np.exp2(np.rint(_log2(share)))) * x
-    rest = u - (x * u).sum(axis=-1, keepdims=True) / xx * x
-    same = np.abs(rest).max(axis=-1) <= 4 * EPS
-    value, noise = discriminant(form, x, u)
-    return Pencil(
-        s_pp=bilinear(form, x, x),
-        s_qq=bilinear(form, y, y),
-        s_pq=bilinear(form, x, y),
-        discriminant=np.where(same, 0.0, value),
-        noise=noise,
-        coincident=same,
-    )
-
-
-def _log2(share: Floats) -> Floats:
-    return np.asarray(np.log2(np.maximum(np.abs(share), 0.125)))
+    share = (x * y).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True)
+    power = np.sign(share) * np.exp2(np.rint(np.log2(np.maximum(np.abs(share), 0.125))))
+    return x, y, y - np.where(np.abs(share) < 0.25, 0.0, power) * x

@@ -22,7 +22,6 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats, Texts
 from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry.projective._absolute import (
     ON_ABSOLUTE,
     Absolute,
@@ -30,15 +29,7 @@ from cayleyklein.geometry.projective._absolute import (
     adjugate,
     kind_of,
 )
-from cayleyklein.geometry.projective._measures import bilinear, homogenize
-
-__all__ = [
-    "MEASUREMENT_GEOMETRIES",
-    "PLANAR_GEOMETRIES",
-    "PlanarGeometry",
-    "classify",
-    "measurement_geometry",
-]
+from cayleyklein.geometry.projective._measures import homogenize, sign_of
 
 Kinds = tuple[MeasurementKind, MeasurementKind]
 
@@ -220,8 +211,5 @@ def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
 
 def _pencil_kind(dual: Floats, p: Floats) -> Texts:
     # The determinant of B on the lines l ⟂ x̃ is x̃ᵀ adj(B) x̃ / |x̃|².
-    form, x = np.asarray(adjugate(dual / np.abs(dual).max()), np.float64), homogenize(p)
-    x /= binary_scale(x)
-    determinant = bilinear(form, x, x)
-    size = bilinear(np.abs(form), np.abs(x), np.abs(x))
-    return kind_of(np.where(np.abs(determinant) <= ON_ABSOLUTE * size, 0.0, -determinant))
+    form = np.asarray(adjugate(dual / np.abs(dual).max()), np.float64)
+    return kind_of(-sign_of(form, homogenize(p), ON_ABSOLUTE))

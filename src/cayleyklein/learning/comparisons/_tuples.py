@@ -25,7 +25,7 @@ __all__ = ["ComparedRows", "TupleLearner"]
 GEOMETRIES = ("flat", "elliptic", "hyperbolic", "learned")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ComparedRows(TrainingRows):
     """Standardised distinct rows, and the pairs of them that are compared.
 
@@ -160,7 +160,7 @@ class TupleLearner(DescentLearner):
         finally:
             if before is not None:
                 self.n_features_in_ = before
-        self._check_columns(formed.shape[2])
+        self._check_columns(formed.size // formed.shape[2], formed.shape[2])
         self.n_features_in_ = formed.shape[2]
         return formed
 

@@ -25,7 +25,7 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection
 from cayleyklein.learning._descent import Progress, descend
 from cayleyklein.learning._learner import DescentLearner, given
-from cayleyklein.learning._rows import rows_at, stratified_sample
+from cayleyklein.learning._sampling import class_shares, rows_at
 from cayleyklein.learning.objectives import KernelRecipe
 from cayleyklein.learning.regression._selection import (
     RegressionRows,
@@ -210,7 +210,7 @@ class CurvedMLKR(DescentLearner):
     def _fit_drawn(
         self, X: Floats, y: AnyArray, weights: Floats, rng: np.random.Generator
     ) -> CurvedMLKR:
-        self._check_columns(X.shape[1])
+        self._check_columns(len(X), X.shape[1])
         Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
         rows = RegressionRows.from_targets(X, Y, weights)
         if len(rows) < 2:
@@ -240,9 +240,8 @@ class CurvedMLKR(DescentLearner):
     def _drawn(self, n: int, rng: np.random.Generator) -> Ints:
         """Return the rows to learn from."""
         size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
-        if size is None:
-            return np.arange(n)
-        return stratified_sample(np.array([n]), size, 2, rng)[0]
+        (count,) = class_shares(np.array([n]), size, 2)
+        return np.sort(rng.choice(n, count, replace=False, shuffle=False))
 
     def _sample_dask(
         self, X: Any, y: Any, sample_weight: Any, rng: np.random.Generator

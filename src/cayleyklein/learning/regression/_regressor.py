@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import in_memory, is_dask, row_blocks, target_blocks, task
+from cayleyklein._distributed import in_memory, in_place, is_dask, row_blocks, target_blocks, task
 from cayleyklein._estimators import (
     as_weights,
     check_columns,
@@ -29,13 +29,16 @@ from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.regression._mlkr import CurvedMLKR
 from cayleyklein.learning.regression._selection import DEFAULT_NEIGHBORS
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import weighted_mean
-from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._index import Ranked
-from cayleyklein.neighbors._nearest import votes_of
-from cayleyklein.neighbors._parameters import as_metric
-from cayleyklein.neighbors._shards import LEAST_ROWS
-from cayleyklein.neighbors._votes import Weights, check_weights
+from cayleyklein.neighbors import (
+    LEAST_ROWS,
+    Algorithm,
+    Ranked,
+    Weights,
+    as_metric,
+    check_weights,
+    votes_of,
+    weighted_mean,
+)
 
 __all__ = ["CurvedKNeighborsRegressor"]
 
@@ -175,6 +178,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
     def _fit_spread(self, X: Any, y: Any, sample_weight: Any) -> CurvedKNeighborsRegressor:
         """Fit on a Dask collection; its targets stay with its rows."""
         check_columns(self, X, y, reset=True)
+        X, y, sample_weight = in_place(X, y, sample_weight)  # which the index keeps there anyway
         rows = row_blocks(X, y, least_rows=LEAST_ROWS)
         targets = rows.targets or []
         weights: list[Any] = [None] * len(targets)

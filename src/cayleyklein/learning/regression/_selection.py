@@ -81,7 +81,7 @@ class RegressionTrial:
         return f"R² {self.r2:.3f}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RegressionRows(TrainingRows):
     """Standardised rows with standardised targets (n, t), each divided by √t.
 

@@ -1,0 +1,291 @@
+"""``cayleyklein predict``, ``neighbors`` and ``evaluate``: a model on the rows of a table."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cayleyklein.cli._console import Console, columns_of_text, with_console
+from cayleyklein.cli._fit import load_table_model
+from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table, refuse_overwriting
+from cayleyklein.exceptions import InvalidInputError
+
+if TYPE_CHECKING:
+    from cayleyklein.tables import TableClassifier
+
+__all__ = ["evaluate", "neighbors", "predict"]
+
+DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+
+
+@with_console(
+    "predict flowers.ckm new.csv",
+    "predict flowers.ckm new.parquet --proba -o answers.csv",
+)
+def predict(
+    console: Console,
+    model: Model,
+    table: Table,
+    output: Rows = None,
+    proba: Annotated[
+        bool, typer.Option("--proba", help="Add the share of the votes of each class.")
+    ] = False,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """Predict the class of each row of a table.
+
+    Columns are found by their names, in any order; other columns are ignored, with a note. The
+    table is read in pieces, and may be of any size.
+    """
+
+    def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+        shares = fitted.predict_proba(piece)
+        columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
+        names: Any = fitted.classes_ if proba else []
+        return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
+
+    def values(fitted: TableClassifier, found: Any) -> dict[str, Any]:
+        classes = {"classes": fitted.classes_.tolist(), "predictions": found["prediction"].tolist()}
+        return classes | ({"shares": found.iloc[:, 2:].to_numpy().tolist()} if proba else {})
+
+    answer(console, answers, values, model, table, output, encoding, delimiter)
+
+
+@with_console("neighbors flowers.ckm new.csv -k 5")
+def neighbors(
+    console: Console,
+    model: Model,
+    table: Table,
+    k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
+    output: Rows = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """List the nearest fitted rows of each row of a table, in the learned metric.
+
+    Rows are counted from 1, in both tables.
+    """
+    import numpy as np
+
+    def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+        distances, nearest = fitted.kneighbors(piece, k)
+        return {
+            "row": np.repeat(piece.index + 1, k),
+            "rank": np.tile(np.arange(1, k + 1), len(piece)),
+            "neighbor": fitted.row_numbers_[nearest].ravel() + 1,
+            "class": fitted.classes_[fitted.labels_[nearest]].ravel(),
+            "distance": distances.ravel(),
+        }
+
+    def values(_: TableClassifier, found: Any) -> dict[str, Any]:
+        return {"neighbors": found.to_dict("records")}
+
+    answer(console, answers, values, model, table, output, encoding, delimiter)
+
+
+def answer(
+    console: Console,
+    answers: Callable[[TableClassifier, Any], dict[str, Any]],
+    values: Callable[[TableClassifier, Any], dict[str, Any]],
+    model: Path,
+    table: Path,
+    output: Path | None,
+    encoding: str | None,
+    delimiter: str | None,
+) -> None:
+    """Write or print the answers to each piece of a table; `values` converts all for JSON."""
+    import pandas as pd
+
+    refuse_overwriting(output, model, table)
+    fitted = load_table_model(model)
+    pieces = pieces_of(console, fitted, table, encoding, delimiter)
+    frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
+    if console.json and output is None:
+        console.result(values(fitted, pd.concat(list(frames))), "")
+        return
+    n_rows = write_rows(frames, output)
+    if output is not None:
+        console.written({"output": str(output), "rows": n_rows}, f"{output}: {n_rows:,} rows")
+
+
+def pieces_of(
+    console: Console,
+    model: TableClassifier,
+    table: Path,
+    encoding: str | None,
+    delimiter: str | None,
+    target: str | None = None,
+) -> Iterator[Any]:
+    """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
+    from cayleyklein.tables import iter_table
+
+    unseen: Counter[str] = Counter()
+    ignored = None
+    with console.progress(f"reading {table.name}") as show:
+        for piece in iter_table(table, encoding=encoding, delimiter=delimiter, progress=show):
+            if ignored is None:
+                names, targets = list(piece.columns), (target, getattr(model, "target_", None))
+                try:
+                    unknown = model.encoder_.check_columns(names)
+                except InvalidInputError as error:
+                    has = ", ".join(map(repr, names[:20]))
+                    message = f"{table} does not fit the model. {error} It has: {has}."
+                    raise InvalidInputError(message) from error
+                ignored = [repr(name) for name in unknown if name not in targets]
+            unseen.update(model.encoder_.unseen(piece))
+            yield piece
+    if ignored:
+        console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
+    for name, count in unseen.items():
+        console.note(f"{count} rows have a value in {name!r} that the model has not seen")
+
+
+def write_rows(frames: Iterable[Any], path: Path | None) -> int:
+    """Write answers one after the other, to a file or to standard output; count the table rows."""
+    from cayleyklein._validation import require
+    from cayleyklein.tables import writing
+
+    ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
+    if ending not in (*DELIMITERS, ".parquet"):
+        raise InvalidInputError(
+            f"{path} should end in {', '.join(DELIMITERS)} or .parquet, to say how to write it."
+        )
+    with ExitStack() as stack:
+        file: Any = sys.stdout
+        if path is not None:
+            file = stack.enter_context(writing(path))
+        if path is not None and ending != ".parquet":
+            file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
+        for frame in frames:
+            if ending == ".parquet":
+                arrow, parquet = require("pyarrow", "cli"), require("pyarrow.parquet", "cli")
+                rows = arrow.Table.from_pandas(frame, preserve_index=False)
+                if writer is None:
+                    writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
+                writer.write_table(rows)
+            else:
+                options = {"sep": DELIMITERS[ending], "lineterminator": "\n", "index": False}
+                frame.to_csv(file, header=n_rows == 0, **options)
+            n_rows += frame["row"].nunique()
+    return n_rows
+
+
+# -- evaluate -----------------------------------------------------------------------
+
+WIDEST_MATRIX = 15
+"""Most classes of a printed confusion matrix; JSON always has it."""
+
+
+@with_console(
+    "evaluate flowers.ckm more-flowers.csv",
+    "evaluate flowers.ckm more-flowers.csv --target kind --json",
+)
+def evaluate(
+    console: Console,
+    model: Model,
+    table: Table,
+    target: Annotated[
+        str | None,
+        typer.Option(
+            "-t",
+            "--target",
+            metavar="COLUMN",
+            help="The column of classes.",
+            show_default="the one that the model was fitted with",
+        ),
+    ] = None,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """Measure how well a model predicts the known classes of a table.
+
+    Accuracy, balanced accuracy (the mean recall of the classes), the confusion matrix, and the
+    precision and recall of each class. Use rows that the model was not fitted on.
+    """
+    import numpy as np
+
+    from cayleyklein.tables import split_target
+
+    fitted = load_table_model(model)
+    column = target or getattr(fitted, "target_", None)
+    if column is None:
+        raise InvalidInputError("The model does not say which column to predict; give --target.")
+    if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
+        raise InvalidInputError(
+            f"Column {column!r} is one that the model predicts from; its classes are of "
+            f"{getattr(fitted, 'target_', 'another')!r}."
+        )
+    are_fitted = fitted.recognizer()
+    known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
+    for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
+        rows, classes, dropped = split_target(piece, column, to_learn=False)
+        n_unlabelled += dropped
+        if len(rows):
+            known.append(classes)
+            predicted.append(fitted.predict(rows))
+            n_fitted += int(are_fitted(rows).sum())
+    if n_unlabelled:
+        console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
+    if not known:
+        raise InvalidInputError(f"No row of {table} has a class in {column!r}.")
+    truth, found = np.concatenate(known), np.concatenate(predicted)
+    unknown = sorted(set(truth) - set(fitted.classes_))
+    if unknown:
+        names = ", ".join(map(repr, unknown[:10]))
+        console.note(f"the model does not know the classes {names}; their rows count as wrong")
+    if n_fitted:
+        console.note(
+            f"{n_fitted:,} of {len(truth):,} rows are the same as rows that the model was fitted "
+            f"on, and find themselves: expect less accuracy on new ones"
+        )
+    values = {**scores(truth, found), "fitted_rows": n_fitted}
+    console.result(values, scores_text(values))
+
+
+def scores(truth: Any, found: Any) -> dict[str, Any]:
+    """Return the accuracies, the scores of each class, and the confusion matrix."""
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    names = sorted({*truth.tolist(), *found.tolist()})
+    columns = precision_recall_fscore_support(truth, found, labels=names, zero_division=0.0)
+    precision, recall, f1, support = (column.tolist() for column in columns)
+    keys = ("name", "rows", "precision", "recall", "f1")
+    rows = zip(names, support, precision, recall, f1, strict=True)
+    classes = [dict(zip(keys, row, strict=True)) for row in rows]
+    recalls = [entry["recall"] for entry in classes if entry["rows"]]
+    return {
+        "rows": len(truth),
+        "accuracy": float((truth == found).mean()),
+        "balanced_accuracy": sum(recalls) / len(recalls),
+        "classes": classes,
+        "confusion": confusion_matrix(truth, found, labels=names).tolist(),
+    }
+
+
+def scores_text(values: dict[str, Any]) -> str:
+    """Format the scores as tables."""
+    n, accuracy, classes = values["rows"], values["accuracy"], values["classes"]
+    error = (accuracy * (1 - accuracy) / n) ** 0.5
+    rows = [["class", "rows", "precision", "recall", "F1"]]
+    for c in classes:
+        shares = (f"{c[key]:.3f}" for key in ("precision", "recall", "f1"))
+        rows.append([c["name"], f"{c['rows']:,}", *shares])
+    lines = [
+        f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {n:,} rows)",
+        f"balanced accuracy  {values['balanced_accuracy']:.4f}",
+        "",
+        columns_of_text(rows),
+    ]
+    names = [entry["name"] for entry in classes]
+    if len(names) <= WIDEST_MATRIX:
+        counts = zip(names, values["confusion"], strict=True)
+        matrix = [["true \\ predicted", *names], *([name, *map(str, row)] for name, row in counts)]
+        lines += ["", columns_of_text(matrix)]
+    return "\n".join(lines)

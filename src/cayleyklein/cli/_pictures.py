@@ -1,0 +1,221 @@
+"""``cayleyklein voronoi``, ``figures`` and ``explore``."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from cayleyklein.cli._console import Console, with_console
+from cayleyklein.cli._options import Delimiter, Encoding, Table, refuse_overwriting
+from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+
+if TYPE_CHECKING:
+    from cayleyklein._typing import Floats
+    from cayleyklein.metrics import CurvedMetric
+
+__all__ = ["draw_figures", "explore", "figures", "voronoi"]
+
+
+@with_console(
+    "voronoi flowers.csv --x length --y width -o cells.svg",
+    "voronoi flowers.csv --x length --y width --label species -K -0.1 -o cells.png",
+)
+def voronoi(
+    console: Console,
+    table: Table,
+    x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="Horizontal axis.")],
+    y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="Vertical axis.")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COLUMN", help="Classes, for colours.")
+    ] = None,
+    curvature: Annotated[float, typer.Option("-K", "--curvature", help="Curvature K.")] = 0.0,
+    order: Annotated[
+        int, typer.Option(min=1, help="k: the points of a cell have the same k nearest rows.")
+    ] = 1,
+    encoding: Encoding = None,
+    delimiter: Delimiter = None,
+) -> None:
+    """Draw the Voronoi diagram of two columns of a table.
+
+    The points are centred and divided by the root of their mean squared distance to the centre, and
+    K is the curvature in that unit. With K < 0 they must lie in the disc of radius 1/√-K.
+    """
+    from cayleyklein._validation import require
+    from cayleyklein.diagrams import CayleyKleinVoronoi
+    from cayleyklein.plotting import VoronoiDisplay
+    from cayleyklein.tables import check_writable, read_table, writing
+
+    require("matplotlib", "plot")
+    from matplotlib.figure import Figure
+
+    refuse_overwriting(output, table)
+    if output.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
+    check_writable(output)
+    names = [x, y, *([label] if label else [])]
+    text = [label] if label and label not in (x, y) else []
+    rows = read_table(table, text=text, encoding=encoding, delimiter=delimiter)
+    points, labels, n_missing = points_of(rows, names)
+    if n_missing:
+        console.note(f"{n_missing} rows with missing values are left out")
+    metric = metric_for(points, curvature)
+    diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels)
+    if len(diagram.duplicates):
+        console.note(f"{len(diagram.duplicates)} points are equal to others, and share their cells")
+    figure = Figure(figsize=(6, 6), layout="constrained")
+    ax = figure.add_subplot()
+    VoronoiDisplay.from_diagram(diagram).plot(ax)
+    title = f"{metric.geometry}, K = {metric.curvature:g}"
+    ax.set(xlabel=x, ylabel=y, title=title + (f", order {order}" if order > 1 else ""))
+    with writing(output) as temporary:
+        figure.savefig(temporary, dpi=150)
+    n_cells = len(diagram.cell_generators)
+    values = {"output": str(output), "points": len(points), "cells": n_cells}
+    console.written(values, f"{output}: {n_cells} cells of {len(points)} points")
+
+
+def points_of(rows: Any, names: list[str]) -> tuple[Floats, Any, int]:
+    """Return two columns and the labels of the complete rows, and the number of the others."""
+    import numpy as np
+
+    from cayleyklein._validation import did_you_mean
+
+    for name in names:
+        if name not in rows.columns:
+            known = did_you_mean(name, list(rows.columns))
+            raise InvalidInputError(f"There is no column {name!r}.{known}")
+    for name in names[:2]:
+        if rows[name].dtype.kind != "f":
+            raise InvalidInputError(f"Column {name!r} holds text; a diagram needs two of numbers.")
+    complete = rows[names].notna().all(axis=1) & np.isfinite(rows[names[:2]]).all(axis=1)
+    kept = rows[complete]
+    if len(kept) < 2:
+        raise InvalidInputError(f"{len(kept)} rows have both values; a diagram needs two or more.")
+    labels = kept[names[2]].astype("str").to_numpy(dtype=object) if len(names) > 2 else None
+    return kept[names[:2]].to_numpy(dtype=np.float64), labels, int((~complete).sum())
+
+
+def metric_for(points: Floats, K: float) -> CurvedMetric:
+    """Return the round metric of curvature K, in the unit of the spread of the points."""
+    import numpy as np
+
+    from cayleyklein.metrics import CurvedMetric
+
+    center = points.mean(axis=0)
+    sqdist = ((points - center) ** 2).sum(axis=1)
+    unit = np.sqrt(sqdist.mean())
+    if unit == 0:
+        raise InvalidInputError("All points are the same; a diagram needs two different ones.")
+    farthest = float(sqdist.max() / unit**2)
+    if K * farthest <= -1:
+        raise InvalidInputError(
+            f"With K = {K:g} some points lie outside the hyperbolic disc; the farthest needs "
+            f"K > {-1 / farthest:.3g}."
+        )
+    return CurvedMetric(factor=np.eye(2) / unit, center=center, curvature=K)
+
+
+# -- figures ------------------------------------------------------------------------
+
+PACKAGE = Path(__file__).parents[1]
+PREFIX = "plot_"
+
+
+def scripts() -> dict[str, Path]:
+    """Return the examples by name, from the package or from the repository."""
+    folders = (PACKAGE / "examples", PACKAGE.parents[1] / "examples")
+    folder = next((folder for folder in folders if folder.is_dir()), folders[0])
+    return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
+
+
+def names_from(start: str) -> list[str]:
+    """Complete a name, for the shell."""
+    return [name for name in scripts() if name.startswith(start)]
+
+
+@with_console("figures -o pictures", "figures spheres order_k -o pictures")
+def figures(
+    console: Console,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+    ],
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="NAME", help="Figures to draw.", show_default="all", autocompletion=names_from
+        ),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Draw fewer frames and repetitions.")
+    ] = False,
+) -> None:
+    """Draw the figures of the paper, and some more.
+
+    Cross-ratio, distance and angle, projections, bisectors, spheres, charts, Voronoi diagrams of
+    order 1 and k, decision frontiers, learned metrics, curved data: each as PNG and SVG. The
+    diagram that changes with the curvature is a GIF. All of them take a minute or two.
+    """
+    with console.progress("drawing") as show:
+        written = draw_figures(output, names or (), quick=quick, progress=show)
+    values = {"figures": [str(path) for path in written]}
+    console.written(values, "\n".join(map(str, written)))
+
+
+def draw_figures(
+    output: Path,
+    names: Sequence[str] = (),
+    *,
+    quick: bool = False,
+    progress: Callable[..., None],
+) -> list[Path]:
+    """Run the scripts of some figures, or of all, and return the files that they draw."""
+    from cayleyklein._validation import did_you_mean, require
+
+    require("matplotlib", "plot")
+    known = scripts()
+    for name in names:
+        if name not in known:
+            raise InvalidInputError(
+                f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
+            )
+    output.mkdir(parents=True, exist_ok=True)
+    chosen, environment = list(dict.fromkeys(names or known)), os.environ | {"MPLBACKEND": "agg"}
+    written: list[Path] = []
+    for number, name in enumerate(chosen):
+        progress(number, len(chosen))
+        with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
+            script = [sys.executable, str(known[name]), "-o", folder, *["--quick"] * quick]
+            done = subprocess.run(script, env=environment, capture_output=True, text=True)
+            if done.returncode:
+                last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
+                raise CayleyKleinError(f"{known[name].name} could not be drawn: {last}")
+            drawn = sorted(Path(folder).iterdir())
+            written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
+    progress(len(chosen), len(chosen))
+    return written
+
+
+def explore(
+    port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; the default is this computer only.")
+    ] = "127.0.0.1",
+    no_browser: Annotated[
+        bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
+    ] = False,
+) -> None:
+    """Open a page where points, conics and curvatures can be moved, and metrics learned."""
+    from cayleyklein.app import explore as open_page
+
+    def announce(address: str) -> None:
+        typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
+
+    open_page(port, host, browser=not no_browser, on_start=announce)

@@ -1,0 +1,127 @@
+"""What all metrics share: the call on two points, the notebook card, and feature weights."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._notebook import NotebookCard
+from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._validation import as_points, refuse_huge
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Outside, mean_metric_tensor
+
+if TYPE_CHECKING:
+    from cayleyklein.metrics._curved import CurvedMetric
+
+
+class MetricBase(NotebookCard):
+    """Base of the metrics, each a combination of weighted curved metrics."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d of a point."""
+        raise NotImplementedError
+
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
+        """Return the distances between p and q (…, d), broadcast over leading axes."""
+        raise NotImplementedError
+
+    def contains(self, X: ArrayLike) -> Bools:
+        """Return whether points are inside the domain, where distances are real."""
+        raise NotImplementedError
+
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        """Return the parts and their weights."""
+        raise NotImplementedError
+
+    def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
+        """Return the distance of two points as a float."""
+        value = self.distance(p, q)
+        if np.ndim(value):
+            raise InvalidInputError(
+                f"A metric called as a function takes two points, but the shapes given make "
+                f"{np.shape(value)} pairs; use distance() or pairwise()."
+            )
+        return float(value)
+
+    def feature_weights(self, X: ArrayLike | None = None) -> Floats:
+        """Return the share of each column in the squared distances between close rows.
+
+        A small step u at x has the squared length uᵀG(x)u = Σⱼ uⱼ(G(x)u)ⱼ, G being
+        :func:`cayleyklein.geometry.metric_tensor`. With Ḡ its mean over the rows and C their
+        covariance, column j carries (ḠC)ⱼⱼ on average. Shares do not depend on the units of
+        the columns, and compare between geometries.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d), optional
+            At least two rows in the domain; rows outside are left out. Without X, G is taken at
+            the centre and the columns are taken as standardised and uncorrelated, C = I.
+
+        Returns
+        -------
+        ndarray of shape (d,)
+            Not negative, with sum 1. A column that correlated columns cancel on average may
+            carry less than 0, which counts as 0.
+
+        Notes
+        -----
+        In a product, G = Σₚ Gₚ/uₚ² for units uₚ. The length l = Σₚ wₚ √(uᵀGₚu) of a mixed metric is
+        not a quadratic form, but l² is homogeneous of degree 2, so Euler's theorem splits it into
+        Σⱼ uⱼ ∂(l²/2)/∂uⱼ. This is G = Σₚ wₚ (l/lₚ) Gₚ, at the typical lengths lₚ = √tr(ḠₚC) of
+        the parts and l = Σₚ wₚ lₚ.
+
+        Differences between all rows count, not only between nearest neighbours: these adapt to
+        the metric, and are alike in all directions wherever rows are dense.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> metric = CurvedMetric(matrix=[[4.0, 0.0], [0.0, 1.0]])
+        >>> metric.feature_weights([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+        array([0.8, 0.2])
+        >>> metric.feature_weights([[0.0, 0.0], [0.0, 4.0], [1.0, 0.0], [1.0, 4.0]])
+        array([0.2, 0.8])
+        """
+        rows, spread = None, np.eye(self.dimension)
+        if X is not None:
+            rows = as_points(X, "X", self.dimension, ndim=2)
+            refuse_huge(rows, "X")
+            rows = rows[self.contains(rows)]
+            if len(rows) < 2:
+                raise InvalidInputError(
+                    f"X must have at least two rows in the domain of the metric; got {len(rows)}."
+                )
+            away = rows - rows.mean(axis=0)
+            spread = away.T @ away / len(rows)
+        shares = self._combine(
+            [
+                (weight, (mean_metric_tensor(rows, metric) * spread).sum(axis=1))
+                for metric, weight in self._terms()
+                if weight
+            ]
+        )
+        shares = np.maximum(shares, 0.0)
+        if not shares.any():
+            raise InvalidInputError("The metric is 0 between all rows of X: no column has a share.")
+        return np.asarray(shares / shares.sum())
+
+    def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
+        """Add up the column shares of the parts, given with their weights; d² = Σ (w d)²."""
+        return np.asarray(sum(weight**2 * shares for weight, shares in parts))
+
+
+def add_lengths(parts: list[tuple[float, Floats]]) -> Floats:
+    """Add up the column shares of the parts of d = Σ w d."""
+    lengths = [weight * math.sqrt(max(shares.sum(), 0.0)) for weight, shares in parts]
+    return np.asarray(
+        sum(
+            weight**2 * sum(lengths) / length * shares
+            for (weight, shares), length in zip(parts, lengths, strict=True)
+            if length
+        )
+    )

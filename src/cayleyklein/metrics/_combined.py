@@ -1,0 +1,273 @@
+"""Metrics of several curved parts: weighted sums, and products of spheres and flat spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._validation import as_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid, Frozen, Outside, read_only, sqchord_from
+from cayleyklein.metrics._base import MetricBase, add_lengths
+from cayleyklein.metrics._curved import CurvedMetric
+from cayleyklein.metrics._pairwise import checked_pairwise
+
+
+class CombinedMetric(Frozen, MetricBase):
+    """Base of the metrics of several parts."""
+
+    metrics: tuple[CurvedMetric, ...]
+
+    @property
+    def dimension(self) -> int:
+        """Number of coordinates d."""
+        return self.metrics[0].dimension
+
+
+class MixedMetric(CombinedMetric):
+    """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
+
+    It is a metric, but not one of constant curvature, nor (as the paper has it) a
+    Riemannian one. The paper's α d_E + (1-α) d_H is the case of two.
+
+    Parameters
+    ----------
+    metrics : sequence of CurvedMetric
+        Of one dimension.
+    weights : array-like of shape (len(metrics),), optional
+        ≥ 0, not all 0; equal weights that sum to 1 by default.
+
+    Examples
+    --------
+    >>> elliptic = CurvedMetric.euclidean(2, curvature=1.0)
+    >>> hyperbolic = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> mixed = MixedMetric([elliptic, hyperbolic], [0.25, 0.75])
+    >>> mixed
+    MixedMetric(0.25 * elliptic(K=1) + 0.75 * hyperbolic(K=-1), d=2)
+    >>> bool(np.isclose(mixed([0, 0], [0.5, 0]), 0.25 * np.arctan(0.5) + 0.75 * np.arctanh(0.5)))
+    True
+    >>> mixed.distance([0.0, 0.0], [[0.5, 0.0], [0.0, 0.9]]).round(3)
+    array([0.528, 1.287])
+    >>> mixed.pairwise([[0.0, 0.0], [0.5, 0.0]], [[0.0, 0.9]]).round(3)
+    array([[1.287],
+           [1.433]])
+    >>> mixed.contains([[0.5, 0.0], [2.0, 0.0]])
+    array([ True, False])
+    """
+
+    _arguments = ("metrics", "weights")
+    weights: Floats
+
+    def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
+        metrics = as_parts(metrics)
+        if weights is None:
+            values = np.full(len(metrics), 1 / len(metrics))
+        else:
+            values = as_points(weights, "weights", len(metrics), ndim=1)
+        if (values < 0).any() or not values.any():
+            raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
+        self._fill(metrics=metrics, weights=read_only(values))
+
+    @property
+    def geometry(self) -> str:
+        """Always ``"mixed"``."""
+        return "mixed"
+
+    @property
+    def domain(self) -> tuple[Ellipsoid, ...]:
+        """The ellipsoids that intersect in the domain; empty when it is all of space."""
+        domains = (metric.domain for metric, _ in self._active())
+        return tuple(domain for domain in domains if domain is not None)
+
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        return list(zip(self.metrics, self.weights.tolist(), strict=True))
+
+    def _active(self) -> list[tuple[CurvedMetric, float]]:
+        """Return the metrics of positive weight, and their weights."""
+        return [(metric, weight) for metric, weight in self._terms() if weight]
+
+    def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
+        return add_lengths(parts)
+
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
+        """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
+        first, *others = (
+            metric.distance(p, q, outside=outside) * weight for metric, weight in self._active()
+        )
+        return np.asarray(sum(others, start=first))[()]
+
+    def pairwise(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
+    ) -> AnyFloats:
+        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
+        return checked_pairwise(X, Y, self._active(), outside)
+
+    def embed(self, X: ArrayLike) -> AnyFloats:
+        """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
+
+        Scaled by the weights; their Euclidean distance only approximates the metric, which no
+        finite Euclidean map keeps.
+
+        Examples
+        --------
+        >>> mixed = MixedMetric([CurvedMetric.euclidean(1, K) for K in (0.0, -1.0)], [1.0, 2.0])
+        >>> mixed.embed([[0.5]]).round(3)
+        array([[0.5  , 1.099]])
+        """
+        return np.hstack([metric.embed(X) * weight for metric, weight in self._active()])
+
+    def contains(self, X: ArrayLike) -> Bools:
+        """Return whether points are inside the domains of all the metrics."""
+        inside = [metric.contains(X) for metric, _ in self._active()]
+        return np.asarray(np.all(inside, axis=0))[()]
+
+    def __repr__(self) -> str:
+        terms = (f"{w:g} * {m.geometry}(K={m.curvature:g})" for m, w in self._terms())
+        return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
+
+
+class ProductMetric(CombinedMetric):
+    """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
+
+    chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
+    and the distance itself for K = 0. The product is the plain Euclidean distance after
+    :meth:`embed`, so that everything made for Euclidean distances can be used on it.
+
+    Parameters
+    ----------
+    metrics : sequence of CurvedMetric
+        The parts, of one dimension, none hyperbolic.
+    units : array-like of shape (len(metrics),), optional
+        uₚ > 0, the distance that counts as 1 in each part; 1 by default.
+
+    Examples
+    --------
+    >>> sphere, plane = CurvedMetric.euclidean(2, curvature=1.0), CurvedMetric.euclidean(2)
+    >>> product = ProductMetric([sphere, plane], units=[0.5, 1.0])
+    >>> product
+    ProductMetric(elliptic(K=1) / 0.5 × flat(K=0) / 1, d=2)
+    >>> p, q = [0.0, 0.0], [0.3, 0.4]
+    >>> a, b = product.embed([p, q])
+    >>> bool(np.isclose(product(p, q), np.linalg.norm(a - b)))
+    True
+    >>> product.distance(p, [[0.3, 0.4], [0.6, 0.8]]).round(3)
+    array([1.046, 1.828])
+    >>> product.pairwise([p, q]).round(3)
+    array([[0.   , 1.046],
+           [1.046, 0.   ]])
+    >>> product.contains([[0.5, 0.0], [2.0, 0.0]])
+    array([ True,  True])
+    """
+
+    _arguments = ("metrics", "units")
+    units: Floats
+
+    def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
+        metrics = as_parts(metrics)
+        hyperbolic = [i for i, metric in enumerate(metrics) if metric.curvature < 0]
+        if hyperbolic:
+            raise InvalidInputError(
+                f"metrics {hyperbolic} are hyperbolic, which have no chord in Euclidean space; "
+                f"add them to the others by MixedMetric."
+            )
+        if units is None:
+            values = np.ones(len(metrics))
+        else:
+            values = as_points(units, "units", len(metrics), ndim=1)
+        if not (values > 0).all():
+            raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
+        self._fill(metrics=metrics, units=read_only(values))
+
+    @property
+    def geometry(self) -> str:
+        """Always ``"product"``."""
+        return "product"
+
+    @property
+    def domain(self) -> None:
+        """None: distances are real in all of space."""
+        return None
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of Euclidean coordinates D of :meth:`embed`."""
+        return sum(len(metric.factor) + (metric.curvature > 0) for metric in self.metrics)
+
+    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+        return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))
+
+    def contains(self, X: ArrayLike) -> Bools:
+        """Return whether points are inside the domain: all of them are."""
+        return np.ones(as_points(X, "X", self.dimension).shape[:-1], dtype=bool)[()]
+
+    def embed(self, X: ArrayLike) -> AnyFloats:
+        """Return coordinates (n, D) in which the metric is the Euclidean distance."""
+        columns = [
+            metric.embed(X) / unit for metric, unit in zip(self.metrics, self.units, strict=True)
+        ]
+        return np.hstack(columns).astype(float_dtype(X), copy=False)
+
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
+        """Return the distances between p and q (…, d), accurate also for points close together."""
+        square = sum(
+            sqchord_from(
+                np.asarray(metric.distance(p, q, outside=outside), float), metric.curvature
+            )
+            / unit**2
+            for metric, unit in zip(self.metrics, self.units.tolist(), strict=True)
+        )
+        found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
+        return found[()]
+
+    def pairwise(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
+    ) -> AnyFloats:
+        """Return all distances between the rows of X and of Y, or of X with itself."""
+        dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
+        rows = self.embed(as_points(X, "X", self.dimension, ndim=2))
+        others = None if Y is None else self.embed(as_points(Y, "Y", self.dimension, ndim=2))
+        found = CurvedMetric.euclidean(self.n_coordinates).pairwise(rows, others)
+        return found.astype(dtype, copy=False)
+
+    def __repr__(self) -> str:
+        terms = (
+            f"{metric.geometry}(K={metric.curvature:g}) / {unit:.3g}"
+            for metric, unit in zip(self.metrics, self.units, strict=True)
+        )
+        return f"ProductMetric({' × '.join(terms)}, d={self.dimension})"
+
+
+Metric = CurvedMetric | MixedMetric | ProductMetric
+
+
+def terms_of(metric: Metric) -> list[tuple[CurvedMetric, float]]:
+    """Return the parts of a metric and their weights; a single metric is its own part."""
+    return metric._terms()
+
+
+def first_term(metric: Metric) -> CurvedMetric:
+    """Return the first metric of a sum, or the single metric itself."""
+    return terms_of(metric)[0][0]
+
+
+def as_parts(metrics: Iterable[CurvedMetric]) -> tuple[CurvedMetric, ...]:
+    """Check the parts of a metric: curved ones, at least one, of one dimension."""
+    if not isinstance(metrics, Iterable):
+        raise InvalidInputError(
+            f"metrics must be a sequence of CurvedMetric; got {type(metrics).__name__}."
+        )
+    metrics = tuple(metrics)
+    if not metrics:
+        raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
+    for index, metric in enumerate(metrics):
+        if not isinstance(metric, CurvedMetric):
+            raise InvalidInputError(
+                f"metrics[{index}] is a {type(metric).__name__}; expected a CurvedMetric."
+            )
+    dimensions = [metric.dimension for metric in metrics]
+    if len(set(dimensions)) > 1:
+        raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
+    return metrics

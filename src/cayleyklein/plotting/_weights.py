@@ -1,0 +1,122 @@
+"""Bars of the share of each column in the distances of a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_count
+from cayleyklein.metrics import Metric
+from cayleyklein.plotting._sections import as_names, metric_of
+from cayleyklein.plotting._style import BLUE, as_color, as_metric, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FeatureWeightsDisplay:
+    """Bars of the feature weights of a metric, largest first.
+
+    Make one by :meth:`from_metric` or :meth:`from_estimator`. :meth:`plot` sets `ax_`, `figure_`
+    and `bars_`, a BarContainer.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (d,)
+        As of :meth:`cayleyklein.CurvedMetric.feature_weights`.
+    names : sequence of d str
+        Of the columns.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.plotting import FeatureWeightsDisplay
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True, as_frame=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> display = FeatureWeightsDisplay.from_estimator(learner, X)
+    >>> str(display.names[display.weights.argmax()])
+    'petal length (cm)'
+    >>> figure = FeatureWeightsDisplay.from_metric(learner.metric_, X).plot(top=3).figure_
+    """
+
+    weights: Floats
+    names: Sequence[str]
+
+    @classmethod
+    def from_metric(
+        cls,
+        metric: Metric,
+        X: ArrayLike | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> FeatureWeightsDisplay:
+        """Compute the weights of a metric.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric
+        X : array-like of shape (n, d), optional
+            Rows; without them columns are taken as standardised.
+        feature_names : sequence of d str, optional
+            The columns of a DataFrame by default.
+        """
+        as_metric(metric)
+        given = getattr(X, "columns", None) if feature_names is None else feature_names
+        names = as_names(given, metric.dimension)
+        return cls(weights=metric.feature_weights(X), names=names)
+
+    @classmethod
+    def from_estimator(
+        cls, estimator: Any, X: ArrayLike, *, feature_names: Sequence[str] | None = None
+    ) -> FeatureWeightsDisplay:
+        """Compute the weights of the metric of a fitted estimator.
+
+        Parameters
+        ----------
+        estimator : CurvedLMNN, MMC, CurvedKNeighborsClassifier, or a Pipeline that holds one
+            Fitted. The steps of a pipeline before it are applied to X.
+        X : array-like of shape (n, d)
+            Rows, such as those of the fit.
+        feature_names : sequence of d str, optional
+            The names that the estimator was fitted on by default.
+        """
+        metric, rows, names = metric_of(estimator, X)
+        names = names if feature_names is None else feature_names
+        return cls.from_metric(metric, rows, feature_names=names)
+
+    def plot(
+        self, ax: Axes | None = None, *, top: int = 20, color: str = BLUE, **style: Any
+    ) -> FeatureWeightsDisplay:
+        """Draw the largest weights as bars from zero.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            A new figure's by default.
+        top : int, default=20
+            Largest number of bars.
+        color : str, default="#0072B2"
+        **style
+            For the bars, of ``Axes.barh``.
+        """
+        order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
+        as_color(color)
+        ax = new_axes(ax)
+        names = [str(self.names[i]) for i in order]
+        self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], color=color, **style)
+        ax.set_yticks(np.arange(len(order)), names)
+        ax.invert_yaxis()
+        ax.set_xlim(left=0)
+        d = len(self.weights)
+        part = f", {len(order)} of {d} columns" if len(order) < d else ""
+        if not ax.get_xlabel():
+            ax.set_xlabel(f"share of squared distances{part}")
+        self.ax_, self.figure_ = ax, ax.figure
+        return self

@@ -1,0 +1,80 @@
+"""Samples that grow until held-out rows gain nothing."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein.learning import _auto, _lmnn
+
+
+@pytest.fixture
+def rows():
+    rng = np.random.default_rng(0)
+    y = rng.integers(4, size=3200)
+    X = rng.normal(size=(3200, 6))
+    X[:, 0] += np.cos(y) + 0.5 * y
+    X[:, 1] *= 1 + y
+    return X, y
+
+
+@pytest.fixture
+def small_samples(monkeypatch):
+    monkeypatch.setattr(_auto, "FIRST_SAMPLE", 400)
+
+
+def test_a_sample_doubles_while_that_helps(rows, small_samples):
+    learner = CurvedLMNN(random_state=0).fit(*rows)
+    stages = learner.selection_.stages
+    sizes = [stage.n_rows for stage in stages]
+    assert sizes[0] == 400
+    assert all(b == 2 * a for a, b in pairwise(sizes[:-1]))
+    losses = [stage.log_loss for stage in stages]
+    assert all(b < a for a, b in pairwise(losses[:-1]))
+    product = learner.selection_.trials[0]
+    assert product.log_loss == pytest.approx(min(losses[-2:]))
+    assert "400 rows" in repr(learner.selection_)
+
+
+def test_the_same_input_gives_the_same_model(rows, small_samples):
+    first, second = (CurvedLMNN(random_state=3).fit(*rows) for _ in range(2))
+    assert first.metric_ == second.metric_
+    assert first.selection_ == second.selection_
+
+
+def test_work_bounds_the_samples(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_auto, "FIRST_WORK", 300**2 * 6)
+    monkeypatch.setattr(_auto, "MOST_WORK", 500**2 * 6)
+    stages = CurvedLMNN(random_state=0).fit(X, y).selection_.stages
+    assert {stage.n_rows for stage in stages} <= {300, 500}
+
+
+def test_a_callback_stops_between_samples(rows, small_samples):
+    calls = []
+
+    def stop(progress):
+        calls.append(progress)
+        return len(calls) == 70
+
+    learner = CurvedLMNN(random_state=0, callback=stop).fit(*rows)
+    assert len(calls) == 70
+    assert np.isfinite(learner.metric_.pairwise(rows[0][:5])).all()
+
+
+def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_lmnn, "POOL_ROWS", 600)
+    monkeypatch.setattr(_lmnn, "LEARN_FROM", 600)
+    model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
+    assert model.n_samples_fit_ == len(X)
+    given = CurvedKNeighborsClassifier(learner=CurvedLMNN(subsample=600, random_state=0)).fit(X, y)
+    assert given.metric_ == model.metric_
+
+
+def test_says_beforehand_that_it_will_take_minutes(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_lmnn, "RATE", 1e6)
+    with pytest.warns(UserWarning, match=r"3,200 rows of 6 columns will take about \d+ minutes"):
+        CurvedLMNN(geometry="flat", random_state=0).fit(X, y)
