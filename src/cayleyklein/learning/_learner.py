@@ -72,9 +72,9 @@ class DescentLearner(MetricLearner):
         if not isinstance(metric, CurvedMetric):
             with about("init"):
                 metric = CurvedMetric(factor=metric)
-        if metric.dimension != rows.n_columns:
+        if metric.dimension != len(rows.mean):
             raise InvalidInputError(
-                f"init is for {metric.dimension} columns, but X has {rows.n_columns}."
+                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
             )
         if self.n_components is not None and self.n_components != len(metric.factor):
             raise InvalidInputError(
@@ -120,7 +120,7 @@ class DescentLearner(MetricLearner):
         self.geometry_ = metric.geometry
         self.curvature_ = np.array([part.curvature for part in parts])
         self.components_ = np.vstack([part.factor for part in parts])
-        self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
+        self.n_iter_ = sum(fit.n_iter for fit in fits)
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
 
     def _warn_unconverged(self, fits: tuple[Fit, ...]) -> None:

@@ -221,6 +221,7 @@ class CurvedMLKR(DescentLearner):
         self._warn_unconverged(learned.fits)
         logger.info("%s", learned.selection)
         self._keep(learned.metric, learned.fits)
+        self.n_iter_ = max(1, self.n_iter_)  # which scikit-learn wants of few rows too
         self.selection_ = learned.selection
         return self
 
