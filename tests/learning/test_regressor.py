@@ -55,6 +55,13 @@ def test_the_default_learns_a_product_that_beats_plain_neighbours():
     assert model.score(*test) > plain + 0.1
 
 
+def test_a_notebook_shows_what_was_chosen():
+    model = CurvedKNeighborsRegressor(random_state=0).fit(*friedman(200)[0])
+    html = model._repr_mimebundle_()["text/html"]
+    assert "The learned metric" in html
+    assert model.learner_.selection_.trials[0].scores in html
+
+
 def test_plain_neighbours_are_kept_where_they_do_as_well():
     """Targets that are noise: nothing is to be learned."""
     rng = np.random.default_rng(0)

@@ -34,7 +34,7 @@ class CurvedPairs(TupleLearner):
     ----------
     geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
         "learned" makes the curvature a parameter, which may cross zero.
-    margin : float, default=0.4
+    margin : float, default=0.5
         γ, between 0 and 1: a similar pair's squared distance should be (1 - γ)/(1 + γ) of a
         dissimilar pair's.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"

@@ -38,7 +38,7 @@ class CurvedTriplets(Comparer):
     ----------
     geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
         "learned" makes the curvature a parameter, which may cross zero.
-    margin : float, default=0.4
+    margin : float, default=0.5
         γ, between 0 and 1: a² should be (1 - γ)/(1 + γ) of b².
     init, n_components, max_iter, preprocessor : see :class:`CurvedPairs`
     random_state : int, RandomState or None, default=None

@@ -78,7 +78,7 @@ class TupleLearner(DescentLearner):
         self,
         *,
         geometry: str = "elliptic",
-        margin: float = 0.4,
+        margin: float = 0.5,
         init: Any = "auto",
         n_components: int | None = None,
         max_iter: int | str = "auto",

@@ -40,9 +40,9 @@ class ComparisonRecipe(Recipe):
 
     n_passes: int = 1
     max_iter: int = 20
-    spread: float = 1.0
+    spread: float = 0.3
     radius: float = 0.7
-    margin: float = 0.4
+    margin: float = 0.5
 
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Comparisons:
         """Return the objective: all comparisons, in every pass."""
