@@ -8,7 +8,7 @@ from typing import Any
 
 from cayleyklein._validation import warn_caller
 
-__all__ = ["Kernel", "vectorised"]
+__all__ = ["Kernel", "inlined", "vectorised"]
 
 NOT_KEPT = (
     "Compiled code cannot be kept: neither the package's folder nor a home can be written to, so "
@@ -34,9 +34,13 @@ class Kernel:
     _warned = False
 
     def __init__(
-        self, function: Callable[..., Any], fastmath: frozenset[str] = frozenset()
+        self,
+        function: Callable[..., Any],
+        fastmath: frozenset[str] = frozenset(),
+        inline: str = "never",
     ) -> None:
-        self._function, self._fastmath = function, fastmath
+        self._function = function
+        self._options = {"fastmath": set(fastmath), "inline": inline}
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
@@ -51,7 +55,7 @@ class Kernel:
         for name in self._function.__code__.co_names:
             if isinstance(names.get(name), Kernel):  # Numba calls only what it compiled itself
                 names[name] = names[name].compiled
-        build = partial(njit, nogil=True, error_model="numpy", fastmath=set(self._fastmath))
+        build = partial(njit, nogil=True, error_model="numpy", **self._options)
         try:
             return build(cache=True)(self._function)
         except RuntimeError:  # no folder for the cache can be written to
@@ -63,3 +67,6 @@ class Kernel:
 
 vectorised = partial(Kernel, fastmath=frozenset({"nnan", "nsz", "reassoc", "contract"}))
 """A kernel whose sums and minima may be taken in any order, for arrays without NaN."""
+
+inlined = partial(Kernel, inline="always")
+"""A kernel that is copied into the kernels that call it: faster, where it is called in a loop."""

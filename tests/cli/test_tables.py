@@ -165,3 +165,18 @@ def test_memory_of_predict_does_not_grow_with_the_table(command, wine_files, tmp
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 3 * peaks[0]
+
+
+def test_predict_explains_the_votes(command, wine_files):
+    model, table = wine_files / "wine.ckm", wine_files / "test.csv"
+    answer = command("predict", model, table, "--explain")
+    assert answer.code == 0, answer.err
+    header, *lines = answer.out.splitlines()
+    assert header == "row,prediction,neighbor,class,vote,distance,columns"
+    assert len(lines) > len({line.split(",")[0] for line in lines}) > 1
+    votes = command("predict", model, table, "--explain", "--json").json["votes"]
+    first = [vote for vote in votes if vote["row"] == votes[0]["row"]]
+    assert abs(sum(vote["vote"] for vote in first) - 1) < 1e-9
+    both = command("predict", model, table, "--explain", "--proba")
+    assert both.code == 1
+    assert "--proba or --explain, not both" in both.err

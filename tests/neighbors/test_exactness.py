@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
+from tests import oracle
 from tests.neighbors.rows import (
     KINDS,
     algorithms,
@@ -16,12 +16,10 @@ from tests.neighbors.rows import (
     make,
     round_rows,
 )
-from tests.strategies import seeds
+from tests.strategies import random_metric, seeds
 
 from cayleyklein import CurvedMetric, MixedMetric
-from cayleyklein.neighbors import CurvedNeighbors, _brute, _engines, _refine
-
-pytest.importorskip("faiss")
+from cayleyklein.neighbors import CurvedNeighbors, _engines
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
 
@@ -108,7 +106,7 @@ def test_float32_rows_keep_their_neighbours(family, kind):
         assert_nearest(metric, X.astype(float), X[:50].astype(float), distances, rows)
 
 
-@pytest.mark.parametrize("algorithm", ["brute", "vptree", "faiss", "auto"])
+@pytest.mark.parametrize("algorithm", ["brute", "vptree", "auto"])
 def test_rows_at_hyperbolic_radius_12(algorithm):
     """In float32 most of these neighbours would be lost."""
     rng = np.random.default_rng(0)
@@ -116,7 +114,22 @@ def test_rows_at_hyperbolic_radius_12(algorithm):
     X *= math.tanh(12.0) / np.linalg.norm(X, axis=1, keepdims=True)
     search = CurvedNeighbors(10, metric=DISC, algorithm=algorithm).fit(X)
     assert_nearest(DISC, X, X[:60], *search.kneighbors(X[:60]))
-    assert search.algorithm_used_ != "faiss"
+
+
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_distances_in_fifty_digits(K):
+    """Neighbours and distances are those of mpmath, near a boundary and for close rows too."""
+    rng = np.random.default_rng(7)
+    metric = random_metric(rng, 2, K)
+    near = round_rows(rng, "boundary" if K < 0 else "random", 40, 2)
+    X = metric.points(np.concatenate([near, near[:10] * (1 - 1e-7)]))
+    form = {"curvature": K, "center": metric.center, "factor": metric.factor}
+    true = np.array([[float(oracle.distance(x, y, **form)) for y in X] for x in X[:6]])
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(8, metric=metric, algorithm=algorithm).fit(X)
+        distances, rows = search.kneighbors(X[:6])
+        np.testing.assert_array_equal(rows, np.argsort(true, axis=1)[:, :8])
+        np.testing.assert_allclose(distances, np.sort(true, axis=1)[:, :8], rtol=1e-7)
 
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
@@ -128,58 +141,6 @@ def test_hundreds_of_equal_rows(K):
         search = CurvedNeighbors(4, metric=metric, algorithm=algorithm).fit(X)
         np.testing.assert_array_equal(search.kneighbors(X[:2])[1], [[0, 2, 4, 6], [1, 3, 5, 7]])
         np.testing.assert_array_equal(search.kneighbors()[1][:2], [[2, 4, 6, 8], [3, 5, 7, 9]])
-
-
-@given(seeds, curvatures, kinds)
-def test_without_the_fused_search(seed, K, kind):
-    """Where scikit-learn has no ArgKmin to offer, plain blocks do."""
-    rng = np.random.default_rng(seed)
-    metric, X = make(rng, "curved", 3, K, kind)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_brute, "fused_search", lambda: None)
-        patch.setattr(_brute, "BLOCK_ENTRIES", 500)
-        found = CurvedNeighbors(4, metric=metric, algorithm="brute").fit(X).kneighbors(X[:20])
-    assert_nearest(metric, X, X[:20], *found)
-
-
-def test_a_fused_search_that_is_not_what_it_was(monkeypatch):
-    """It is private to scikit-learn: one that ignores offsets, or is gone, is not used."""
-    from sklearn.metrics import _pairwise_distances_reduction as private
-
-    ask = _brute.fused_search.__wrapped__
-    ArgKmin = ask()
-    assert ArgKmin is private.ArgKmin
-
-    class Other(ArgKmin):
-        @classmethod
-        def compute(cls, *, metric_kwargs, **arguments):
-            return ArgKmin.compute(**arguments)
-
-    monkeypatch.setattr(private, "ArgKmin", Other)
-    assert ask() is None
-    monkeypatch.setattr(Other, "compute", lambda X: None)
-    assert ask() is None
-    monkeypatch.delattr(private, "ArgKmin")
-    assert ask() is None
-
-
-@given(seeds, families, curvatures, st.sampled_from(("random", "boundary")))
-def test_candidates_are_enough_without_a_scan(seed, family, K, kind):
-    """On rows in general position the bounds of rounding are tight enough to be of use."""
-    rng = np.random.default_rng(seed)
-    metric, X = make(rng, family, 3, K, kind, n=400)
-    scanned = []
-
-    def scan(references, queries, k, pool):
-        scanned.append(len(queries))
-        return original(references, queries, k, pool)
-
-    original = _refine.scan_nearest
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_refine, "scan_nearest", scan)
-        for algorithm in ("vptree",) if family == "mixed" else ("brute", "vptree"):
-            CurvedNeighbors(5, metric=metric, algorithm=algorithm).fit(X).kneighbors()
-    assert sum(scanned) <= 4
 
 
 @given(seeds, dimensions, curvatures)

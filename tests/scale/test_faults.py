@@ -31,16 +31,17 @@ def rows(n, d=16):
 
 def wait_until(condition, seconds=60):
     end = time.monotonic() + seconds
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < end
         time.sleep(0.01)
+    return found
 
 
 def busy(client, worker=None):
     """Say whether (that) worker is searching."""
     tasks = client.processing()
     keys = [key for name, keys in tasks.items() if worker in (None, name) for key in keys]
-    return any("searched" in str(key) for key in keys)
+    return any("nearest" in str(key) for key in keys)
 
 
 def test_a_worker_killed_in_the_middle_changes_nothing(client):
@@ -50,10 +51,9 @@ def test_a_worker_killed_in_the_middle_changes_nothing(client):
         da.from_array(X, chunks=(16_000, 16))
     )
     pids = client.run(os.getpid)
-    victim, pid = next(iter(pids.items()))
     answer = search.kneighbors(da.from_array(X[:16_000], chunks=(500, 16)))
     future = client.compute(list(answer))
-    wait_until(lambda: busy(client, victim))
+    pid = wait_until(lambda: next((p for name, p in pids.items() if busy(client, name)), None))
     os.kill(pid, signal.SIGKILL)
     distances, found = (part.result(timeout=120) for part in future)
     wait_until(lambda: len(client.scheduler_info()["workers"]) == 2)

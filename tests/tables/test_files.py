@@ -104,14 +104,9 @@ def test_table_classifier_comes_back(tmp_path, geometry):
     ],
     ids=["shape", "low rank", "mixed"],
 )
-@pytest.mark.parametrize("algorithm", ["brute", "faiss"])
-def test_classifier_comes_back(tmp_path, metric, algorithm):
+def test_classifier_comes_back(tmp_path, metric):
     """Whatever searched: its index is not in the file."""
-    if algorithm == "faiss":
-        pytest.importorskip("faiss")
-        if isinstance(metric, MixedMetric):
-            pytest.skip("faiss does not search mixed metrics")
-    model = CurvedKNeighborsClassifier(3, metric=metric, weights="distance", algorithm=algorithm)
+    model = CurvedKNeighborsClassifier(3, metric=metric, weights="distance", algorithm="brute")
     model.fit(X[:, :2], Y)
     save_model(model, tmp_path / "model.ckm")
     loaded = load_model(tmp_path / "model.ckm")

@@ -21,12 +21,16 @@ if TYPE_CHECKING:
 
 __all__ = ["evaluate", "neighbors", "predict"]
 
+EXPLAINED_COLUMNS = 5
+"""Columns that --explain names for each voter."""
+
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 @with_console(
     "predict flowers.ckm new.csv",
     "predict flowers.ckm new.parquet --proba -o answers.csv",
+    "predict flowers.ckm new.csv --explain",
 )
 def predict(
     console: Console,
@@ -36,6 +40,14 @@ def predict(
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the share of the votes of each class.")
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Write a line for each fitted row that voted: its vote, and the columns that "
+            "made the distance.",
+        ),
+    ] = False,
     encoding: Encoding = None,
     delimiter: Delimiter = None,
 ) -> None:
@@ -44,6 +56,11 @@ def predict(
     Columns are found by their names, in any order; other columns are ignored, with a note. The
     table is read in pieces, and may be of any size.
     """
+    if explain and proba:
+        raise InvalidInputError("Give --proba or --explain, not both.")
+    if explain:
+        answer(console, reasons, all_reasons, model, table, output, encoding, delimiter)
+        return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
         shares = fitted.predict_proba(piece)
@@ -56,6 +73,25 @@ def predict(
         return classes | ({"shares": found.iloc[:, 2:].to_numpy().tolist()} if proba else {})
 
     answer(console, answers, values, model, table, output, encoding, delimiter)
+
+
+def reasons(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+    """Return a line for each voter of each row."""
+    lines: list[tuple[Any, ...]] = []
+    for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
+        for at, (neighbor, vote) in enumerate(zip(why.rows, why.votes, strict=True)):
+            shares = sorted(zip(why.names, why.columns[at], strict=True), key=lambda s: -abs(s[1]))
+            made = ", ".join(f"{name} {share:.2f}" for name, share in shares[:EXPLAINED_COLUMNS])
+            lines.append(
+                (row, why.prediction, neighbor + 1, why.labels[at], vote, why.distances[at], made)
+            )
+    names = ("row", "prediction", "neighbor", "class", "vote", "distance", "columns")
+    return dict(zip(names, zip(*lines, strict=True), strict=True))
+
+
+def all_reasons(_: TableClassifier, found: Any) -> dict[str, Any]:
+    """Return the lines for JSON."""
+    return {"votes": found.to_dict("records")}
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5")

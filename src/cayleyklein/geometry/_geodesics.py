@@ -114,13 +114,20 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
 
-def mean_metric_tensor(rows: Floats | None, metric: CurvedSpace) -> Floats:
-    """Return the mean of :func:`metric_tensor` over rows (n, d); at μ without rows."""
-    if rows is None:
-        return metric.matrix
+def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
+    """Return g(x)u of steps u (n, d) at points x (n, d), without the matrices g."""
+    z, s = metric._inside(x, name)
+    v = u @ metric.factor.T
+    along = metric.curvature * np.einsum("ij,ij->i", z, v) / s
+    return np.asarray((v - along[:, None] * z) / s[:, None] @ metric.factor)
+
+
+def lower_by_mean(u: Floats, rows: Floats, metric: CurvedSpace) -> Floats:
+    """Return ḡu of steps u (m, d), ḡ being the mean of :func:`metric_tensor` over rows (n, d)."""
     z, s = metric._inside(rows, "X")
-    a = z @ metric.factor / s[:, None]
-    return np.asarray(metric.matrix * (1 / s).mean() - metric.curvature * (a.T @ a) / len(rows))
+    v, w = u @ metric.factor.T, z / s[:, None]
+    across = metric.curvature / len(rows) * (v @ w.T) @ w
+    return np.asarray((v * (1 / s).mean() - across) @ metric.factor)
 
 
 def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:

@@ -30,7 +30,7 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._rounding import one_plus_quadratic_form
+from cayleyklein.geometry._rounding import map_rows, one_plus_quadratic_form
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
@@ -134,7 +134,7 @@ class CurvedSpace(Frozen):
 
     def _coordinates(self, x: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
-            return np.asarray((x - self.center) @ self.factor.T)
+            return map_rows(self.factor, x - self.center)
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""

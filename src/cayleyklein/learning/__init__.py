@@ -1,8 +1,9 @@
 """Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
-from cayleyklein.learning._auto import Selection, Trial
+from cayleyklein.learning._auto import Selection, Stage, Trial
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
+from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._mmc import MMC
 from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
@@ -21,8 +22,10 @@ __all__ = [
     "CurvedPairs",
     "CurvedQuadruplets",
     "CurvedTriplets",
+    "Explanation",
     "Progress",
     "RegressionTrial",
     "Selection",
+    "Stage",
     "Trial",
 ]

@@ -22,7 +22,14 @@ from cayleyklein.learning._starts import identity
 from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import NEAR, as_scales, class_shares, local_votes
+from cayleyklein.neighbors import (
+    NEAR,
+    LocalScales,
+    as_scales,
+    class_shares,
+    fifth_nearest,
+    local_votes,
+)
 
 __all__ = [
     "DEFAULT_NEIGHBORS",
@@ -55,6 +62,9 @@ HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
 
 FIRST_SAMPLE = 8000
 """Rows of the first sample, where their columns are few."""
+
+NEIGHBOR_ROWS = 10_000
+"""Rows among which held-out rows have their neighbours."""
 
 FIRST_WORK, MOST_WORK = 1e10, 8e10
 """Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
@@ -104,7 +114,13 @@ class Trial:
 
 
 class Stage(NamedTuple):
-    """One size of the sample that a metric was learned from, and its log loss on held-out rows."""
+    """One size of the sample that a metric was learned from, and its log loss on held-out rows.
+
+    Examples
+    --------
+    >>> Stage(n_rows=8000, log_loss=0.31).n_rows
+    8000
+    """
 
     n_rows: int
     log_loss: float
@@ -207,7 +223,9 @@ def learn_product(
     for train, held_out in folds:
         learn, test = focus(base.init, train, held_out)
         if len(folds) == 1:
-            fits, product, stages = grow(learn, test, base, rng, report)
+            order = nested_order(train, rng)
+            fits, product, stages = grow(learn, test, order, base, rng, report)
+            train = train.take(order[:NEIGHBOR_ROWS])
         else:
             fits = fit_parts(learn, replace(base, n_passes=few), rng)
             product = score_product(learn, test, learn, fits)
@@ -244,12 +262,13 @@ def fit_parts(
 
 
 def grow(
-    rows: TrainingRows, held_out: TrainingRows, base: LargeMarginRecipe, rng: np.random.Generator,
-    report: Report | None,
+    rows: TrainingRows, held_out: TrainingRows, order: Ints, base: LargeMarginRecipe,
+    rng: np.random.Generator, report: Report | None,
 ) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
     """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
 
-    All rows are the neighbours of the held-out ones, so that the metrics alone differ.
+    Samples are beginnings of an `order`. The first `NEIGHBOR_ROWS` of it are the neighbours of
+    the held-out rows each time, so that the metrics alone differ.
 
     Returns
     -------
@@ -260,11 +279,11 @@ def grow(
     """
     size = min(len(rows), FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
     most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
-    order = nested_order(rows, rng)
+    near = rows.take(order[:NEIGHBOR_ROWS])
     weights = held_out.weights / held_out.weights.sum()
     some = rows.take(order[:size])
     fits = fit_parts(some, base, rng, report)
-    scores = score_product(rows, held_out, some, fits)
+    scores = score_product(near, held_out, some, fits)
     loss = _log_losses(scores, weights)[1]
     stages = [Stage(len(some), float(loss @ weights))]
     while size < most and not fits[-1].stopped:
@@ -273,7 +292,7 @@ def grow(
         more = fit_parts(some, replace(base, n_passes=1), rng, report, fits)
         if len(more) < len(PRODUCT):
             break
-        found = score_product(rows, held_out, some, more)
+        found = score_product(near, held_out, some, more)
         lower = _log_losses(found, weights)[1]
         stages.append(Stage(len(some), float(lower @ weights)))
         gain, error = _gain(loss, lower, weights)
@@ -287,7 +306,7 @@ def grow(
 def score_product(
     rows: TrainingRows, held_out: TrainingRows, some: TrainingRows, fits: tuple[Fit, ...]
 ) -> Floats:
-    """Return the scores of held-out rows among all rows, by a product learned from some."""
+    """Return the scores of held-out rows among given rows, by a product learned from some."""
     embed = product_map(some, fits)
     return held_out_scores(rows, held_out, *_nearest(embed(rows.X), embed(held_out.X)))
 
@@ -404,8 +423,10 @@ def _search(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
 
 def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints, Floats]:
     """Return the neighbours that the largest vote needs, and the scales of all rows."""
-    own, _ = _search(Z, Z, min(len(Z), NEAR + 1))
-    scales = as_scales(own[:, -1], float(np.median(own[:, -1])))
+    some = LocalScales.numbers_of(len(Z))
+    near, _ = _search(Z[some], Z, min(len(some), NEAR + 1))
+    fifth = fifth_nearest(near, np.isin(np.arange(len(Z)), some))
+    scales = as_scales(fifth, float(np.median(fifth[some])))
     return *_search(Z, Q, min(len(Z), 2 * max(NEIGHBORS) + 1)), scales
 
 

@@ -16,7 +16,7 @@ from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import about, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors._shards import Answers, QueryBlocks
+from cayleyklein.neighbors import Blocks
 
 __all__ = ["MetricLearner"]
 
@@ -68,10 +68,10 @@ class MetricLearner(
 
     def _transform_lazily(self, X: Any) -> AnyFloats:
         check_columns(self, X, reset=False)
-        rows = QueryBlocks.of_dask(X, self.metric_.dimension, None)
+        rows = Blocks.of_dask(X, self.metric_.dimension)
         dtype = float_dtype(meta_of(X, "X"))
         tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
-        (found,) = Answers(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
+        (found,) = Blocks(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
         return cast(AnyFloats, found)
 
     @property

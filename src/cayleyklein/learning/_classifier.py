@@ -38,6 +38,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
+from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.learning._voters import LearningNeighbors
@@ -353,6 +354,58 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         counted = partial(finish, k=k, weights=self.weights, prior=self.class_prior_)
         return self._answers(X, k + more, counted, kind)[0]
 
+    def explain(self, X: ArrayLike) -> Explanation | list[Explanation]:
+        """Say why rows are predicted as they are: who voted, and what made the voters near.
+
+        Parameters
+        ----------
+        X : array-like of shape (d,) or (m, d)
+            One row, or several.
+
+        Returns
+        -------
+        Explanation or list of Explanation
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> X, y = load_iris(return_X_y=True)
+        >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[1:], y[1:])
+        >>> why = model.explain(X[0])
+        >>> int(why.prediction), bool((why.labels == 0).all()), bool(why.votes.sum().round(9) == 1)
+        (0, True, True)
+        """
+        check_is_fitted(self, "classes_")
+        fitted = self._in_memory().X
+        single = np.ndim(X) == 1
+        if single:
+            X = cast(Any, X).to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
+        rows = self._rows(X, reset=False)
+        k, more = self._voters(rows, self._default_neighbors(), self.weights)
+        finish = partial(explained, k=k, weights=self.weights, prior=self.class_prior_)
+        found = self._answers(X, k + more, finish)
+        names = getattr(self, "feature_names_in_", None)
+        if names is None:
+            names = np.array([f"x{j}" for j in range(rows.shape[1])])
+        why = []
+        for row, near, distances, labels, votes, shares in zip(rows, *found, strict=True):
+            order = np.argsort(-votes, kind="stable")
+            order = order[votes[order] > 0] if votes.any() else order
+            columns = np.full((len(order), rows.shape[1]), np.nan)
+            finite = np.isfinite(distances[order])
+            if finite.any():
+                some = fitted[near[order][finite]]
+                columns[finite] = self.metric_.column_shares(np.broadcast_to(row, some.shape), some)
+            total = votes.sum() or 1.0
+            why.append(
+                Explanation(
+                    self.classes_[shares.argmax()], shares, self.classes_, near[order],
+                    self.classes_[labels[order]], distances[order], votes[order] / total, columns,
+                    names,
+                )
+            )  # fmt: skip
+        return why[0] if single else why
+
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
     ) -> float:
@@ -385,15 +438,31 @@ def payload_of_block(
     return payload_of(labels, checked, None if local is None else local.of(rows, numbers))
 
 
-def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
-    """Return the probability of each class by the votes of k of the neighbours found."""
+def voters_of(found: Ranked, k: int, weights: Weights) -> tuple[Ints, Ints, Floats]:
+    """Return which k of the neighbours found vote, their labels, and their votes, each (m, k)."""
     assert found.payload is not None
     if weights == "local":
         chosen, votes = local_votes(found.distances, found.payload[:, :, 2], k)
-        payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
     else:
-        votes, payload = votes_of(found, k, weights), found.payload[:, :k]
-    return (class_shares(votes * payload[:, :, 1], payload[:, :, 0].astype(np.intp), prior),)
+        votes = votes_of(found, k, weights)
+        chosen = np.broadcast_to(np.arange(k), votes.shape)
+    payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
+    return chosen, payload[:, :, 0].astype(np.intp), votes * payload[:, :, 1]
+
+
+def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
+    """Return the probability of each class by the votes of k of the neighbours found."""
+    _, labels, votes = voters_of(found, k, weights)
+    return (class_shares(votes, labels, prior),)
+
+
+def explained(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Any, ...]:
+    """Return rows, distances, labels and votes of the voters, and the probabilities."""
+    chosen, labels, votes = voters_of(found, k, weights)
+    rows, distances = (
+        np.take_along_axis(values, chosen, axis=1) for values in (found.rows, found.distances)
+    )
+    return rows, distances, labels, votes, class_shares(votes, labels, prior)
 
 
 def winners_of(

@@ -12,7 +12,7 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Outside, mean_metric_tensor
+from cayleyklein.geometry import Outside, lower_by_mean, lower_steps
 
 if TYPE_CHECKING:
     from cayleyklein.metrics._curved import CurvedMetric
@@ -87,8 +87,10 @@ class MetricBase(NotebookCard):
         >>> metric.feature_weights([[0.0, 0.0], [0.0, 4.0], [1.0, 0.0], [1.0, 4.0]])
         array([0.2, 0.8])
         """
-        rows, spread = None, np.eye(self.dimension)
-        if X is not None:
+        parts = [(metric, weight) for metric, weight in self._terms() if weight]
+        if X is None:
+            carried = [(metric.factor**2).sum(axis=0) for metric, _ in parts]
+        else:
             rows = as_points(X, "X", self.dimension, ndim=2)
             refuse_huge(rows, "X")
             rows = rows[self.contains(rows)]
@@ -97,18 +99,60 @@ class MetricBase(NotebookCard):
                     f"X must have at least two rows in the domain of the metric; got {len(rows)}."
                 )
             away = rows - rows.mean(axis=0)
-            spread = away.T @ away / len(rows)
-        shares = self._combine(
-            [
-                (weight, (mean_metric_tensor(rows, metric) * spread).sum(axis=1))
-                for metric, weight in self._terms()
-                if weight
+            carried = [
+                np.einsum("ij,ij->j", away, lower_by_mean(away, rows, metric)) / len(rows)
+                for metric, _ in parts
             ]
+        shares = self._combine(
+            [(weight, found) for (_, weight), found in zip(parts, carried, strict=True)]
         )
         shares = np.maximum(shares, 0.0)
         if not shares.any():
             raise InvalidInputError("The metric is 0 between all rows of X: no column has a share.")
         return np.asarray(shares / shares.sum())
+
+    def column_shares(self, p: ArrayLike, q: ArrayLike) -> Floats:
+        """Return the share of each column in the distances between p and q (n, d).
+
+        A geodesic is a straight line, so its squared length is a multiple of uᵀG(p)u with
+        u = p - q, and Σⱼ uⱼ(G(p)u)ⱼ gives each column its share; the mean of both ends is taken. A
+        share may be negative, where a column brings two rows closer than the others have them.
+
+        Parameters
+        ----------
+        p, q : array-like of shape (n, d)
+            In the domain.
+
+        Returns
+        -------
+        ndarray of shape (n, d)
+            Each row adds up to 1; zeros for two points at distance 0.
+
+        Examples
+        --------
+        >>> from cayleyklein import CurvedMetric
+        >>> CurvedMetric.euclidean(2).column_shares([[0.0, 0.0]], [[3.0, 4.0]])
+        array([[0.36, 0.64]])
+        """
+        p = as_points(p, "p", self.dimension, ndim=2)
+        q = as_points(q, "q", self.dimension, ndim=2)
+        if len(p) != len(q):
+            raise InvalidInputError(f"p and q must be as many points; got {len(p)} and {len(q)}.")
+        total, found = np.zeros(len(p)), np.zeros(p.shape)
+        for metric, length in self._lengths(p, q):
+            ends = []
+            for at, name in ((p, "p"), (q, "q")):
+                carried = (p - q) * lower_steps(p - q, at, metric, name)
+                whole = carried.sum(axis=1)[:, None]
+                ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
+            total += length
+            found += length[:, None] * (ends[0] + ends[1]) / 2
+        whole = total[:, None]
+        return np.divide(found, whole, np.zeros_like(found), where=whole > 0)
+
+    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
+        """Return the parts, and numbers that say what share of the distances each has."""
+        return [(metric, np.asarray(metric.distance(p, q))) for metric, _ in self._terms()]
 
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
         """Add up the column shares of the parts, given with their weights; d² = Σ (w d)²."""

@@ -92,6 +92,12 @@ class MixedMetric(CombinedMetric):
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
         return add_lengths(parts)
 
+    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
+        return [
+            (part, weight * np.asarray(part.distance(p, q), float))
+            for part, weight in self._active()
+        ]
+
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
         first, *others = (
@@ -212,15 +218,20 @@ class ProductMetric(CombinedMetric):
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
-        square = sum(
-            sqchord_from(
-                np.asarray(metric.distance(p, q, outside=outside), float), metric.curvature
-            )
-            / unit**2
-            for metric, unit in zip(self.metrics, self.units.tolist(), strict=True)
-        )
+        square = sum(part for _, part in self._lengths(p, q, outside))
         found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
         return found[()]
+
+    def _lengths(
+        self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise"
+    ) -> list[tuple[CurvedMetric, Floats]]:
+        distances = [np.asarray(m.distance(p, q, outside=outside), float) for m in self.metrics]
+        return [
+            (metric, sqchord_from(distance, metric.curvature) / unit**2)
+            for metric, distance, unit in zip(
+                self.metrics, distances, self.units.tolist(), strict=True
+            )
+        ]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"

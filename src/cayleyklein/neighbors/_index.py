@@ -1,25 +1,44 @@
-"""Fitted rows with what searches them: all of them, or one shard of rows spread over workers."""
+"""Fitted rows with what searches them: all of them, or one shard of rows spread over workers.
+
+An engine answers a query with some rows and a *floor*, a distance that no other row is nearer
+than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
+the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
+from cayleyklein._estimators import as_jobs
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
-from cayleyklein.neighbors._engines import Algorithm, build
-from cayleyklein.neighbors._refine import Engine, find_nearest, find_within
-from cayleyklein.neighbors._rows import Metric, Queries, References, thread_pool
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors._engines import Algorithm, build_engine
+from cayleyklein.neighbors._space import ChordSpace, Placed, Pool, refuse_outside
 
-__all__ = ["Ranked", "SearchIndex", "as_ragged", "merge"]
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+__all__ = ["CHUNK", "PAIR_BYTES", "Ranked", "SearchIndex", "merge", "ragged"]
 
 CHUNK = 4096
 """Queries at a time."""
+
+SPARE = 4
+"""Candidates asked for beyond k, so that rounding seldom leaves a query in doubt."""
+
+MORE = 4
+"""How many times as many candidates the queries in doubt are given."""
+
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192
+"""Queries and fitted rows of a block of distances: 16 MB."""
+
+DOUBT = 1e-9
+"""How far, relatively, a distance of a block may be off: five hundred times what was ever seen."""
 
 PAIR_BYTES = 16
 """A row's number and its distance."""
@@ -30,163 +49,229 @@ PROBES = 16
 PROBED_FROM = 1e9
 """Bytes that all pairs would take from which on that is done."""
 
+IMPORTED_BY = os.getpid()
+
 
 class Ranked(NamedTuple):
-    """The nearest rows of m queries, in order.
+    """The nearest rows of m queries, in order, with the payload (m, k, …) of each row.
 
-    Parameters
-    ----------
-    values : ndarray of shape (m, k)
-        What ranks them: the distance, or, for a query outside that has none, -f.
-    rows : ndarray of shape (m, k)
-        -1, with the value inf, where there are no more.
-    inside : ndarray of shape (m,)
-        The queries that have distances.
-    payload : ndarray of shape (m, k, ...), optional
-        What is known of the rows, such as their labels.
+    Values (m, k) are distances, or, for a query outside that has none, the -f that ranks rows. Rows
+    are -1, with the value inf, where there are no more. `inside` (m,): queries that have distances.
     """
 
     values: Floats
-    rows: Index
-    inside: NDArray[np.bool_]
-    payload: NDArray[Any] | None = None
+    rows: Ints
+    inside: Bools
+    payload: AnyArray | None = None
 
     @property
     def distances(self) -> Floats:
         """The distances, inf for queries outside."""
         return np.where(self.inside[:, None], self.values, np.inf)
 
-    def distances_and_rows(self) -> tuple[Floats, Index]:
+    def distances_and_rows(self) -> tuple[Floats, Ints]:
         """Return the distances and the rows."""
         return self.distances, self.rows
 
-    def only_rows(self) -> tuple[Index]:
-        """Return the rows."""
-        return (self.rows,)
-
 
 class SearchIndex:
-    """References and the engine on them.
+    """Fitted rows in a chord space, the engine on them, and a payload (n, …) such as their labels.
 
-    Parameters
-    ----------
-    references : References
-    engine : Engine or None
-    name : str
-        Of the algorithm.
-    recall : float
-    first_row : int
-        Added to the numbers of rows: where this shard begins among all rows.
-    payload : ndarray of shape (n, ...), optional
-        What is known of each row.
+    `first_row` is where this shard begins among all rows; rows of an index `before` come first.
     """
+
+    rows: Placed
+    payload: AnyArray | None
 
     def __init__(
         self,
-        references: References,
-        engine: Engine | None,
-        name: str,
-        recall: float,
-        first_row: int = 0,
-        payload: NDArray[Any] | None = None,
-    ) -> None:
-        self.references, self.engine, self.name, self.recall = references, engine, name, recall
-        self.first_row, self.payload = first_row, payload
-
-    @classmethod
-    def build(
-        cls,
         X: Floats,
         metric: Metric,
         algorithm: Algorithm,
-        n_jobs: int | None,
         first_row: int = 0,
-        payload: NDArray[Any] | None = None,
-    ) -> SearchIndex:
-        """Check and index rows."""
-        references = References(X, metric, first_row)
-        with thread_pool(n_jobs) as pool:
-            return cls(references, *build(algorithm, references, pool), first_row, payload)
+        payload: AnyArray | None = None,
+        before: SearchIndex | None = None,
+    ) -> None:
+        self.space = ChordSpace(metric)
+        rows = self.space.place(np.ascontiguousarray(X))
+        advice = "drop or move them, or shrink the factor of the metric"
+        refuse_outside(rows.inside, "X", advice, first_row)
+        if before is not None:
+            rows = before.rows.followed_by(rows)
+            if payload is not None and before.payload is not None:
+                payload = np.concatenate([before.payload, payload])
+        self.rows, self.first_row, self.payload = rows, first_row, payload
+        self.engine, self.name = build_engine(algorithm, self.space, rows)
 
     def __len__(self) -> int:
-        return len(self.references)
+        return len(self.rows.v)
 
     @property
     def X(self) -> Floats:
         """The fitted rows."""
-        return self.references.X
+        return self.rows.x[0]
 
     def __sizeof__(self) -> int:
-        """Count the rows and, as large, their lift: a scheduler must know that moving it costs."""
+        """Count the rows and their coordinates: a scheduler must know that moving them costs."""
         extra = 0 if self.payload is None else self.payload.nbytes
-        return 2 * self.references.X.nbytes + extra
+        return int(self.X.nbytes + self.rows.v.nbytes + extra)
 
     @property
     def payload_shape(self) -> tuple[int, ...]:
         """The shape of what is known of one row."""
         return () if self.payload is None else self.payload.shape[1:]
 
-    def appended(
-        self, X: Floats, payload: NDArray[Any] | None, algorithm: Algorithm, n_jobs: int | None
-    ) -> SearchIndex:
-        """Return these rows followed by others, by the same engine where it can grow."""
-        references = self.references.appended(X)
-        if self.payload is not None and payload is not None:
-            payload = np.concatenate([self.payload, payload])
-        engine = None if self.engine is None else self.engine.appended(references)
-        if engine is not None:
-            return SearchIndex(references, engine, self.name, self.recall, payload=payload)
-        with thread_pool(n_jobs) as pool:
-            return SearchIndex(references, *build(algorithm, references, pool), payload=payload)
+    # -- the nearest ----------------------------------------------------------------
 
-    def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: bool = False) -> Ranked:
+    def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer.
 
-        Parameters
-        ----------
-        Q : ndarray of shape (m, d)
-        k : int
-        n_jobs : int or None
-        own : bool
-            Whether the queries are the rows themselves, none its own neighbour.
+        With `own`, queries are fitted rows, from this one on, and none is its own neighbour.
         """
         k = min(k, len(self))
-        check_memory(
-            PAIR_BYTES * len(Q) * k,
-            f"{k:,} neighbours of each of {len(Q):,} rows",
-            "Ask for some rows at a time, or for fewer neighbours.",
-        )
-        values, rows = np.empty((len(Q), k)), np.empty((len(Q), k), dtype=np.intp)
-        inside = np.empty(len(Q), dtype=bool)
+        queries, mine = self._placed(Q, own)
         with thread_pool(n_jobs) as pool:
-            for at, some in self._chunks(Q, own, CHUNK):
-                values[at], rows[at] = find_nearest(self.engine, self.references, some, k, pool)
-                inside[at] = some.inside
+            values, rows = self._nearest(queries, k, mine, pool)
         known = None if self.payload is None else self.payload[rows]
-        return Ranked(values, np.where(rows < 0, -1, rows + self.first_row), inside, known)
+        rows = np.where(rows < 0, -1, rows + self.first_row)
+        return Ranked(values, rows, queries.inside, known)
+
+    def _placed(self, Q: Floats, own: int | None) -> tuple[Placed, Ints | None]:
+        """Return placed queries, and which fitted rows they are, if they are."""
+        if own is None:
+            return self.space.place(np.ascontiguousarray(Q)), None
+        mine = np.arange(own, own + len(Q))
+        return self.rows.take(mine), mine
+
+    def _nearest(
+        self, queries: Placed, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return values and rows of the k nearest; `own` are the rows that the queries are."""
+        values = np.full((len(queries.v), k), np.inf)
+        rows = np.full(values.shape, -1, dtype=np.intp)
+        doubtful = np.arange(len(values))
+        if self.space.ranks_outside and not queries.inside.all():
+            outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
+            values[outside], rows[outside] = self._scanned(queries.take(outside), k, None, pool)
+        least = k + SPARE + (own is not None)
+        for width in (least, MORE * least):
+            if self.engine is None or not len(doubtful) or width >= len(self):
+                break
+            some, mine = taken(queries, own, doubtful)
+            candidates, floor = self.engine.candidates(some, width, pool)
+            best, found = self._best_of(some, candidates, k, mine, pool)
+            values[doubtful], rows[doubtful] = best, found
+            doubtful = doubtful[~(best[:, -1] < floor)]
+        if len(doubtful):
+            some, mine = taken(queries, own, doubtful)
+            values[doubtful], rows[doubtful] = self._scanned(some, k, mine, pool)
+        return values, rows
+
+    def _best_of(
+        self, queries: Placed, candidates: Ints, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return the k nearest of the candidates of each query."""
+        if own is not None:
+            candidates = np.where(candidates == own[:, None], -1, candidates)
+        each = np.arange(len(candidates))
+        values = self.space.measure(queries, each, self.rows, candidates, pool)
+        order = np.lexsort((candidates, values))[:, :k]
+        return taken_along(values, order), taken_along(candidates, order)
+
+    def _scanned(
+        self, queries: Placed, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return the k nearest by looking at every row, all queries inside or all outside."""
+        values = np.empty((len(queries.v), k))
+        rows = np.empty(values.shape, dtype=np.intp)
+        ranked = self.space.ranks_outside and not queries.inside[0]
+        for block in slices(len(values), BLOCK_ROWS):
+            some, mine = taken(queries, own, block)
+            wide, blur = (1.0, 0.0) if ranked else (1 + DOUBT, self.space.doubt(some, self.rows))
+            best = np.full((len(some.v), k), np.inf)
+            found = np.full(best.shape, -1, dtype=np.intp)
+            for columns in slices(len(self), BLOCK_COLUMNS):
+                rough = self._block(some, mine, columns, ranked)
+                bound = best[:, -1]
+                if rough.shape[1] > k and not np.isfinite(bound).all():
+                    kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
+                    bound = np.minimum(bound, kth * wide + blur)
+                near = rough <= (bound * wide + blur)[:, None]
+                which, hits = np.nonzero(near & (rough < np.inf))
+                exact = rough[which, hits]
+                hits += columns.start
+                if not ranked:
+                    exact = self.space.measure(some, which, self.rows, hits[:, None], pool)[:, 0]
+                best, found = merged(best, found, which, hits, exact)
+            values[block], rows[block] = best, found
+        return values, rows
+
+    def _block(
+        self, queries: Placed, own: Ints | None, columns: slice, ranked: bool = False
+    ) -> Floats:
+        """Return rough distances of a block, or ranks; inf for a query that is the row itself."""
+        if ranked:
+            return self.space.affine_ranks(queries, self.rows, columns)
+        rough = self.space.pairwise(queries, self.X[columns])
+        if own is not None:
+            mine = np.flatnonzero((own >= columns.start) & (own < columns.stop))
+            rough[mine, own[mine] - columns.start] = np.inf
+        return rough
+
+    # -- within a radius ------------------------------------------------------------
 
     def within(
         self, Q: Floats, radius: float, n_jobs: int | None, own: bool = False
-    ) -> Iterator[tuple[int, Index, Index, Floats]]:
+    ) -> Iterator[tuple[int, Ints, Ints, Floats]]:
         """Yield for chunks of queries how many they are, and pairs (query, row) with distances."""
         size = self._check_radius(Q, radius, own)
         with thread_pool(n_jobs) as pool:
-            for _, some in self._chunks(Q, own, size):
-                yield len(some), *find_within(self.engine, self.references, some, radius, pool)
+            for start in range(0, len(Q), size):
+                queries, mine = self._placed(Q[start : start + size], start if own else None)
+                yield len(queries.v), *self._within(queries, radius, mine, pool)
+
+    def _within(
+        self, queries: Placed, radius: float, own: Ints | None, pool: Pool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return the pairs within a radius, in their order, and the distances."""
+        inside = np.flatnonzero(queries.inside)
+        some, mine = taken(queries, own, inside)
+        pairs = None
+        if self.engine is not None and len(inside):
+            pairs = self.engine.within(some, radius, pool)
+        which, columns = self._scanned_within(some, mine, radius) if pairs is None else pairs
+        distances = self.space.measure(some, which, self.rows, columns[:, None], pool)[:, 0]
+        kept = distances <= radius
+        if mine is not None:
+            kept &= columns != mine[which]
+        which, columns, distances = which[kept], columns[kept], distances[kept]
+        order = np.lexsort((columns, which))
+        return inside[which[order]], columns[order], distances[order]
+
+    def _scanned_within(
+        self, queries: Placed, own: Ints | None, radius: float
+    ) -> tuple[Ints, Ints]:
+        """Return the pairs within a radius, and perhaps a few more."""
+        pairs = [np.empty((2, 0), dtype=np.intp)]
+        for block in slices(len(queries.v), BLOCK_ROWS):
+            some, mine = taken(queries, own, block)
+            limit = radius * (1 + DOUBT) + self.space.doubt(some, self.rows)
+            for columns in slices(len(self), BLOCK_COLUMNS):
+                near = self._block(some, mine, columns) <= limit[:, None]
+                pairs.append(np.add(np.nonzero(near), [[block.start], [columns.start]]))
+        which, found = np.concatenate(pairs, axis=1)
+        return which, found
 
     def _check_radius(self, Q: Floats, radius: float, own: bool) -> int:
         """Refuse a radius with more neighbours than memory holds; return queries at a time.
 
-        What there will be is guessed from a few queries, spread evenly.
+        Their number is guessed from a few queries, spread evenly.
         """
         if PAIR_BYTES * len(Q) * len(self) < PROBED_FROM:
             return CHUNK
         some = np.unique(np.linspace(0, len(Q) - 1, PROBES).astype(np.intp))
-        count = 0
-        for row in some:
-            mine = np.array([row]) if own else None
-            one = Queries(Q[row : row + 1], self.references.parts, mine)
-            count += len(find_within(self.engine, self.references, one, radius, None)[0])
+        queries = self.space.place(np.ascontiguousarray(Q[some]))
+        count = len(self._within(queries, radius, some if own else None, None)[0])
         each = count / len(some)
         check_memory(
             PAIR_BYTES * each * len(Q),
@@ -195,16 +280,53 @@ class SearchIndex:
         )
         return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
 
-    def _chunks(self, Q: Floats, own: bool, size: int) -> Iterator[tuple[slice, Queries]]:
-        """Yield queries a chunk at a time: only its own are placed in the frames of the metric."""
-        for start in range(0, len(Q), size):
-            chunk = slice(start, min(start + size, len(Q)))
-            mine = np.arange(chunk.start, chunk.stop) if own else None
-            yield chunk, Queries(Q[chunk], self.references.parts, mine)
+
+@contextmanager
+def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
+    """Give a pool of n_jobs threads, or none for a single one.
+
+    scikit-learn has threads of its own, by OpenMP, which a forked process waits for although it
+    has none of them: there it must do with one.
+    """
+    threads = as_jobs(n_jobs)
+    forked = os.getpid() != IMPORTED_BY
+    with (
+        threadpool_limits(1, user_api="openmp") if forked else nullcontext(),
+        ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool,
+    ):
+        yield pool
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Cut 0…n into slices."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def taken(queries: Placed, own: Ints | None, at: Ints | slice) -> tuple[Placed, Ints | None]:
+    """Return some queries, and which fitted rows they are."""
+    return queries.take(at), None if own is None else own[at]
+
+
+def taken_along(array: AnyArray, order: Ints) -> AnyArray:
+    """Return the entries of each row in an order."""
+    return np.take_along_axis(array, order, axis=1)
+
+
+def merged(
+    best: Floats, found: Ints, which: Ints, hits: Ints, values: Floats
+) -> tuple[Floats, Ints]:
+    """Return the k smallest values of each query, equal ones by row, of the best and some more."""
+    m, k = best.shape
+    which = np.concatenate([np.repeat(np.arange(m), k), which])
+    rows, values = np.concatenate([found.ravel(), hits]), np.concatenate([best.ravel(), values])
+    order = np.lexsort((rows, values, which))
+    rank = np.arange(len(order)) - np.searchsorted(which[order], which[order])
+    order = order[rank < k]  # m · k of them: each query had k already
+    return values[order].reshape(m, k), rows[order].reshape(m, k)
 
 
 def merge(found: list[Ranked], k: int) -> Ranked:
-    """Return the k nearest of what several shards found, equally near ones in the order of rows.
+    """Return the k nearest of the answers of several shards, equally near ones in row order.
 
     Examples
     --------
@@ -223,12 +345,11 @@ def merge(found: list[Ranked], k: int) -> Ranked:
     if found[0].payload is not None:
         known = np.concatenate([some.payload for some in found if some.payload is not None], axis=1)
         payload = known[np.arange(len(known))[:, None], order]
-    values, rows = (np.take_along_axis(array, order, axis=1) for array in (values, rows))
-    return Ranked(values, rows, found[0].inside, payload)
+    return Ranked(taken_along(values, order), taken_along(rows, order), found[0].inside, payload)
 
 
-def as_ragged(arrays: list[NDArray[Any]]) -> NDArray[Any]:
+def ragged(arrays: list[AnyArray]) -> AnyArray:
     """Return an array of arrays, also where all have one length."""
-    ragged = np.empty(len(arrays), dtype=object)
-    ragged[:] = arrays
-    return ragged
+    found = np.empty(len(arrays), dtype=object)
+    found[:] = arrays
+    return found

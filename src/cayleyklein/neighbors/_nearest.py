@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -19,38 +19,27 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._validation import as_choice, as_count
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._validation import as_choice, as_count, check_memory
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm
-from cayleyklein.neighbors._index import CHUNK, Ranked, as_ragged
-from cayleyklein.neighbors._parameters import as_metric, as_radius
-from cayleyklein.neighbors._rows import Metric
-from cayleyklein.neighbors._shards import (
-    LEAST_ROWS,
-    AnyIndex,
-    Kind,
-    QueryBlocks,
-    Shards,
-    build_index,
-    refuse_queries,
-)
-from cayleyklein.neighbors._votes import Weights, neighbor_weights
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm, as_metric, as_radius
+from cayleyklein.neighbors._index import CHUNK, PAIR_BYTES, Ranked, SearchIndex, ragged
+from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
+from cayleyklein.neighbors._space import refuse_queries
+from cayleyklein.neighbors._votes import Weights
 
-__all__ = ["CurvedNeighbors", "votes_of"]
-
-Floats = NDArray[np.float64]
-Index = NDArray[np.intp]
+__all__ = ["CurvedNeighbors"]
 
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 
 class CurvedNeighbors(EstimatorCard, BaseEstimator):
-    """Nearest neighbours by a curved, mixed or product metric, at the price of Euclidean ones.
+    """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
 
-    Rows are lifted so that ranking by distance is ranking by a Euclidean one (elliptic, flat) or
-    by an inner product (hyperbolic); a mixed metric, which has no lift, is searched by a tree of
-    vantage points. Every algorithm but the approximate one returns the neighbours that the exact
-    float64 distances have; rows at equal distances, as returned, come in their order.
+    Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
+    order. Flat, elliptic, hyperbolic and product metrics are searched as Euclidean rows by
+    scikit-learn; a mixed metric by a tree of vantage points. Candidates are then measured again.
 
     Parameters
     ----------
@@ -60,24 +49,21 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     radius : float, default=1.0
         Of :meth:`radius_neighbors`, in the unit of the metric's distances.
     algorithm : str or callable, default="auto"
-        How to search: "auto" (which probes the fitted rows), "brute", "tree", "vptree", "faiss" or
-        "faiss-approximate". A callable makes an index of your own from the fitted rows. See the
-        user guide.
+        How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree; flat, elliptic
+        and product metrics) or "vptree" (vantage points; all but products). A callable makes an
+        index of your own from the fitted rows and the metric, see the user guide.
     outside : {"extend", "raise"}, default="extend"
-        What becomes of queries outside a hyperbolic domain: they are infinitely far from every
-        row and yet have neighbours, or they are refused. Fitted rows must lie inside.
+        Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
+        is an error that names them. Fitted rows must lie inside.
     n_jobs : int, optional
-        Threads; the answer does not depend on it. scikit-learn's own brute search, and faiss,
-        take their number of threads from the environment.
+        Number of threads; the answer does not depend on it. scikit-learn's brute search takes its
+        number of threads from the environment.
 
     Attributes
     ----------
     algorithm_used_ : str
-        What ``"auto"`` picked, or what took over where a tree would not have paid.
+        The algorithm that ``"auto"`` picked, or "brute" where a tree would not have paid.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
-    recall_ : float
-        With ``"faiss-approximate"``, the share of true neighbours found for a sample of the
-        fitted rows; 1 for every exact algorithm.
     n_samples_fit_ : int
     n_features_in_ : int
     feature_names_in_ : ndarray of shape (d,)
@@ -100,7 +86,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     (array([[inf, inf]]), array([[2, 0]]))
     """
 
-    _searcher: AnyIndex | Shards
+    _searcher: SearchIndex | Shards
 
     def __init__(
         self,
@@ -123,7 +109,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     @restore_on_error
     def fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
-        """Take the rows among which neighbours are sought.
+        """Index the rows among which neighbours are searched.
 
         Parameters
         ----------
@@ -143,9 +129,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     @restore_on_error
     def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
-        """Add rows to those fitted before, whose indices stay.
-
-        Brute force and faiss add them to what they have; a tree is built anew.
+        """Add rows after the fitted ones, whose row numbers stay.
 
         Examples
         --------
@@ -160,7 +144,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         return self
 
     def _check_grows(self, X: object) -> None:
-        """Check what a partial_fit can before it looks at the rows."""
+        """Check parameters, and that rows can be added."""
         self._check_parameters()
         if is_dask(X) or isinstance(getattr(self, "_searcher", None), Shards):
             raise InvalidInputError(
@@ -168,23 +152,26 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
                 "as one made by dask.array.concatenate."
             )
 
-    def _append(self, X: ArrayLike, payload: NDArray[Any] | None) -> None:
-        added = self._rows(X, reset=False)
-        grown = self._in_memory().appended(added, payload, self.algorithm, self.n_jobs)
-        self._take(grown, self.metric_)
+    def _append(self, X: ArrayLike, payload: AnyArray | None) -> None:
+        """Index more rows after the fitted ones."""
+        added, before = self._rows(X, reset=False), self._in_memory()
+        self._index(added, self.metric_, payload, before)
 
-    def _index(self, X: Floats, metric: Metric, payload: NDArray[Any] | None = None) -> None:
-        """Index rows in memory, with what is known of each."""
-        index = build_index(X, metric, self.algorithm, self.n_jobs, payload=payload)
+    def _index(
+        self, X: Floats, metric: Metric, payload: AnyArray | None = None,
+        before: SearchIndex | None = None,
+    ) -> None:  # fmt: skip
+        """Index rows in memory, with a payload for each."""
+        index = SearchIndex(X, metric, self.algorithm, payload=payload, before=before)
         self._take(index, metric)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
-        """Index row blocks where they are, with what is known of their rows."""
+        """Index row blocks where they are, with a payload for each row."""
         self._take(Shards.build(rows, metric, self.algorithm, self.n_jobs, payloads), metric)
 
-    def _take(self, index: AnyIndex | Shards, metric: Metric) -> None:
+    def _take(self, index: SearchIndex | Shards, metric: Metric) -> None:
         self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
-        self.algorithm_used_, self.recall_ = index.name, index.recall
+        self.algorithm_used_ = index.name
 
     def _check_parameters(self) -> None:
         as_count(self._default_neighbors(), "n_neighbors")
@@ -195,21 +182,21 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         as_jobs(self.n_jobs)
 
     def _default_neighbors(self) -> int:
-        """Return the number of neighbours that is meant where none is given."""
+        """Return the number of neighbours of a query where none is given."""
         return cast(int, self.n_neighbors)
 
     def _rows(self, X: ArrayLike, *, reset: bool) -> Floats:
         X = check_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
         return np.asarray(X, dtype=np.float64)
 
-    def _in_memory(self) -> AnyIndex:
-        """Return what is fitted, which must be in memory."""
+    def _in_memory(self) -> SearchIndex:
+        """Return the index; raise where its rows are on a cluster."""
         check_is_fitted(self, "metric_")
         if isinstance(self._searcher, Shards):
             raise InvalidInputError(
                 "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
-                "only kneighbors and predictions are to be had of it. Keep metric_, and fit on "
-                "rows in memory for the rest."
+                "it offers kneighbors and predictions only. Keep metric_, and fit on rows in "
+                "memory for the rest."
             )
         return self._searcher
 
@@ -235,7 +222,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         X: ArrayLike | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
-    ) -> tuple[Floats, Index] | Index:
+    ) -> tuple[Floats, Ints] | Ints:
         """Return the distances and the rows of the nearest neighbours, nearest first.
 
         Parameters
@@ -253,26 +240,17 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         rows : ndarray or Dask array of shape (m, n_neighbors)
         """
         k = self._default_neighbors() if n_neighbors is None else n_neighbors
-        rows, distances = ((k,), np.intp), ((k,), np.float64)
-        if not return_distance:
-            return cast(Index, self._answers(X, k, Ranked.only_rows, rows)[0])
-        found = self._answers(X, k, Ranked.distances_and_rows, distances, rows)
-        return cast(tuple[Floats, Index], found)
+        kinds = ((k,), np.float64), ((k,), np.intp)
+        found = self._answers(X, k, Ranked.distances_and_rows, *kinds)
+        return cast(tuple[Floats, Ints], found) if return_distance else found[1]
 
     def _answers(
         self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind
     ) -> tuple[Any, ...]:
-        """Return what is made of the k nearest rows of queries, in memory or as Dask arrays.
+        """Return arrays that `finish` makes of the k nearest rows, in memory or as Dask arrays.
 
-        Parameters
-        ----------
-        X : array-like, Dask collection or None
-        k : int
-            Checked here, since it may have been set after the fit.
-        finish : callable
-            Makes a tuple of arrays of length m.
-        kinds : tuple of a shape and a dtype
-            Of each of the arrays, the shape without m.
+        Each kind is the shape of one array, without the number of queries, and its dtype. k is
+        checked here, since it may have been set after the fit.
         """
         check_is_fitted(self, "metric_")
         k, own, index = as_count(k, "n_neighbors"), X is None, self._searcher
@@ -284,18 +262,20 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
                 f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
         lazy = is_dask(X) or (own and isinstance(index, Shards))
-        if not isinstance(index, Shards):
-            if not lazy:
-                Q = self._query_rows(X)
-                if own or len(Q) <= CHUNK:
-                    return finish(index.nearest(Q, k, self.n_jobs, own))
-                parts = [
-                    finish(index.nearest(Q[at : at + CHUNK], k, self.n_jobs))
-                    for at in range(0, len(Q), CHUNK)
-                ]
-                return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-            index = Shards.of_index(index, self.n_jobs)
-        answers = index.nearest(self._query_blocks(X, index), k, finish, own=own)
+        if isinstance(index, SearchIndex) and not lazy:
+            Q = self._query_rows(X)
+            check_memory(
+                PAIR_BYTES * len(Q) * k,
+                f"{k:,} neighbours of each of {len(Q):,} rows",
+                "Ask for some rows at a time, or for fewer neighbours.",
+            )
+            parts = [
+                finish(index.nearest(Q[at : at + CHUNK], k, self.n_jobs, at if own else None))
+                for at in range(0, len(Q), CHUNK)
+            ]
+            return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        shards = index if isinstance(index, Shards) else Shards.of_index(index, self.n_jobs)
+        answers = shards.nearest(self._query_blocks(X, shards), k, finish, own=own)
         return answers.lazy(*kinds) if lazy else answers.in_memory()
 
     def _voters(self, X: Any, k: Any, weights: Weights) -> tuple[int, int]:
@@ -305,14 +285,14 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         more = {"linear": 1, "local": k + 1}.get(weights, 0) if isinstance(weights, str) else 0
         return k, max(0, min(more, self.n_samples_fit_ - (X is None) - k))
 
-    def _query_blocks(self, X: Any, shards: Shards) -> QueryBlocks:
+    def _query_blocks(self, X: Any, shards: Shards) -> Blocks:
         if X is None:
             return shards.own_queries()
         if not is_dask(X):
-            return QueryBlocks.of_array(self._query_rows(X))
+            return Blocks.of_array(self._query_rows(X))
         check_columns(self, X, reset=False)
         refuse = self.metric_ if self.outside == "raise" else None
-        return QueryBlocks.of_dask(X, self.n_features_in_, refuse)
+        return Blocks.of_dask(X, self.n_features_in_, refuse)
 
     def radius_neighbors(
         self,
@@ -320,10 +300,10 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         radius: float | None = None,
         return_distance: bool = True,
         sort_results: bool = False,
-    ) -> tuple[NDArray[Any], NDArray[Any]] | NDArray[Any]:
-        """Return the distances and the rows of all neighbours within a radius, itself included.
+    ) -> tuple[AnyArray, AnyArray] | AnyArray:
+        """Return the distances and the rows of all neighbours within a radius, which is included.
 
-        Fitted rows and queries are those in memory: there may be any number of such neighbours.
+        For rows and queries in memory: there may be any number of such neighbours.
 
         Parameters
         ----------
@@ -349,7 +329,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         queries = self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
         distances: list[Floats] = []
-        rows: list[Index] = []
+        rows: list[Ints] = []
         for m, which, columns, values in self._in_memory().within(
             queries, radius, self.n_jobs, own=X is None
         ):
@@ -359,7 +339,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
             cuts = np.searchsorted(which, np.arange(1, m))
             distances += np.split(values, cuts)
             rows += np.split(columns, cuts)
-        return (as_ragged(distances), as_ragged(rows)) if return_distance else as_ragged(rows)
+        return (ragged(distances), ragged(rows)) if return_distance else ragged(rows)
 
     # -- graphs ---------------------------------------------------------------------
 
@@ -416,14 +396,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
         return self._graph(mode, np.concatenate(distances), np.concatenate(rows), starts)
 
-    def _graph(self, mode: str, distances: Floats, rows: Index, starts: Index) -> sparse.csr_matrix:
+    def _graph(self, mode: str, distances: Floats, rows: Ints, starts: Ints) -> sparse.csr_matrix:
         values = distances if mode == "distance" else np.ones(len(rows))
         shape = (len(starts) - 1, self.n_samples_fit_)
         return sparse.csr_matrix((values, rows, starts), shape=shape)
-
-
-def votes_of(found: Ranked, k: int, weights: Weights) -> Floats:
-    """Return the weights of the k nearest neighbours, of which one more may have been found."""
-    distances = found.distances
-    beyond = distances[:, k] if distances.shape[1] > k else None
-    return neighbor_weights(distances[:, :k], weights, beyond)

@@ -7,11 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors._euclidean import even_rows
+from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex
 
 __all__ = [
     "NEAR",
+    "LocalScales",
     "Weights",
     "as_scales",
     "check_weights",
@@ -20,6 +24,7 @@ __all__ = [
     "local_votes",
     "neighbor_weights",
     "payload_of",
+    "votes_of",
     "weighted_mean",
 ]
 
@@ -29,6 +34,9 @@ KINDS = ("linear", "uniform", "distance")
 
 NEAR = 5
 """A row's scale is its distance to the so-many-th nearest row."""
+
+SCALE_ROWS = 4000
+"""Rows among which the scales of "local" votes are taken: all, or so many evenly spaced ones."""
 
 LEAST_SCALE = 0.1
 """Least scale, of the median one: repeated rows would have a scale of 0."""
@@ -46,41 +54,39 @@ def check_weights(weights: Weights, names: tuple[str, ...] = KINDS) -> None:
         )
 
 
-def neighbor_weights(distances: Floats, weights: Weights, beyond: Floats | None = None) -> Floats:
-    """Return the weights of neighbours at distances (m, k), ascending.
+def votes_of(found: Ranked, k: int, weights: Weights) -> Floats:
+    """Return the weights (m, k) of the k nearest neighbours, of which more may have been found."""
+    return neighbor_weights(found.distances, k, weights)
 
-    "linear": 1 - d_i/d_{k+1}. "distance": 1/d in units of the nearest; where some neighbours are at
-    distance 0, only these count. Where no neighbour would count, all count alike: the neighbours of
-    a query outside a hyperbolic domain, all infinitely far, or all equally near.
 
-    Parameters
-    ----------
-    distances : ndarray of shape (m, k)
-    weights : str or callable
-    beyond : ndarray of shape (m,), optional
-        d_{k+1}, for "linear"; d_k where there are no more rows.
+def neighbor_weights(distances: Floats, k: int, weights: Weights) -> Floats:
+    """Return the weights of the k nearest neighbours at ascending distances.
 
-    Examples
-    --------
-    >>> near = np.array([[1.0, 2.0], [0.0, 3.0], [np.inf, np.inf]])
-    >>> neighbor_weights(near, "linear", np.array([4.0, 4.0, np.inf]))
+    "linear": 1 - d_i/d_{k+1}, or d_k where there are no more rows. "distance": 1/d in units of the
+    nearest; where some neighbours are at distance 0, only these count. Where no neighbour would
+    count, all count alike: the neighbours of a query outside a hyperbolic domain, all infinitely
+    far, or all equally near.
+
+    >>> near = np.array([[1.0, 2.0, 4.0], [0.0, 3.0, 4.0], [np.inf, np.inf, np.inf]])
+    >>> neighbor_weights(near, 2, "linear")
     array([[0.75, 0.5 ],
            [1.  , 0.25],
            [1.  , 1.  ]])
-    >>> neighbor_weights(near, "distance")
+    >>> neighbor_weights(near, 2, "distance")
     array([[1. , 0.5],
            [1. , 0. ],
            [1. , 1. ]])
     """
+    near = distances[:, :k]
     if callable(weights):
-        return _checked(weights(distances), distances)
+        return _checked(weights(near), near)
     if weights == "uniform":
-        return np.ones_like(distances)
+        return np.ones_like(near)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         if weights == "linear":
-            found = 1 - distances / (distances[:, -1] if beyond is None else beyond)[:, None]
+            found = 1 - near / distances[:, : k + 1][:, -1:]
         else:
-            found = np.where(distances > 0, distances[:, :1] / distances, 1.0)
+            found = np.where(near > 0, near[:, :1] / near, 1.0)
     found = np.where(np.isnan(found), 0.0, found)
     return np.where(found.any(axis=1, keepdims=True), found, 1.0)
 
@@ -103,13 +109,7 @@ def _checked(given: Any, distances: Floats) -> Floats:
 
 
 def as_scales(distances: Floats, typical: float) -> Floats:
-    """Return the scales of rows from distances to their `NEAR`-th nearest; none is 0.
-
-    Examples
-    --------
-    >>> as_scales(np.array([0.0, 1.0, 2.0]), typical=1.5)
-    array([0.15, 1.  , 2.  ])
-    """
+    """Return the scales of rows from distances to their `NEAR`-th nearest; none is 0."""
     if not typical > 0:  # most rows are repeated
         return np.ones_like(distances)
     return np.maximum(distances, LEAST_SCALE * typical)
@@ -120,15 +120,9 @@ def local_votes(distances: Floats, scales: Floats, k: int) -> tuple[Ints, Floats
 
     Of candidates (m, c) those with the least d/√s, where s is the row's distance to its fifth
     nearest row (Zelnik-Manor and Perona 2004). Rows in dense regions are near to many queries, and
-    would outvote the others (Schnitzer et al. 2012).
+    would outvote the others (Schnitzer et al. 2012). Return positions among the candidates (m, k),
+    nearest first, and votes 1 - d_i/d_{k+1} of scaled distances.
 
-    Returns
-    -------
-    columns, votes : ndarray of shape (m, k)
-        Positions among the candidates, nearest first, and 1 - d_i/d_{k+1} of scaled distances.
-
-    Examples
-    --------
     >>> columns, votes = local_votes(np.array([[1.0, 2.0, 6.0]]), np.array([[1.0, 16.0, 1.0]]), 2)
     >>> columns, votes.round(2)
     (array([[1, 0]]), array([[0.92, 0.83]]))
@@ -136,24 +130,16 @@ def local_votes(distances: Floats, scales: Floats, k: int) -> tuple[Ints, Floats
     scaled = distances / np.sqrt(scales)
     order = np.argsort(scaled, axis=1, kind="stable")[:, : k + 1]
     near = np.take_along_axis(scaled, order, axis=1)
-    beyond = near[:, k] if near.shape[1] > k else None
-    return order[:, :k], neighbor_weights(near[:, :k], "linear", beyond)
+    return order[:, :k], neighbor_weights(near, k, "linear")
 
 
 def class_shares(votes: Floats, labels: Ints, prior: Floats) -> Floats:
     """Return class probabilities (m, n_classes): shares of the votes, shrunk to the class shares.
 
-    (Σ votes for c + s p_c) / (Σ votes + s), with p the `prior` and s = 0.1. Where classes have
-    equally many votes, that of the nearest neighbour has s more.
+    (Σ votes for c + s p_c) / (Σ votes + s), with p the `prior` and s = 0.1, for votes and classes
+    0, 1, … of the neighbours (m, k). Where classes have equally many votes, that of the nearest
+    neighbour has s more.
 
-    Parameters
-    ----------
-    votes, labels : ndarray of shape (m, k)
-        Weights and classes 0, 1, … of the neighbours.
-    prior : ndarray of shape (n_classes,)
-
-    Examples
-    --------
     >>> class_shares(np.ones((1, 3)), np.array([[1, 0, 1]]), np.array([0.5, 0.5])).round(2)
     array([[0.34, 0.66]])
     """
@@ -168,18 +154,12 @@ def class_shares(votes: Floats, labels: Ints, prior: Floats) -> Floats:
 
 
 def weighted_mean(weights: Floats, targets: Floats) -> Floats:
-    """Return the mean (m, ...) of the targets (m, k, ...) of neighbours.
-
-    Examples
-    --------
-    >>> weighted_mean(np.array([[1.0, 0.5]]), np.array([[3.0, 6.0]]))
-    array([4.])
-    """
+    """Return the weighted mean (m, …) of the targets (m, k, …) of neighbours."""
     shares = weights / weights.sum(axis=1, keepdims=True)
     return np.asarray(np.einsum("mk,mk...->m...", shares, targets))
 
 
-# -- what an index knows of a labelled row: its class, its weight and its scale ----
+# -- the payload of a labelled row: its class, its weight and its scale --------------
 
 
 def payload_of(labels: Ints, weights: Floats | None, scales: Floats | None) -> Floats:
@@ -194,3 +174,37 @@ def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
     """Return labels and weights, None where all are 1."""
     weights = payload[:, 1]
     return payload[:, 0].astype(np.intp), None if (weights == 1).all() else weights
+
+
+class LocalScales:
+    """Distances of rows to their fifth nearest, among all fitted rows or evenly spaced ones.
+
+    `rows` are the fitted rows of these ascending `numbers`.
+    """
+
+    def __init__(self, rows: Floats, numbers: Ints, metric: Metric, n_jobs: int | None) -> None:
+        self.numbers, self.n_jobs = numbers, n_jobs
+        self.index = SearchIndex(rows, metric, "auto")
+        self.typical = float(np.median(self._measured(rows, numbers)))
+
+    @staticmethod
+    def numbers_of(n_rows: int) -> Ints:
+        """Return the numbers of the rows among which distances are taken."""
+        return even_rows(n_rows, SCALE_ROWS)
+
+    def of(self, rows: Floats, numbers: Ints) -> Floats:
+        """Return the scales of rows of given numbers."""
+        return as_scales(self._measured(rows, numbers), self.typical)
+
+    def _measured(self, rows: Floats, numbers: Ints) -> Floats:
+        parts = [
+            self.index.nearest(rows[at : at + CHUNK], NEAR + 1, self.n_jobs).distances
+            for at in range(0, len(rows), CHUNK)
+        ]
+        return fifth_nearest(np.concatenate(parts), np.isin(numbers, self.numbers))
+
+
+def fifth_nearest(distances: Floats, itself: Bools) -> Floats:
+    """Return how far the fifth nearest is, of the six found; the row `itself` may be among them."""
+    last = distances.shape[1] - 1
+    return np.where(itself, distances[:, last], distances[:, max(0, last - 1)])

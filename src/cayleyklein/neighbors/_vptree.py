@@ -1,189 +1,179 @@
-"""A tree of vantage points: exact by the triangle inequality alone, and so for every metric."""
+"""A tree of vantage points: exact by the triangle inequality alone, and so for every metric.
+
+A node is a run of rows. Its first is the vantage point; the others follow by their distance from
+it, the nearer half one child and the farther half the other.
+"""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cayleyklein._threads import Threads
-from cayleyklein.neighbors._kernels import build_tree, search_nearest, search_within
-from cayleyklein.neighbors._lift import KERNEL_SLACK
-from cayleyklein.neighbors._origin import Origin
-from cayleyklein.neighbors._rows import (
-    EPS,
-    STRIP,
-    TINY,
-    Place,
-    Queries,
-    References,
-    compiled_view,
-    in_tasks,
-    units,
-)
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.geometry import distance_from_sqchord
+from cayleyklein.neighbors._kernels import search_nearest, search_within
+from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordSpace, Placed, Pool
 
-__all__ = ["ChordSpace", "VantagePointTree"]
+__all__ = ["VantagePointTree"]
 
-Array = NDArray[np.float64]
-Index = NDArray[np.intp]
+LEAF = 24
+"""Rows of a leaf: at the most so many are looked at one after the other."""
 
 QUERIES_PER_TASK = 64
 """Queries a thread answers at a time; it decides nothing but the speed."""
 
-ANTIPODAL = 0.995
-"""√K c/2 past which an elliptic distance magnifies the rounding of its chord more than tenfold."""
+PAIRS = 2**18
+"""Coordinates of pairs gathered at a time while a tree is built."""
 
 
-class ChordSpace:
-    """The coordinates in which compiled code measures the distances of a metric.
+TINY = float(np.finfo(np.float64).tiny)
+"""Squares below it keep fewer digits: their rounding is at least EPS · TINY."""
 
-    Rows are the lifts v of all frames side by side, and then 1/σ in each (1 for K ≥ 0).
-    """
 
-    def __init__(self, references: References) -> None:
-        self.parts = references.parts
-        self.origins = [
-            Origin.in_the_middle(references.X, s, part.metric)
-            for part, s in zip(self.parts, references.s, strict=True)
-        ]
-        self.cuts = np.cumsum([0, *(origin.width for origin in self.origins)])
-        self.curvatures = np.array([part.metric.curvature for part in self.parts])
-        self.units = np.array(
-            [part.weight / (math.sqrt(abs(part.metric.curvature)) or 1) for part in self.parts]
+class VantagePointTree:
+    """Candidates by a tree of vantage points, for curved and mixed metrics."""
+
+    def __init__(self, space: ChordSpace, rows: Placed) -> None:
+        self.space = space
+        self.blur, self.reach = space.blur(rows).max(axis=0), rows.reach.max(axis=0)
+        self.highest = rows.scale.max(axis=0)
+        self.own_slack = float(
+            self._slack(self.highest[None], self.blur[None], self.reach[None])[0]
         )
-        n = len(references)
-        self.v = np.empty((n, self.cuts[-1] + len(self.parts)))
-        blurs, lengths = [], []
-        for start in range(0, n, STRIP):
-            rows = slice(start, min(start + STRIP, n))
-            places = [
-                Place.of(references.X[rows], part.metric)._replace(s=s[rows])
-                for part, s in zip(self.parts, references.s, strict=True)
-            ]
-            self.v[rows], blur, length = self.place(places)
-            blurs.append(blur.max(axis=0))
-            lengths.append(length.max(axis=0))
-        self.blur, self.reach = np.max(blurs, axis=0), np.max(lengths, axis=0)
-        self.highest = self.v[:, self.cuts[-1] :].max(axis=0)
+        self.order, self.runs, self.shells, self.to_vantage = build(space, rows)
+        self.v = np.empty((len(rows.v), space.width + len(space.terms)))
+        for column, given in zip(self.v.T, (*rows.v.T, *rows.scale.T), strict=True):
+            column[:] = given[self.order]
 
-    def place(self, places: list[Place]) -> tuple[Array, Array, Array]:
-        """Return rows, and for each part how far its v may be off and how long it is."""
-        columns, scales, blurs, lengths = [], [], [], []
-        for origin, place in zip(self.origins, places, strict=True):
-            steps = origin.steps(*place)
-            columns.append(steps.v)
-            scales.append(
-                1 / np.sqrt(place.s) if origin.metric.curvature < 0 else np.ones(len(place.s))
-            )
-            rounding, K = units(origin.width), origin.metric.curvature
-            faint = math.sqrt(rounding * TINY) * (1 + (2 / math.sqrt(abs(K)) if K else 0))
-            blurs.append(steps.v_blur + rounding * np.sqrt(steps.v_square) + faint)
-            lengths.append(np.sqrt(steps.v_square))
-        return np.column_stack(columns + scales), np.stack(blurs, 1), np.stack(lengths, 1)
-
-    def slack(self, scale: Array, blur: Array, length: Array) -> Array:
+    def _slack(self, scale: Floats, blur: Floats, reach: Floats) -> Floats:
         """Return by how much the distances of queries to fitted rows may be off.
 
         A chord is off by the blur of both ends, times 1/√(σ_p σ_q) for K < 0, and a distance by
         at most 1/cosh(√-K d/2) of that, which together is ≤ 2/max(σ_p, σ_q) times the blur.
         """
         total = np.zeros(len(blur))
-        for p, part in enumerate(self.parts):
-            K, k = part.metric.curvature, math.sqrt(abs(part.metric.curvature))
-            off = blur[:, p] + self.blur[p]
-            largest = length[:, p] + self.reach[p]
+        for t, term in enumerate(self.space.terms):
+            K, k = term.K, math.sqrt(abs(term.K)) or 1.0
+            faint = math.sqrt(self.space.rounding * TINY) * (1 + 2 / k)
+            off, largest = blur[:, t] + self.blur[t] + faint, reach[:, t] + self.reach[t]
             if K < 0:
-                off = 2 * off * scale[:, p]
-                largest = (
-                    2 / k * np.arcsinh(k / 2 * largest * np.sqrt(scale[:, p] * self.highest[p]))
-                )
+                off = 2 * off * scale[:, t]
+                largest = 2 / k * np.arcsinh(k * largest * scale[:, t] * self.highest[t])
             elif K > 0:
                 # 1/cos of half the angle; at the antipode only the root of the digits is left
-                wide = k * largest / 2 > ANTIPODAL
-                off = np.where(wide, 2 / k * np.sqrt(2 * k * off + 16 * EPS), 11 * off)
+                wide = (k * largest / 2) ** 2 > OPPOSITE
+                off = np.where(wide, 2 / k * np.sqrt(2 * k * off + 16 * EPS), 32 * off)
                 largest = np.full_like(off, math.pi / k)
-            total += part.weight * (off + 16 * EPS * largest)
-        return total
+            total += term.weight * (off + 16 * EPS * largest)
+        overflows = (reach + self.reach).max(axis=1) > math.sqrt(HUGE)
+        return np.where(overflows, np.inf, total)
 
+    def _arrays(self) -> tuple[AnyArray, ...]:
+        """Return the rows, the metric and the tree, as compiled code takes them."""
+        terms = self.space.terms
+        cuts = np.array([0, *(term.columns.stop for term in terms)])
+        K = np.array([term.K for term in terms])
+        units = [term.weight / (math.sqrt(abs(term.K)) or 1.0) for term in terms]
+        return self.v, cuts, K, np.array(units), self.runs, self.shells, self.to_vantage
 
-class VantagePointTree:
-    """Candidates by a tree of vantage points."""
+    def _queries(self, queries: Placed) -> tuple[Floats, Floats]:
+        """Return queries as rows of the tree, and by how much their distances may be off."""
+        slack = self._slack(queries.scale, self.space.blur(queries), queries.reach)
+        return np.hstack([queries.v, queries.scale]), slack + self.own_slack
 
-    def __init__(self, references: References) -> None:
-        space = ChordSpace(references)
-        self.space = space
-        self.order, self.runs, self.shells, self.to_vantage = build_tree(
-            space.v, space.cuts, space.curvatures, space.units
-        )
-        highest, blur, reach = space.highest[None], space.blur[None], space.reach[None]
-        self.own_slack = float(space.slack(highest, blur, reach)[0])
-        for column in space.v.T:  # one at a time: no second copy of the rows
-            column[:] = column[self.order]
-
-    @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The rows and the tree, as compiled code takes them."""
-        space = self.space
-        metric = space.v, space.cuts, space.curvatures, space.units
-        return tuple(map(compiled_view, (*metric, self.runs, self.shells, self.to_vantage)))
-
-    def placed(self, queries: Queries) -> tuple[Array, Array]:
-        """Return queries as rows, and how far their distances may be off."""
-        q, blur, length = self.space.place(queries.placed)
-        scale = q[:, self.space.cuts[-1] :]
-        return q, self.space.slack(scale, blur, length) + self.own_slack
-
-    def search(
-        self, queries: Queries, k: int, pool: Threads | None
-    ) -> tuple[Array, Index, Array, Index]:
+    def search(self, queries: Placed, k: int, pool: Pool) -> tuple[Floats, Ints, Floats, Ints]:
         """Return distances to rounding, rows, slack, and the number of distances measured."""
-        m = len(queries)
-        q, slack = self.placed(queries)
+        m = len(queries.v)
+        q, slack = self._queries(queries)
         values, rows = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
-        evaluated = np.empty(m, dtype=np.intp)
-        doubt, tree = 2 * slack, self.arrays
+        measured = np.empty(m, dtype=np.intp)
+        arrays = read_only(values, rows, measured, q, 2 * slack, *self._arrays(), written=3)
+        in_tasks(lambda begin, end: search_nearest(begin, end, *arrays), m, pool)
+        return values, np.where(rows < 0, -1, self.order[rows]), slack, measured
 
-        def run(begin: int, end: int) -> None:
-            search_nearest(begin, end, values, rows, evaluated, q, doubt, *tree)
+    def candidates(self, queries: Placed, k: int, pool: Pool) -> tuple[Ints, Floats]:
+        """Return k rows of each query, and a distance that no other row is nearer than."""
+        values, rows, slack, _ = self.search(queries, k, pool)
+        with np.errstate(invalid="ignore"):  # nan, which certifies nothing
+            return rows, (values.max(axis=1) - 3 * slack) * (1 - SLACK)
 
-        in_tasks(run, m, QUERIES_PER_TASK, pool)
-        return values, np.where(rows < 0, -1, self.order[rows]), slack, evaluated
-
-    def candidates(
-        self, queries: Queries, k: int, pool: Threads | None = None
-    ) -> tuple[Index, Array]:
-        """Return k rows for each query, and what no other row ranks below."""
-        index = np.full((len(queries), k), -1, dtype=np.intp)
-        floor = np.full(len(queries), -np.inf)
-        metric = np.flatnonzero(~queries.by_affine_rank)  # f obeys no triangle inequality
-        if len(metric):
-            values, index[metric], slack, _ = self.search(queries.take(metric), k, pool)
-            floor[metric] = (values.max(axis=1) - 3 * slack) * (1 - KERNEL_SLACK)
-        return index, floor
-
-    def precise(self) -> "VantagePointTree":
-        """Return the engine for queries in doubt."""
-        return self
-
-    def within(
-        self, queries: Queries, radius: float, pool: Threads | None
-    ) -> tuple[Index, Index] | None:
-        """Return the pairs within a radius, and perhaps a few more; None where squares overflow."""
-        inside = np.flatnonzero(queries.inside)
-        q, slack = self.placed(queries.take(inside))
-        limit = radius * (1 + KERNEL_SLACK) + 3 * slack
+    def within(self, queries: Placed, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
+        """Return the pairs within a radius and perhaps more, or None to have every row measured."""
+        q, slack = self._queries(queries)
+        limit = radius * (1 + SLACK) + 3 * slack
         if not np.isfinite(limit).all():
             return None
-        none = np.empty(0, dtype=np.intp)
-        pairs: dict[int, tuple[Index, Index]] = {-1: (none, none)}
-        doubt, tree = 2 * slack, self.arrays
+        arrays = read_only(limit, q, 2 * slack, *self._arrays())
+        pairs = in_tasks(lambda begin, end: search_within(begin, end, *arrays), len(q), pool)
+        rows, columns = (np.concatenate(some) for some in zip(*pairs, strict=True))
+        return rows, self.order[columns]
 
-        def run(begin: int, end: int) -> None:
-            pairs[begin] = search_within(begin, end, limit, q, doubt, *tree)
 
-        in_tasks(run, len(inside), QUERIES_PER_TASK, pool)
-        rows, columns = (np.concatenate(arrays) for arrays in zip(*pairs.values(), strict=True))
-        return inside[rows], self.order[columns]
+def build(space: ChordSpace, rows: Placed) -> tuple[Ints, Ints, Floats, Floats]:
+    """Order rows as a tree, all nodes of a level at a time.
 
-    def appended(self, references: References) -> None:
-        """Say that the tree does not grow."""
+    Return the rows in the tree's order; for each node its first row, its last + 1, and its near and
+    far child (-1 for a leaf); the smallest and largest distance of its rows from its parent's
+    vantage point; and the distance of each row from the vantage point of its leaf's parent. The
+    vantage point of a child is the one of its rows farthest from its parent's.
+    """
+    n = len(rows.v)
+    order, to_vantage = np.arange(n), np.zeros(n)
+    runs, shells = [np.array([[0, n, -1, -1]])], [np.zeros((1, 2))]
+    count = 1
+    while True:
+        level = runs[-1]
+        inner = np.flatnonzero(level[:, 1] - level[:, 0] > LEAF)
+        if not len(inner):
+            return order, np.concatenate(runs), np.concatenate(shells), to_vantage
+        begin, end = level[inner, 0], level[inner, 1]
+        order[begin], order[end - 1] = order[end - 1], order[begin]
+        sizes = end - begin - 1
+        node = np.repeat(np.arange(len(inner)), sizes)
+        starts = np.cumsum(sizes) - sizes
+        at = begin[node] + 1 + np.arange(len(node)) - starts[node]
+        distances = rough_distances(space, rows, order[begin][node], order[at])
+        ranks = np.lexsort((distances, node))
+        order[at], to_vantage[at] = order[at][ranks], distances[ranks]
+        half = (begin + 1 + end) // 2
+        firsts, lasts = (np.column_stack(pair).ravel() for pair in ((begin + 1, half), (half, end)))
+        level[inner, 2] = count + 2 * np.arange(len(inner))
+        level[inner, 3] = level[inner, 2] + 1
+        none = np.full(len(firsts), -1)
+        runs.append(np.column_stack([firsts, lasts, none, none]))
+        shells.append(np.column_stack([to_vantage[firsts], to_vantage[lasts - 1]]))
+        count += len(firsts)
+
+
+def rough_distances(space: ChordSpace, rows: Placed, first: Ints, second: Ints) -> Floats:
+    """Return the distances of pairs of rows, right to the tree's slack."""
+    found = np.zeros(len(first))
+    step = max(1, PAIRS // space.width)
+    for start in range(0, len(first), step):
+        at = slice(start, start + step)
+        p, q = first[at], second[at]
+        apart = rows.v[p] - rows.v[q]
+        for t, term in enumerate(space.terms):
+            part = apart[:, term.columns]
+            square = np.einsum("ij,ij->i", part, part) * rows.scale[p, t] * rows.scale[q, t]
+            found[at] += term.weight * distance_from_sqchord(square, term.K)
+    return found
+
+
+def read_only(*arrays: AnyArray, written: int = 0) -> tuple[AnyArray, ...]:
+    """Return contiguous views; all but the first few cannot be written to: one compilation."""
+    views = [np.ascontiguousarray(array).view() for array in arrays]
+    for view in views[written:]:
+        view.setflags(write=False)
+    return tuple(views)
+
+
+def in_tasks(run: Callable[[int, int], Any], n: int, pool: Pool) -> list[Any]:
+    """Return run(begin, end) over pieces of 0…n, in a pool if there is one."""
+    if pool is None:
+        return [run(0, n)]
+    begins = range(0, n, QUERIES_PER_TASK)
+    return list(pool.map(run, begins, [min(begin + QUERIES_PER_TASK, n) for begin in begins]))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Explanation
 from cayleyklein.metrics import terms_of
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
@@ -244,6 +244,21 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         neighbors = self._neighbors()
         distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
         return distances, rows
+
+    def explain(self, table: Any) -> list[Explanation]:
+        """Say why rows are predicted as they are: who voted, and which columns made them near.
+
+        ``rows`` are numbers of rows of the fitted table, and ``columns`` those of the table, the
+        shares of the numbers that each became added up. See
+        :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
+        """
+        found = self._neighbors().explain(self.encoder_.transform(table))
+        every = []
+        for why in cast(list[Explanation], found):
+            names, columns = self.encoder_.add_up(why.columns)
+            rows = self.row_numbers_[why.rows]
+            every.append(replace(why, rows=rows, columns=columns, names=names))
+        return every
 
     def recognizer(self) -> Callable[[Any], Bools]:
         """Return a function that says which rows of a table equal fitted ones once encoded."""

@@ -156,6 +156,22 @@ class TableEncoder(  # type: ignore[call-arg]
         names = [name for column in self._used() for name in column.feature_names]
         return np.array(names, dtype=object)
 
+    def add_up(self, values: Floats) -> tuple[Texts, Floats]:
+        """Add up values (..., n_features_out_) by the column of the table that they come from.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> table = pd.DataFrame({"colour": ["red", "blue", "red"], "length": [1.0, 2.5, 3.0]})
+        >>> TableEncoder().fit(table).add_up(np.array([0.5, 0.25, 0.25]))
+        (array(['length', 'colour'], dtype=object), array([0.5, 0.5]))
+        """
+        check_is_fitted(self, "columns_")
+        used = self._used()
+        starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
+        names = np.array([column.name for column in used], dtype=object)
+        return names, np.add.reduceat(values, starts, axis=-1)
+
     @property
     def n_features_out_(self) -> int:
         """The number of columns of the encoded rows."""

@@ -211,9 +211,7 @@ def squared_errors(
     found = []
     for k in NEIGHBORS:
         k = max(1, min(k, columns.shape[1] - 1))
-        beyond = distances[:, min(k, columns.shape[1] - 1)]
-        votes = neighbor_weights(distances[:, :k], "linear", beyond)
-        votes = votes * train.weights[columns[:, :k]]
+        votes = neighbor_weights(distances, k, "linear") * train.weights[columns[:, :k]]
         error = weighted_mean(votes, train.targets[columns[:, :k]]) - truth
         found.append(np.einsum("mt,mt->m", error, error))
     return np.array(found)

@@ -1,0 +1,79 @@
+"""Explanations of predictions."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_wine
+
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
+
+X, Y = load_wine(return_X_y=True)
+TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
+
+
+@pytest.mark.parametrize("geometry", ["auto", "flat", "elliptic", "hyperbolic", "mixed"])
+@pytest.mark.parametrize("weights", ["local", "uniform"])
+def test_agrees_with_the_prediction(geometry, weights):
+    learner = CurvedLMNN(geometry=geometry, random_state=0)
+    model = CurvedKNeighborsClassifier(learner=learner, weights=weights).fit(X[TRAIN], Y[TRAIN])
+    some = X[TEST][::9]
+    some = some[model.metric_.contains(some)]
+    every = model.explain(some)
+    np.testing.assert_array_equal([why.prediction for why in every], model.predict(some))
+    np.testing.assert_allclose([why.probabilities for why in every], model.predict_proba(some))
+    for row, why in zip(some, every, strict=True):
+        assert why.votes.sum() == pytest.approx(1)
+        np.testing.assert_allclose(why.columns.sum(axis=1), 1)
+        np.testing.assert_array_equal(why.labels, Y[TRAIN][why.rows])
+        np.testing.assert_allclose(
+            why.distances, model.metric_.distance(row, X[TRAIN][why.rows]), rtol=1e-6
+        )
+        tally = np.bincount(why.labels, weights=why.votes, minlength=3)
+        assert tally.argmax() == why.prediction
+
+
+def test_units_of_columns_do_not_matter():
+    units = 10.0 ** np.arange(-6, 7)
+    first, second = (
+        CurvedKNeighborsClassifier(geometry="elliptic", random_state=0)
+        .fit(X[TRAIN] * unit, Y[TRAIN])
+        .explain(X[1] * unit)
+        for unit in (1.0, units)
+    )
+    np.testing.assert_allclose(first.columns, second.columns, rtol=1e-6, atol=1e-9)
+
+
+def test_curved_shares_near_the_centre_are_flat_ones():
+    metric = CurvedMetric(matrix=[[2.0, 0.5], [0.5, 1.0]], curvature=-1.0)
+    p, q = np.array([[1e-5, 2e-5]]), np.array([[-1e-5, 5e-5]])
+    flat = CurvedMetric(matrix=metric.matrix)
+    np.testing.assert_allclose(metric.column_shares(p, q), flat.column_shares(p, q), atol=1e-9)
+    u = (p - q)[0]
+    expected = u * (metric.matrix @ u) / (u @ metric.matrix @ u)
+    np.testing.assert_allclose(flat.column_shares(p, q)[0], expected, atol=1e-12)
+
+
+def test_names_and_one_row():
+    table = pd.DataFrame(X, columns=[f"column {j}" for j in range(13)])
+    model = CurvedKNeighborsClassifier(random_state=0).fit(table[TRAIN], Y[TRAIN])
+    why = model.explain(table.iloc[1])
+    assert list(why.names) == list(table.columns)
+    assert why.columns.shape == (len(why.rows), 13)
+    lines = repr(why).splitlines()
+    assert lines[0].startswith(f"{why.prediction} (")
+    assert "column " in lines[2]
+
+
+def test_a_row_outside_the_domain_has_voters_but_no_shares():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    model = CurvedKNeighborsClassifier(2, metric=disc, weights="uniform")
+    why = model.fit([[0.0, 0.0], [0.5, 0.0], [0.0, 0.9]], ["a", "b", "b"]).explain([3.0, 0.0])
+    assert np.isinf(why.distances).all()
+    assert np.isnan(why.columns).all()
+    assert why.votes.sum() == pytest.approx(1)
+
+
+def test_equal_rows_have_no_shares():
+    model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(2), weights="uniform")
+    why = model.fit([[0.0, 0.0], [0.5, 0.0]], ["a", "b"]).explain([0.5, 0.0])
+    assert (why.columns == 0).all()
