@@ -23,6 +23,10 @@ DOMAIN_EDGE = 1e-10
 """S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
 
 
+MOST_PAIRS = 4_000_000
+"""Pairs kept until they are added up: 100 MB."""
+
+
 class Parameters(NamedTuple):
     """A metric being learned: factor L (r, d), centre μ (d,) and curvature K."""
 
@@ -54,8 +58,6 @@ class Placed:
     lift : ndarray of shape (n, r + 1)
     signature : ndarray of shape (r + 1,)
         1, …, 1, K: c² is the square of a difference of lifts in this form.
-    pull : ndarray of shape (n, r + 1)
-        ∂ε/∂lift, summed over the pairs that `push_apart` was told.
     """
 
     def __init__(self, X: Floats, metric: Parameters) -> None:
@@ -69,7 +71,9 @@ class Placed:
             return
         self.lift, self._sigma, self._sqnorm = lift_points(self._z, K)
         self.signature = np.append(np.ones(len(factor)), K)
-        self.pull = np.zeros_like(self.lift)
+        self._pull = np.zeros_like(self.lift)  # ∂ε/∂lift
+        self._pairs: list[tuple[Ints, Ints, Floats]] = []
+        self._n_pairs = 0
         self._by_curvature = 0.0
 
     def sqchords(self, rows: Ints, columns: Ints) -> Floats:
@@ -87,23 +91,31 @@ class Placed:
 
         `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
         """
-        b, w = columns.shape
-        n = len(self.lift)
-        matrix = sparse.csr_array(
-            (force.ravel(), columns.ravel(), np.arange(0, b * w + 1, w)), shape=(b, n)
-        )
-        chosen = sparse.csr_array((np.ones(b), rows, np.arange(b + 1)), shape=(b, n))
-        own = self.lift[rows]
-        received = np.bincount(columns.ravel(), weights=force.ravel(), minlength=n)
-        self.pull += 2 * (received[:, None] * self.lift - matrix.T @ own)
-        self.pull += 2 * chosen.T @ (force.sum(axis=1)[:, None] * own - matrix @ self.lift)
-        rise = own[:, -1:] - self.lift[columns, -1]
+        pushed = force != 0
+        each = np.broadcast_to(rows[:, None], columns.shape)
+        self._pairs.append((each[pushed], columns[pushed], force[pushed]))
+        self._n_pairs += len(self._pairs[-1][0])
+        if self._n_pairs > MOST_PAIRS:
+            self._add_pairs()
+        rise = self.lift[rows, -1:] - self.lift[columns, -1]
         self._by_curvature += by_curvature + float((force * rise * rise).sum())
+
+    def _add_pairs(self) -> None:
+        """Add the pairs so far to ∂ε/∂lift: many at a time, since it visits all rows."""
+        if not self._n_pairs:
+            return
+        rows, columns, force = (np.concatenate(kind) for kind in zip(*self._pairs, strict=True))
+        self._pairs, self._n_pairs, n = [], 0, len(self.lift)
+        matrix = sparse.coo_array((force, (rows, columns)), shape=(n, n)).tocsr()
+        total = np.asarray(matrix.sum(axis=1)) + np.asarray(matrix.sum(axis=0))
+        moved = matrix @ self.lift + matrix.T @ self.lift
+        self._pull += 2 * (total[:, None] * self.lift - moved)
 
     def row_gradient(self) -> tuple[Floats, float]:
         """Return ∂ε/∂z (n, r) and ∂ε/∂K, by the chain rule through u = z/σ and h."""
         K = self.metric.curvature
-        pull = self.pull * self.signature
+        self._add_pairs()
+        pull = self._pull * self.signature
         by_u, by_h = pull[:, :-1], pull[:, -1]
         u, h, sigma = self.lift[:, :-1], self.lift[:, -1], self._sigma
         # ∂h/∂‖z‖² = 1/(2σ³), ∂σ/∂z = K z/σ, ∂σ/∂K = ‖z‖²/(2σ)
