@@ -14,6 +14,7 @@ from cayleyklein import (
     CurvedKNeighborsRegressor,
     CurvedLMNN,
     CurvedMetric,
+    CurvedMLKR,
     CurvedNeighbors,
     MixedMetric,
 )
@@ -46,6 +47,7 @@ def fitted(name: str) -> Any:
     """Return a fitted estimator or a diagram."""
     make = {
         "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
+        "mlkr": lambda: CurvedMLKR(geometry="elliptic", random_state=0).fit(X, TARGETS),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
         "neighbors": lambda: CurvedNeighbors(2, metric=DISC).fit(X),
         "regressor": lambda: CurvedKNeighborsRegressor(2, metric=DISC).fit(X, TARGETS),

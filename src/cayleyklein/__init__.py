@@ -22,9 +22,18 @@ if TYPE_CHECKING:
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
-    from cayleyklein.learning import MMC, CurvedKNeighborsClassifier, CurvedLMNN
+    from cayleyklein.learning import (
+        MMC,
+        CurvedKNeighborsClassifier,
+        CurvedKNeighborsRegressor,
+        CurvedLMNN,
+        CurvedMLKR,
+        CurvedPairs,
+        CurvedQuadruplets,
+        CurvedTriplets,
+    )
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-    from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
+    from cayleyklein.neighbors import CurvedNeighbors
 
 __all__ = [
     "MMC",
@@ -32,8 +41,12 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
+    "CurvedPairs",
+    "CurvedQuadruplets",
+    "CurvedTriplets",
     "MixedMetric",
     "ProductMetric",
     "__version__",
@@ -52,10 +65,14 @@ __all__ = [
 _HOME = {
     "CayleyKleinVoronoi": "diagrams",
     "CurvedKNeighborsClassifier": "learning",
-    "CurvedKNeighborsRegressor": "neighbors",
+    "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
+    "CurvedPairs": "learning",
+    "CurvedQuadruplets": "learning",
+    "CurvedTriplets": "learning",
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",

@@ -84,7 +84,9 @@ def test_other_code_is_another_run(tmp_path, monkeypatch):
     assert run(tmp_path)[1][0][0] == 1
 
 
-@pytest.mark.parametrize("name", ["_validation.py", "_estimators.py", "learning/_large_margin.py"])
+@pytest.mark.parametrize(
+    "name", ["_validation.py", "_estimators.py", "learning/objectives/_large_margin.py"]
+)
 def test_the_fingerprint_covers_the_code_that_decides_a_number(tmp_path, monkeypatch, name):
     home, compute = tmp_path / "cayleyklein", _runs.fingerprint.__wrapped__
     shutil.copytree(_runs.HOME, home, ignore=shutil.ignore_patterns("__pycache__", "app"))

@@ -1,4 +1,4 @@
-"""The learners and the classifier raise a clear error for bad input."""
+"""The learners, the classifier and the regressor raise a clear error for bad input."""
 
 import numpy as np
 import pytest
@@ -14,18 +14,26 @@ from tests.bad_input import (
     real,
     rows,
     seed,
+    targets,
     thing,
     weights,
 )
 from tests.neighbors.test_bad_input import fitting, method, search_methods
-from tests.small import QUERIES, WEIGHTS, X, Y
+from tests.small import QUERIES, TARGETS, WEIGHTS, X, Y
 
-from cayleyklein import MMC, CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein import (
+    MMC,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedLMNN,
+    CurvedMLKR,
+)
 
 PAIRS = np.stack([X[:4], X[8:12]], axis=1)
 NONE = ("None",)
 
 training = {"X": rows(X, "one column more"), "y": labels(Y)}
+numbered = {"X": rows(X, inside=True), "y": targets(TARGETS)}
 labelled = {"X": rows(X, inside=True), "y": labels(Y)}
 
 
@@ -72,6 +80,30 @@ CALLS = {
     "CurvedKNeighborsClassifier.score": method("classifier", "score", {
         "X": rows(X), "y": labels(Y), "sample_weight": weights(WEIGHTS),
     }),
+    "CurvedMLKR": Call(fitting(CurvedMLKR, X, TARGETS), {
+        "geometry": choice("elliptic"), "kernel": choice("gaussian"), "n_neighbors": count(5),
+        "init": choice("identity"), "max_iter": count(3), "n_passes": count(1),
+        "n_components": count(2, 3, accepted=NONE), "subsample": count(8, 1, accepted=NONE),
+        "random_state": seed(), "callback": thing(lambda progress: None, "None"),
+    }),
+    "CurvedMLKR.fit": method("mlkr", "fit", {
+        "X": rows(X, "one column more"), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
+    }),
+    "CurvedKNeighborsRegressor": Call(fitting(CurvedKNeighborsRegressor, X, TARGETS), {
+        "n_neighbors": count(3), "geometry": choice("elliptic"), "learner": thing(None, "None"),
+        "metric": thing(None, "None"), "weights": choice("distance"),
+        "algorithm": choice("brute"), "outside": choice("extend"), "random_state": seed(),
+        "callback": thing(None, "None"), "n_jobs": jobs(),
+    }),
+    **search_methods("CurvedKNeighborsRegressor", "regressor"),
+    "CurvedKNeighborsRegressor.fit": method("regressor", "fit", {
+        **numbered, "sample_weight": weights(WEIGHTS),
+    }),
+    "CurvedKNeighborsRegressor.partial_fit": method("regressor", "partial_fit", numbered),
+    "CurvedKNeighborsRegressor.predict": method("regressor", "predict", {"X": rows(QUERIES)}),
+    "CurvedKNeighborsRegressor.score": method("regressor", "score", {
+        "X": rows(X), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
+    }),
 }  # fmt: skip
 
 SAMPLE = """
@@ -85,6 +117,15 @@ CurvedKNeighborsClassifier.predict_proba X: one column more
 CurvedKNeighborsClassifier.radius_neighbors X: three axes
 CurvedKNeighborsClassifier.radius_neighbors_graph radius: complex
 CurvedKNeighborsClassifier.score y: missing
+CurvedKNeighborsRegressor n_neighbors: negative
+CurvedKNeighborsRegressor.fit y: one number more
+CurvedKNeighborsRegressor.kneighbors n_neighbors: out of range: 17
+CurvedKNeighborsRegressor.kneighbors_graph n_neighbors: zero
+CurvedKNeighborsRegressor.partial_fit y: one number more
+CurvedKNeighborsRegressor.predict X: one column less
+CurvedKNeighborsRegressor.radius_neighbors X: one number
+CurvedKNeighborsRegressor.radius_neighbors_graph X: object of strings
+CurvedKNeighborsRegressor.score sample_weight: all zero
 CurvedLMNN subsample: out of range: 1
 CurvedLMNN.fit sample_weight: all zero
 CurvedLMNN.fit_transform y: one label more

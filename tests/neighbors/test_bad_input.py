@@ -1,4 +1,4 @@
-"""The searches and the regressor raise a clear error for bad input."""
+"""The searches raise a clear error for bad input."""
 
 import pytest
 from tests.bad_input import (
@@ -11,13 +11,11 @@ from tests.bad_input import (
     jobs,
     real,
     rows,
-    targets,
     thing,
-    weights,
 )
-from tests.small import DISC, QUERIES, TARGETS, WEIGHTS, X, fitted
+from tests.small import DISC, QUERIES, X, fitted
 
-from cayleyklein import CurvedKNeighborsRegressor, CurvedNeighbors
+from cayleyklein import CurvedNeighbors
 
 
 def fitting(kind, *data):
@@ -48,36 +46,15 @@ parameters = {
     "radius": real(1.0, -1.0, accepted=("inf",)), "algorithm": choice("brute"),
     "outside": choice("extend"), "n_jobs": jobs(),
 }  # fmt: skip
-labelled = {"X": rows(X, inside=True), "y": targets(TARGETS)}
 
 CALLS = {
     "CurvedNeighbors": Call(fitting(CurvedNeighbors, X), parameters),
     "CurvedNeighbors.fit": method("neighbors", "fit", {"X": rows(X, inside=True)}),
     "CurvedNeighbors.partial_fit": method("neighbors", "partial_fit", {"X": rows(X, inside=True)}),
     **search_methods("CurvedNeighbors", "neighbors"),
-    "CurvedKNeighborsRegressor": Call(
-        fitting(CurvedKNeighborsRegressor, X, TARGETS), parameters | {"weights": choice("distance")}
-    ),
-    "CurvedKNeighborsRegressor.fit": method("regressor", "fit", labelled),
-    "CurvedKNeighborsRegressor.partial_fit": method("regressor", "partial_fit", labelled),
-    **search_methods("CurvedKNeighborsRegressor", "regressor"),
-    "CurvedKNeighborsRegressor.predict": method("regressor", "predict", {"X": rows(QUERIES)}),
-    "CurvedKNeighborsRegressor.score": method("regressor", "score", {
-        "X": rows(X), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
-    }),
 }  # fmt: skip
 
 SAMPLE = """
-CurvedKNeighborsRegressor n_neighbors: negative
-CurvedKNeighborsRegressor radius: a list
-CurvedKNeighborsRegressor.fit y: one number more
-CurvedKNeighborsRegressor.kneighbors n_neighbors: out of range: 17
-CurvedKNeighborsRegressor.kneighbors_graph n_neighbors: zero
-CurvedKNeighborsRegressor.partial_fit y: one number more
-CurvedKNeighborsRegressor.predict X: one column less
-CurvedKNeighborsRegressor.radius_neighbors X: one number
-CurvedKNeighborsRegressor.radius_neighbors_graph X: object of strings
-CurvedKNeighborsRegressor.score sample_weight: all zero
 CurvedNeighbors n_neighbors: negative
 CurvedNeighbors.fit X: on the boundary
 CurvedNeighbors.kneighbors n_neighbors: out of range: 17

@@ -2,9 +2,9 @@
 
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors
+from cayleyklein.neighbors import CurvedNeighbors
 
 
-@parametrize_with_checks([CurvedNeighbors(), CurvedKNeighborsRegressor()])
+@parametrize_with_checks([CurvedNeighbors()])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)

@@ -7,13 +7,13 @@ import sys
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsRegressor, NearestNeighbors
+from sklearn.neighbors import NearestNeighbors
 from tests.neighbors.rows import algorithms, make
 
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import proximity_planes
-from cayleyklein.neighbors import CurvedKNeighborsRegressor, CurvedNeighbors, _engines
+from cayleyklein.neighbors import CurvedNeighbors, _engines
 
 RNG = np.random.default_rng(3)
 METRICS = {
@@ -263,51 +263,6 @@ def test_auto_probes(monkeypatch):
         assert CurvedNeighbors(metric=both).fit(rows).algorithm_used_ == mixed
         assert CurvedNeighbors(metric=both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
     assert CurvedNeighbors(metric=curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"
-
-
-# -- regression -----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weights", ["uniform", "distance", lambda d: np.exp(-d)])
-def test_regression_is_scikit_learns(weights):
-    y = np.column_stack([X.sum(axis=1), X[:, 0] ** 2])
-    metric = METRICS["elliptic"]
-    queries = np.concatenate([Q, X[:5]])
-    ours = CurvedKNeighborsRegressor(4, metric=metric, weights=weights).fit(X, y)
-    theirs = KNeighborsRegressor(4, weights=weights, metric="precomputed").fit(
-        metric.pairwise(X), y
-    )
-    expected = theirs.predict(metric.pairwise(queries, X))
-    np.testing.assert_allclose(ours.predict(queries), expected, rtol=1e-10)
-    single = CurvedKNeighborsRegressor(4, metric=metric, weights=weights).fit(X, y[:, 1])
-    np.testing.assert_allclose(single.predict(queries), ours.predict(queries)[:, 1], rtol=1e-14)
-    grown = CurvedKNeighborsRegressor(4, metric=metric, weights=weights)
-    grown.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
-    np.testing.assert_array_equal(grown.predict(queries), ours.predict(queries))
-    with pytest.raises(InvalidInputError, match=r"y has shape \(9,\), but expected \(9, 2\)"):
-        grown.partial_fit(X[:9], y[:9, 0])
-
-
-def test_regression_outside_counts_neighbours_alike():
-    y = X[:, 0]
-    model = CurvedKNeighborsRegressor(3, metric=METRICS["hyperbolic"], weights="distance").fit(X, y)
-    rows = model.kneighbors([[3.0, 0.0, 0.0]])[1]
-    np.testing.assert_allclose(model.predict([[3.0, 0.0, 0.0]]), y[rows].mean(), rtol=1e-12)
-
-
-@pytest.mark.parametrize("k", [0, "three", 2.5])
-def test_neighbours_set_after_the_fit_are_checked(k):
-    model = CurvedKNeighborsRegressor().fit(X, X[:, 0]).set_params(n_neighbors=k)
-    with pytest.raises(InvalidInputError, match="Got n_neighbors="):
-        model.predict(Q)
-
-
-def test_regression_refuses_bad_weights():
-    with pytest.raises(InvalidInputError, match="Got weights='near'"):
-        CurvedKNeighborsRegressor(weights="near").fit(X, X[:, 0])
-    wrong = CurvedKNeighborsRegressor(weights=lambda d: d[0]).fit(X, X[:, 0])
-    with pytest.raises(InvalidInputError, match="one weight for each"):
-        wrong.predict(Q)
 
 
 class Guess:

@@ -25,7 +25,7 @@ from cayleyklein.neighbors._index import Ranked, merge
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    for module in ("neighbors._nearest", "neighbors._regression", "learning._classifier"):
+    for module in ("neighbors._nearest", "learning.regression._regressor", "learning._classifier"):
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 

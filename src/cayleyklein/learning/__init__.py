@@ -1,4 +1,4 @@
-"""Learning: from labelled rows to a metric, and to a classifier by it."""
+"""Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
 from cayleyklein.learning._auto import Selection, Stage, Trial
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
@@ -6,13 +6,25 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._mmc import MMC
+from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
+from cayleyklein.learning.regression import (
+    CurvedKNeighborsRegressor,
+    CurvedMLKR,
+    RegressionTrial,
+)
 
 __all__ = [
     "MMC",
     "CurvedKNeighborsClassifier",
+    "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedMLKR",
+    "CurvedPairs",
+    "CurvedQuadruplets",
+    "CurvedTriplets",
     "Explanation",
     "Progress",
+    "RegressionTrial",
     "Selection",
     "Stage",
     "Trial",

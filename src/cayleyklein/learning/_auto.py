@@ -9,18 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import euclidean_coordinates
-from cayleyklein.learning._descent import Fit, Recipe, Report, descend, n_anchors
-from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning._descent import Fit, Report, descend, n_anchors
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
 from cayleyklein.learning._wide import focus
+from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     NEAR,
@@ -107,6 +107,11 @@ class Trial:
     log_loss: float
     accuracy: float
 
+    @property
+    def scores(self) -> str:
+        """The scores in words."""
+        return f"log loss {self.log_loss:.3f}, accuracy {self.accuracy:.3f}"
+
 
 class Stage(NamedTuple):
     """One size of the sample that a metric was learned from, and its log loss on held-out rows.
@@ -131,7 +136,7 @@ class Selection:
     reason : str
     n_neighbors : int
         Voting neighbours for the chosen metric.
-    trials : tuple of Trial
+    trials : tuple of Trial or RegressionTrial
         Empty where nothing was to be chosen.
     stages : tuple of Stage
         Sizes of the sample that the metric was learned from, with their log loss on held-out rows:
@@ -150,7 +155,7 @@ class Selection:
     chosen: str
     reason: str
     n_neighbors: int = DEFAULT_NEIGHBORS
-    trials: tuple[Trial, ...] = ()
+    trials: tuple[Any, ...] = ()
     stages: tuple[Stage, ...] = ()
 
     @property
@@ -162,9 +167,7 @@ class Selection:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
         width = max((len(trial.name) for trial in self.trials), default=0)
         lines += [
-            f"  {t.name:{width}}  log loss {t.log_loss:.3f}, accuracy {t.accuracy:.3f}, "
-            f"{t.n_neighbors} neighbours"
-            for t in self.trials
+            f"  {t.name:{width}}  {t.scores}, {t.n_neighbors} neighbours" for t in self.trials
         ]
         if self.stages:
             sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
@@ -185,7 +188,10 @@ class Learned:
 
 
 def learn_product(
-    rows: TrainingRows, base: Recipe, rng: np.random.Generator, report: Report | None = None
+    rows: TrainingRows,
+    base: LargeMarginRecipe,
+    rng: np.random.Generator,
+    report: Report | None = None,
 ) -> Learned:
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows.
 
@@ -195,7 +201,7 @@ def learn_product(
     Parameters
     ----------
     rows : TrainingRows
-    base : Recipe
+    base : LargeMarginRecipe
         What its parts share; their geometry and margin are their own.
     rng : numpy.random.Generator
     report : callable, optional
@@ -240,8 +246,8 @@ def learn_product(
 
 
 def fit_parts(
-    rows: TrainingRows, base: Recipe, rng: np.random.Generator, report: Report | None = None,
-    before: tuple[Fit, ...] = (),
+    rows: TrainingRows, base: LargeMarginRecipe, rng: np.random.Generator,
+    report: Report | None = None, before: tuple[Fit, ...] = (),
 ) -> tuple[Fit, ...]:  # fmt: skip
     """Learn the parts of the product, or go on from fits of them."""
     fits: list[Fit] = []
@@ -256,7 +262,7 @@ def fit_parts(
 
 
 def grow(
-    rows: TrainingRows, held_out: TrainingRows, order: Ints, base: Recipe,
+    rows: TrainingRows, held_out: TrainingRows, order: Ints, base: LargeMarginRecipe,
     rng: np.random.Generator, report: Report | None,
 ) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
     """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
@@ -331,10 +337,9 @@ def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats],
 
 
 def product_of(rows: TrainingRows, fits: tuple[Fit, ...]) -> ProductMetric:
-    """Return the product for rows as they were given, each part in units of its margin."""
-    margins = [1.0 if fit.recipe.squared else fit.recipe.margin for fit in fits]
-    metrics = [rows.to_metric(f.found, m) for f, m in zip(fits, margins, strict=True)]
-    units = [part_unit(rows, f.found) / m for f, m in zip(fits, margins, strict=True)]
+    """Return the product for rows as they were given, each part in its own unit."""
+    metrics = [rows.to_metric(fit.found, fit.recipe.unit) for fit in fits]
+    units = [part_unit(rows, fit.found) / fit.recipe.unit for fit in fits]
     return ProductMetric(metrics, units)
 
 
@@ -355,8 +360,8 @@ def _embed(X: Floats, found: Parameters) -> Floats:
 
 
 def learn_mixed(
-    rows: TrainingRows, base: Recipe, margins: tuple[float, float], rng: np.random.Generator,
-    report: Report | None = None,
+    rows: TrainingRows, base: LargeMarginRecipe, margins: tuple[float, float],
+    rng: np.random.Generator, report: Report | None = None,
 ) -> Learned:  # fmt: skip
     """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
     names = ("elliptic", "hyperbolic")

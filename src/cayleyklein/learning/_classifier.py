@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
@@ -41,12 +41,12 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
+from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
     LEAST_ROWS,
     Algorithm,
-    CurvedNeighbors,
     LocalScales,
     Ranked,
     Weights,
@@ -62,7 +62,7 @@ from cayleyklein.neighbors import (
 __all__ = ["CurvedKNeighborsClassifier"]
 
 
-class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
+class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
     """Learn a curved metric from labelled rows, and classify by the nearest ones.
 
     Columns need no scaling: the learner standardises them by itself.
@@ -126,6 +126,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
     array(['a', 'b'], dtype='<U1')
     """
 
+    default_learner = CurvedLMNN
+    default_neighbors = DEFAULT_NEIGHBORS
+
     def __init__(
         self,
         n_neighbors: int | str = "auto",
@@ -154,12 +157,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
 
     def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsClassifier:
         """Point to the learner where one of its parameters is given."""
-        for name in set(parameters) - set(cls._get_param_names()):
-            if name in CurvedLMNN._parameter_constraints:
-                raise TypeError(
-                    f"CurvedKNeighborsClassifier has no parameter {name!r}; it is one of the "
-                    f"learner: learner=CurvedLMNN({name}={parameters[name]!r})."
-                )
+        cls._explain(parameters)
         return cast(CurvedKNeighborsClassifier, super().__new__(cls))
 
     # -- fitting --------------------------------------------------------------------
@@ -197,7 +195,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         given = None if sample_weight is None else as_weights(sample_weight, rows)
         weights = np.ones(len(rows)) if given is None else given
         learner = self._learned(X, rows, target, labels, known, weights, given)
-        metric = as_metric(self.metric if learner is None else learner.metric_, rows.shape[1])
+        metric = as_metric(self._metric_of(learner), rows.shape[1])
         everyone = np.arange(len(rows))
         self._local: LocalScales | None = None
         if self.weights == "local":
@@ -225,7 +223,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
             if learner is not self.learner:
                 extra = {} if sample_weight is None else {"sample_weight": sample_weight}
                 learner.fit(X, y, **extra)
-        metric = as_metric(self.metric if learner is None else learner.metric_, rows.n_columns)
+        metric = as_metric(self._metric_of(learner), rows.n_columns)
         self._local = None
         if self.weights == "local":
             some = LocalScales.numbers_of(rows.n_rows)
@@ -239,22 +237,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         return self._keep(known, mass / mass.sum(), learner)
 
     def _keep(self, classes: AnyArray, prior: Floats, learner: Any) -> CurvedKNeighborsClassifier:
-        k: int | str = self.n_neighbors
-        if isinstance(k, str):
-            chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)
-            k = max(1, min(chosen or DEFAULT_NEIGHBORS, self.n_samples_fit_ - 1))
-        self.classes_, self.class_prior_, self.learner_ = classes, prior, learner
-        self.n_neighbors_ = k
+        self.classes_, self.class_prior_ = classes, prior
+        self._keep_learner(learner)
         return self
-
-    def _own_learner(self) -> Any:
-        """Return the learner to fit, or the fitted one that was given."""
-        if self.learner is None:
-            return CurvedLMNN(
-                geometry=self.geometry, random_state=self.random_state, callback=self.callback,
-                verbose=self.verbose,
-            )  # fmt: skip
-        return self.learner if hasattr(self.learner, "metric_") else clone(self.learner)
 
     def _learned(
         self, X: Any, rows: Floats, target: Any, labels: Any, classes: Any, weights: Floats,
@@ -269,46 +254,11 @@ class CurvedKNeighborsClassifier(ClassifierMixin, CurvedNeighbors):
         if self.learner is None:
             return learner._fit_checked(rows, labels, classes, weights)
         learner.fit(X, target, **({} if given is None else {"sample_weight": given}))
-        if not hasattr(learner, "metric_"):
-            raise InvalidInputError(
-                f"learner must have a metric_ for the columns of X once it is fitted, as "
-                f"CurvedLMNN() and MMC() have; {type(learner).__name__} has none. What transforms "
-                f"the columns belongs in a pipeline before this classifier."
-            )
         return learner
 
-    def _default_neighbors(self) -> int:
-        """Return the number of neighbours that vote."""
-        k: int | str = self.n_neighbors
-        return int(getattr(self, "n_neighbors_", DEFAULT_NEIGHBORS)) if isinstance(k, str) else k
-
     def _check_parameters(self) -> None:
-        k: int | str = self.n_neighbors
-        if isinstance(k, str) and k != "auto":
-            raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a number or 'auto'.")
         super()._check_parameters()
         check_weights(self.weights, ("local", *KINDS))
-        if self.metric is not None and self.learner is not None:
-            raise InvalidInputError(
-                "Got both a learner and a metric; drop one of them, or both to learn by geometry."
-            )
-        both = "learner" if self.learner is not None else "metric"
-        if self.metric is not None or self.learner is not None:
-            for name, default in (("geometry", "auto"), ("callback", None), ("verbose", False)):
-                value = getattr(self, name)
-                if not (value is default or (isinstance(value, str) and value == default)):
-                    advice = f"give {name} to the learner" if both == "learner" else f"drop {name}"
-                    raise InvalidInputError(
-                        f"Got {name}={value!r} beside a {both}, which makes it mean nothing; "
-                        f"{advice}."
-                    )
-        if self.learner is not None and (
-            isinstance(self.learner, type) or not hasattr(self.learner, "fit")
-        ):
-            raise InvalidInputError(
-                f"learner must be an estimator such as CurvedLMNN(); got "
-                f"{type(self.learner).__name__}. A ready-made metric is given as metric=."
-            )
 
     @restore_on_error
     def partial_fit(

@@ -1,79 +1,31 @@
-"""One metric from one start: passes of L-BFGS over (L, μ, K), targets chosen anew in each."""
+"""One metric from one start: passes of L-BFGS over (L, μ, K), the objective posed anew in each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._large_margin import Evaluation, LargeMargin, nearest_of_class
 from cayleyklein.learning._lbfgs import minimise
-from cayleyklein.learning._placed import Parameters
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import stratified_sample
 from cayleyklein.learning._starts import starting_factor
+from cayleyklein.learning.objectives import Evaluation, Objective, Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Fit", "Progress", "Recipe", "Report", "descend", "n_anchors", "start_of"]
+__all__ = ["Fit", "Progress", "Report", "descend", "n_anchors", "start_of"]
 
 
 TOL = 1e-7
 """Relative decrease of the loss at which a pass ends."""
-
-ELLIPTIC_SPREAD = 2.0
-"""Factor on standardised columns at an elliptic start. 1 to 4 are alike."""
-
-HYPERBOLIC_RADIUS = 0.2
-"""√-K‖z‖ of the farthest row at a hyperbolic start: well inside the domain."""
 
 FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
 """Rows with a term in the loss of a pass, drawn anew for each. All rows stay targets and impostors.
 
 On real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
 """
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """What a descent minimises, from where, and for how long.
-
-    Parameters
-    ----------
-    geometry : {"flat", "elliptic", "hyperbolic", "learned"}
-    margin : float
-        In the unit of φ(d), at |K| = 1.
-    init : str
-        A start of `_starts.STARTS`, or "flat": the flat metric learned first.
-    n_components : int or None
-    push : float
-    n_targets : int
-    n_impostors : int or None
-    n_passes, max_iter : int
-        Passes, and iterations of each.
-    """
-
-    geometry: str
-    margin: float
-    init: str = "std"
-    n_components: int | None = None
-    push: float = 0.5
-    n_targets: int = 3
-    n_impostors: int | None = 10
-    n_passes: int = 4
-    max_iter: int = 5
-
-    @property
-    def curvature(self) -> float:
-        """K at the start."""
-        return {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}[self.geometry]
-
-    @property
-    def squared(self) -> bool:
-        """Whether φ(d) is d² rather than d."""
-        return self.geometry == "flat"
 
 
 class Progress(NamedTuple):
@@ -88,7 +40,7 @@ class Progress(NamedTuple):
     loss : float
         The loss at this iteration's metric, over the targets and anchors of the pass.
     n_active : int
-        Violated triplets in it.
+        Violated comparisons in it: triplets of CurvedLMNN, for example. 0 for CurvedMLKR.
     metric : CurvedMetric
         For rows as they were given.
 
@@ -137,17 +89,11 @@ def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Pa
     """Return the parameters that a descent starts from."""
     d = rows.n_columns
     if recipe.init == "flat":
-        flat = Recipe("flat", 1.0, n_components=recipe.n_components)
-        factor = descend(rows, flat, rng).found.factor
+        factor = descend(rows, recipe.flat, rng).found.factor
     else:
         factor = starting_factor(recipe.init, rows, min(recipe.n_components or d, d))
-    K = recipe.curvature
-    if K > 0:
-        factor = ELLIPTIC_SPREAD * factor
-    if K < 0:
-        farthest = float(np.linalg.norm(rows.X @ factor.T, axis=1).max())
-        factor = factor * (HYPERBOLIC_RADIUS / (farthest or 1.0))
-    return Parameters(factor, np.zeros(d), K)
+    factor = factor * recipe.scale_of(rows.X @ factor.T)
+    return Parameters(factor, np.zeros(d), recipe.curvature)
 
 
 def descend(
@@ -174,12 +120,7 @@ def descend(
     losses: list[list[float]] = []
     converged = stopped = False
     for n_pass in range(recipe.n_passes):
-        anchors = draw_anchors(rows, rng)
-        targets = nearest_of_class(rows.X, rows.labels, anchors, recipe.n_targets, found)
-        objective = LargeMargin(
-            rows.X, rows.labels, rows.weights / rows.weight_unit, anchors, targets, recipe.margin,
-            recipe.push,            recipe.n_impostors, recipe.squared,
-        )  # fmt: skip
+        objective = recipe.pose(rows, draw_anchors(rows, rng), found)
         before = sum(map(len, losses)) - len(losses)
         run = Pass(objective, found, recipe, rows, n_pass + 1, before, report)
         end = minimise(
@@ -212,7 +153,7 @@ class Pass:
 
     def __init__(
         self,
-        objective: LargeMargin,
+        objective: Objective,
         start: Parameters,
         recipe: Recipe,
         rows: TrainingRows,
@@ -262,8 +203,7 @@ class Pass:
         self.losses.append(loss)
         if self.report is None:
             return False
-        name = f"{self.recipe.geometry}, margin {self.recipe.margin:g}"
         metric = self.rows.to_metric(self.unpack(x))
         iteration = self.n_before + len(self.losses) - 1
-        told = Progress(name, self.n_pass, iteration, loss, n_active, metric)
+        told = Progress(self.recipe.name, self.n_pass, iteration, loss, n_active, metric)
         return bool(self.report(told))

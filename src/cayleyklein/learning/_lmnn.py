@@ -11,12 +11,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 
 from cayleyklein._distributed import is_dask, meta_of
 from cayleyklein._estimators import (
-    as_random_state,
     as_weights,
     check_data,
     check_parameters,
@@ -24,17 +22,17 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import about, check_memory, warn_caller
+from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
-from cayleyklein.learning._base import MetricLearner
-from cayleyklein.learning._descent import Fit, Progress, Recipe, Report, descend, n_anchors
+from cayleyklein.learning._descent import Progress, descend, n_anchors
+from cayleyklein.learning._learner import DescentLearner
 from cayleyklein.learning._paper import PaperDescent
-from cayleyklein.learning._placed import Parameters, Placed
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._wide import focus
+from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["CurvedLMNN"]
@@ -59,11 +57,8 @@ POOL_ROWS, POOL_ENTRIES = 100_000, 20_000_000
 EVALUATIONS, RATE, LONG = 7, 2e10, 120
 """Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
 
-SOLVER_COPIES, SQUARES = 24, 3
-"""Arrays of the size of a factor, and of a covariance, that a fit keeps."""
 
-
-class CurvedLMNN(MetricLearner):
+class CurvedLMNN(DescentLearner):
     """Learn a flat, elliptic, hyperbolic or mixed metric, or a product, for nearest neighbours.
 
     Each row is drawn to its target neighbours, rows of its class, and its nearest impostors, rows
@@ -249,7 +244,8 @@ class CurvedLMNN(MetricLearner):
         self, X: Floats, labels: Ints, weights: Floats, classes: AnyArray,
         rng: np.random.Generator,
     ) -> CurvedLMNN:  # fmt: skip
-        self._check_columns(len(X), X.shape[1])
+        d = X.shape[1]
+        self._check_columns(d if self.solver == "gradient" else len(X), d)
         present = np.unique(labels[weights > 0])
         if len(present) < 2:
             raise InvalidInputError(
@@ -260,14 +256,7 @@ class CurvedLMNN(MetricLearner):
         self._warn_if_long(rows)
         learned = self._learn(rows, rng)
         self._warn(rows, learned, classes)
-        metric = learned.metric
-        parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
-        self.metric_ = metric
-        self.geometry_ = metric.geometry
-        self.curvature_ = np.array([part.curvature for part in parts])
-        self.components_ = np.vstack([part.factor for part in parts])
-        self.n_iter_ = sum(fit.n_iter for fit in learned.fits)
-        self.loss_history_ = [losses for fit in learned.fits for losses in fit.losses]
+        self._keep(learned.metric, learned.fits)
         self.selection_ = learned.selection
         self.n_samples_learned_ = learned.selection.n_rows or len(X)
         self.classes_ = classes
@@ -296,22 +285,6 @@ class CurvedLMNN(MetricLearner):
         if self.solver != "gradient" and isinstance(self.init, str) and self.init == "diagonal":
             raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
 
-    def _check_columns(self, n: int, d: int) -> None:
-        if self.n_components is not None and self.n_components > d:
-            raise InvalidInputError(
-                f"Got n_components={self.n_components}, but X has only {d} columns."
-            )
-        r = d if self.solver == "gradient" else min(n, d)
-        check_memory(
-            8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r),
-            f"Learning a metric of {d:,} columns",
-            "Reduce the columns first, by PCA for example.",
-        )
-
-    def _generator(self) -> np.random.Generator:
-        random = as_random_state(self.random_state)
-        return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
-
     def _draw(self, d: int, rng: np.random.Generator) -> Draw:
         size: int | float | None = LEARN_FROM
         if not isinstance(self.subsample, str):
@@ -320,9 +293,9 @@ class CurvedLMNN(MetricLearner):
             size = max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // max(d, 1)))
         return Draw.of(size, self.n_targets + 1, rng)
 
-    def _recipe(self, geometry: str) -> Recipe:
-        recipe = Recipe(
-            geometry, MARGINS[geometry], push=float(self.push), n_targets=self.n_targets,
+    def _recipe(self, geometry: str) -> LargeMarginRecipe:
+        recipe = LargeMarginRecipe(
+            geometry, margin=MARGINS[geometry], push=float(self.push), n_targets=self.n_targets,
             n_impostors=self.n_impostors, n_components=self.n_components,
         )  # fmt: skip
         changes: dict[str, Any] = dict(PAPER) if self.solver == "gradient" else {}
@@ -352,56 +325,7 @@ class CurvedLMNN(MetricLearner):
         selection = Selection(self.geometry, "the geometry that was asked for")
         return Learned(rows.to_metric(fit.found), (fit,), selection)
 
-    def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
-        """Return a start that was given, for standardised rows and the geometry's K."""
-        if isinstance(self.init, str):
-            return None
-        metric = self.init
-        if not isinstance(metric, CurvedMetric):
-            with about("init"):
-                metric = CurvedMetric(factor=metric)
-        if metric.dimension != len(rows.mean):
-            raise InvalidInputError(
-                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
-            )
-        if self.n_components is not None and self.n_components != len(metric.factor):
-            raise InvalidInputError(
-                f"Got n_components={self.n_components}, but init has a factor of "
-                f"{len(metric.factor)} rows."
-            )
-        factor, center, K = rows.from_metric(metric)
-        if self.geometry == "learned":
-            start = Parameters(factor, center, K)
-        else:
-            unit = np.sqrt(abs(K)) if K and recipe.curvature else 1.0  # recipes have |K| = 1
-            start = Parameters(unit * factor, center, recipe.curvature)
-        if not Placed(rows.X, start).inside:
-            raise InvalidInputError(
-                f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink "
-                f"its factor."
-            )
-        return start
-
     # -- what the caller sees -------------------------------------------------------
-
-    def _report(self) -> Report | None:
-        """Return what each iteration calls; once told to stop, every later fit stops at once."""
-        if self.callback is None and not self.verbose:
-            return None
-        stop = False
-
-        def report(progress: Progress) -> bool:
-            nonlocal stop
-            if self.verbose:
-                sys.stderr.write(
-                    f"[CurvedLMNN] {progress.part}: pass {progress.n_pass}, iteration "
-                    f"{progress.iteration}, loss {progress.loss:.6g}\n"
-                )
-            if self.callback is not None and not stop:
-                stop = bool(self.callback(progress))
-            return stop
-
-        return report
 
     def _warn_if_long(self, rows: TrainingRows) -> None:
         """Say beforehand where a fit takes minutes."""
@@ -428,14 +352,7 @@ class CurvedLMNN(MetricLearner):
                 f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} "
                 f"distinct rows: they use the target neighbours there are."
             )
-        fits: tuple[Fit, ...] = learned.fits
-        if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
-            warn_caller(
-                f"The loss still falls after max_iter={self.max_iter} iterations a pass: "
-                f"{fits[-1].losses[-1][-1]:.6g} now. Raise max_iter, or leave it out: the default "
-                f"stops early on purpose.",
-                ConvergenceWarning,
-            )
+        self._warn_unconverged(learned.fits)
         logger.info("%s", learned.selection)
         if self.verbose:
             sys.stderr.write(f"[CurvedLMNN] {learned.selection}\n")

@@ -24,8 +24,8 @@ from cayleyklein._validation import check_memory, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._base import MetricLearner
 from cayleyklein.learning._lbfgs import minimise
-from cayleyklein.learning._placed import Parameters
 from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning.objectives import Parameters
 
 __all__ = ["MMC"]
 

@@ -17,11 +17,17 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import parameters_from_form
-from cayleyklein.learning._descent import Fit, Progress, Recipe, Report
-from cayleyklein.learning._large_margin import LargeMargin, nearest_of_class
-from cayleyklein.learning._placed import DOMAIN_EDGE, Parameters, Placed
+from cayleyklein.learning._descent import Fit, Progress, Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import starting_factor
+from cayleyklein.learning.objectives import (
+    DOMAIN_EDGE,
+    LargeMargin,
+    LargeMarginRecipe,
+    Parameters,
+    Placed,
+    nearest_of_class,
+)
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["PaperDescent"]
@@ -52,7 +58,7 @@ class PaperDescent:
     Parameters
     ----------
     rows : TrainingRows
-    recipe : Recipe
+    recipe : LargeMarginRecipe
         Its init "diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
         other about their mean (the paper's G₊ and G₋).
     start : Parameters, optional
@@ -64,7 +70,7 @@ class PaperDescent:
     def __init__(
         self,
         rows: TrainingRows,
-        recipe: Recipe,
+        recipe: LargeMarginRecipe,
         start: Parameters | None = None,
         report: Report | None = None,
     ) -> None:

@@ -11,7 +11,7 @@ from scipy import linalg
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._placed import Parameters
+from cayleyklein.learning.objectives import Parameters
 from cayleyklein.metrics import CurvedMetric
 
 __all__ = ["TrainingRows", "principal_axes"]

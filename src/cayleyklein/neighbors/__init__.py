@@ -1,10 +1,9 @@
-"""Nearest neighbours by a metric: search, votes, and regression."""
+"""Nearest neighbours by a metric: search and votes."""
 
 from cayleyklein.neighbors._engines import Algorithm as Algorithm
 from cayleyklein.neighbors._engines import as_metric as as_metric
 from cayleyklein.neighbors._index import Ranked as Ranked
 from cayleyklein.neighbors._nearest import CurvedNeighbors
-from cayleyklein.neighbors._regression import CurvedKNeighborsRegressor
 from cayleyklein.neighbors._shards import LEAST_ROWS as LEAST_ROWS
 from cayleyklein.neighbors._shards import Blocks as Blocks
 from cayleyklein.neighbors._votes import KINDS as KINDS
@@ -17,10 +16,11 @@ from cayleyklein.neighbors._votes import class_shares as class_shares
 from cayleyklein.neighbors._votes import fifth_nearest as fifth_nearest
 from cayleyklein.neighbors._votes import labels_and_weights as labels_and_weights
 from cayleyklein.neighbors._votes import local_votes as local_votes
+from cayleyklein.neighbors._votes import neighbor_weights as neighbor_weights
 from cayleyklein.neighbors._votes import payload_of as payload_of
 from cayleyklein.neighbors._votes import votes_of as votes_of
 from cayleyklein.neighbors._votes import weighted_mean as weighted_mean
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
-__all__ = ["CurvedKNeighborsRegressor", "CurvedNeighbors"]
+__all__ = ["CurvedNeighbors"]

@@ -114,7 +114,7 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def learning_facts(estimator: Any) -> Facts:
-    """Return the chosen candidate and its accuracy on held-out rows, if some were compared."""
+    """Return the chosen candidate and its scores on held-out rows, if some were compared."""
     learner = getattr(estimator, "learner_", None) or estimator
     selection = getattr(learner, "selection_", None)
     if selection is None or not selection.trials:
@@ -122,7 +122,7 @@ def learning_facts(estimator: Any) -> Facts:
     chosen = next(t for t in selection.trials if t.name == selection.chosen)
     return [
         ("chosen", f"{selection.chosen}: {selection.reason}"),
-        ("accuracy", f"{chosen.accuracy:.3f} on held-out rows"),
+        ("held-out rows", chosen.scores),
     ]
 
 

@@ -14,9 +14,9 @@ from scipy import sparse
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.geometry import lift_points
+from cayleyklein.geometry import lift_points, slopes_from_sqchord
 
-__all__ = ["Gradient", "Parameters", "Placed"]
+__all__ = ["Gradient", "Parameters", "Placed", "distance_power"]
 
 
 DOMAIN_EDGE = 1e-10
@@ -89,7 +89,7 @@ class Placed:
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
         """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
 
-        `by_curvature` is ∂ε/∂K at fixed c².
+        `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
         """
         pushed = force != 0
         each = np.broadcast_to(rows[:, None], columns.shape)
@@ -132,6 +132,16 @@ class Placed:
         by_z, by_K = self.row_gradient()
         factor = self.metric.factor
         return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+
+
+def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:
+    """Return φ(d) = d² or d of squared chords, ∂φ/∂c² and, at fixed c², ∂φ/∂K."""
+    if squared and K == 0:
+        return sqchord, np.ones_like(sqchord), sqchord * sqchord / 12
+    d, by_sqchord, by_K = slopes_from_sqchord(sqchord, K)
+    if not squared:
+        return d, by_sqchord, by_K
+    return d * d, 2 * d * by_sqchord, 2 * d * by_K
 
 
 @vectorised

@@ -15,32 +15,67 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.geometry import slopes_from_sqchord, sqchord_from
-from cayleyklein.learning._placed import Gradient, Parameters, Placed
+from cayleyklein.geometry import sqchord_from
+from cayleyklein.learning.objectives._placed import Parameters, Placed, distance_power
+from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
+from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 
-__all__ = ["Evaluation", "LargeMargin", "nearest_of_class"]
+if TYPE_CHECKING:
+    from cayleyklein.learning._rows import TrainingRows
 
-
-BLOCK_ENTRIES = 2_000_000
-"""Entries of a block of squared chords: 16 MB."""
-
-
-ROUNDING = 1e-9
-"""Room for the rounding of a matrix product, a million times what it can be."""
+__all__ = ["LargeMargin", "LargeMarginRecipe", "nearest_of_class"]
 
 
-class Evaluation(NamedTuple):
-    """Loss, its gradient (None outside the domain), and the number of violated triplets."""
+@dataclass(frozen=True)
+class LargeMarginRecipe(Recipe):
+    """A descent of the large-margin objective, target neighbours chosen anew in each pass.
 
-    loss: float
-    gradient: Gradient | None
-    n_active: int
+    Parameters
+    ----------
+    margin : float
+        In the unit of φ(d), at |K| = 1.
+    push : float
+    n_targets : int
+    n_impostors : int or None
+    """
+
+    margin: float = 1.0
+    push: float = 0.5
+    n_targets: int = 3
+    n_impostors: int | None = 10
+
+    @property
+    def squared(self) -> bool:
+        """Whether φ(d) is d² rather than d."""
+        return self.geometry == "flat"
+
+    @property
+    def unit(self) -> float:
+        """The margin, in curved space."""
+        return 1.0 if self.squared else self.margin
+
+    @property
+    def name(self) -> str:
+        """What is being learned, in words."""
+        return f"{self.geometry}, margin {self.margin:g}"
+
+    @property
+    def flat(self) -> LargeMarginRecipe:
+        """Flat LMNN by its defaults, which init="flat" starts from."""
+        return LargeMarginRecipe("flat", n_components=self.n_components)
+
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> LargeMargin:
+        """Return the objective with the target neighbours under `found`."""
+        targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
+        return LargeMargin(
+            rows.X, rows.labels, rows.weights / rows.weight_unit, anchors, targets, self.margin,
+            self.push, self.n_impostors, self.squared,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -77,15 +112,12 @@ class LargeMargin:
     squared: bool
 
     @cached_property
-    def _room(self) -> Floats:
-        """Memory for a block of products: asking the system for it anew costs as much as them."""
-        size = min(len(self.anchors), max(1, BLOCK_ENTRIES // len(self.X)))
-        return np.empty((size, len(self.X)))
-
-    @cached_property
-    def _last(self) -> dict[int, Ints]:
-        """Impostors that the last evaluation found, by the first anchor of their block."""
-        return {}
+    def _search(self) -> NearestRows:
+        """Search among the rows that are not of an anchor's class."""
+        own = self.labels[self.anchors]
+        first = np.searchsorted(self.labels, own)
+        last = np.searchsorted(self.labels, own, side="right")
+        return NearestRows(len(self.X), self.anchors, first, last)
 
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
@@ -124,30 +156,20 @@ class LargeMargin:
     def _blocks(self, placed: Placed) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of anchors, and c² within which an impostor violates a margin."""
         K = placed.metric.curvature
-        size = max(1, BLOCK_ENTRIES // len(self.X))
-        for start in range(0, len(self.anchors), size):
-            block = slice(start, start + size)
+        for block in blocks_of(len(self.anchors), len(self.X)):
             targets = self.targets[block]
             sqchord = placed.sqchords(self.anchors[block], np.maximum(targets, 0))
             farthest = np.where(targets >= 0, sqchord, -1.0).max(axis=1)
-            value, *_ = self._phi(np.maximum(farthest, 0.0), K)
+            value, *_ = distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
             distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
             yield block, np.where(farthest >= 0, sqchord_from(distance, K), -np.inf)
 
     def _impostors(self, placed: Placed, block: slice, reach: Floats) -> Ints:
         """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
-        lift, anchors = placed.lift, self.anchors[block]
-        sqnorm = np.einsum("ij,ij,j->i", lift, lift, placed.signature)
-        room = self._room[: len(anchors)]
-        product = np.matmul(lift[anchors] * placed.signature, lift.T, out=room)
-        first, last = self._own_class(anchors)
         if self.n_impostors is not None:
-            reach = self._within(placed, block, reach)
-            found = nearest_outside(
-                product, sqnorm, sqnorm[anchors], first, last, reach, self.n_impostors
-            )
-            self._last[block.start] = found
-            return found
+            return self._search.find(placed, block, self.n_impostors, reach)
+        anchors = self.anchors[block]
+        product, sqnorm = self._search.products(placed, block)
         near = sqnorm[anchors, None] + sqnorm - 2 * product < reach[:, None]
         near &= self.labels != self.labels[anchors, None]
         rows, columns = np.nonzero(near)
@@ -155,25 +177,6 @@ class LargeMargin:
         found = np.full((len(anchors), max(1, int(count.max()))), -1)
         found[rows, np.arange(len(rows)) - (np.cumsum(count) - count)[rows]] = columns
         return found
-
-    def _within(self, placed: Placed, block: slice, reach: Floats) -> Floats:
-        """Return a smaller reach that holds the m nearest impostors all the same.
-
-        m rows of other classes are known, those of the last evaluation, and the m nearest are no
-        farther than the farthest of them. Where to look is all that changes; what is found is not.
-        """
-        last = self._last.get(block.start)
-        if last is None:
-            return reach
-        anchors = self.anchors[block]
-        far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
-        rounding = ROUNDING * (far + float(np.square(placed.lift).max()))
-        return np.where((last >= 0).all(axis=1), np.minimum(reach, far + rounding), reach)
-
-    def _own_class(self, anchors: Ints) -> tuple[Ints, Ints]:
-        """Return where the rows of each anchor's class begin and end."""
-        own = self.labels[anchors]
-        return np.searchsorted(self.labels, own), np.searchsorted(self.labels, own, side="right")
 
     def _add_block(
         self, placed: Placed, anchors: Ints, targets: Ints, impostors: Ints
@@ -184,7 +187,9 @@ class LargeMargin:
         columns = np.hstack([targets, impostors])
         there = columns >= 0
         columns = np.where(there, columns, anchors[:, None])
-        value, slope, by_K = self._phi(placed.sqchords(anchors, columns), K)
+        value, slope, by_K = distance_power(
+            placed.sqchords(anchors, columns), K, squared=self.squared
+        )
         near, far = value[:, :k], np.where(there[:, k:], value[:, k:], np.inf)
         hinge = self.margin + near[:, :, None] - far[:, None, :]
         active = (hinge > 0) & there[:, :k, None]
@@ -198,15 +203,6 @@ class LargeMargin:
         ) * weights[:, None]  # fmt: skip
         placed.push_apart(anchors, columns, by_value * slope, float((by_value * by_K).sum()))
         return loss, int(active.sum())
-
-    def _phi(self, sqchord: Floats, K: float) -> tuple[Floats, Floats, Floats]:
-        """Return φ(d), ∂φ/∂c² and ∂φ/∂K of squared chords."""
-        if self.squared and K == 0:
-            return sqchord, np.ones_like(sqchord), sqchord * sqchord / 12
-        d, by_sqchord, by_K = slopes_from_sqchord(sqchord, K)
-        if not self.squared:
-            return d, by_sqchord, by_K
-        return d * d, 2 * d * by_sqchord, 2 * d * by_K
 
 
 def nearest_of_class(
@@ -227,54 +223,11 @@ def nearest_of_class(
             continue
         lift = placed.lift[rows]
         half = np.einsum("ij,ij,j->i", lift, lift, placed.signature) / 2
-        size = max(1, BLOCK_ENTRIES // len(rows))
-        for start in range(0, len(mine), size):
-            some = mine[start : start + size]
+        for block in blocks_of(len(mine), len(rows)):
+            some = mine[block]
             rank = half - (placed.lift[anchors[some]] * placed.signature) @ lift.T
             rank[np.arange(len(some)), np.searchsorted(rows, anchors[some])] = np.inf
             nearest = np.sort(np.argpartition(rank, k - 1, axis=1)[:, :k], axis=1)
             order = np.argsort(np.take_along_axis(rank, nearest, axis=1), axis=1, kind="stable")
             found[some, :k] = rows[np.take_along_axis(nearest, order, axis=1)]
     return found
-
-
-def nearest_outside(
-    product: Floats, sqnorm: Floats, own: Floats, first: Ints, last: Ints, reach: Floats, m: int
-) -> Ints:
-    """Return the m nearest columns (b, m) outside a range, within reach of each row; -1 for none.
-
-    The squared chord of row i and column j is own_i + sqnorm_j - 2 product_ij. Columns from
-    first_i to last_i, the row's own class, are left out.
-    """
-    found = np.full((len(product), m), -1)
-    _scan(product, sqnorm, own, first, last, reach, found)
-    return found
-
-
-@vectorised
-def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
-    """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
-    chunk, n, m = 16, product.shape[1], found.shape[1]
-    value = np.empty(m)
-    for i in range(product.shape[0]):
-        count, bound = 0, reach[i] - own[i]
-        for side in range(2):
-            start, end = (0, first[i]) if side == 0 else (last[i], n)
-            for s in range(start, end, chunk):
-                e = min(s + chunk, end)
-                least = np.inf
-                for j in range(s, e):
-                    least = min(least, sqnorm[j] - 2 * product[i, j])
-                if not least < bound:
-                    continue
-                for j in range(s, e):
-                    v = sqnorm[j] - 2 * product[i, j]
-                    if v < bound:
-                        p = min(count, m - 1)
-                        while p > 0 and value[p - 1] > v:
-                            value[p], found[i, p] = value[p - 1], found[i, p - 1]
-                            p -= 1
-                        value[p], found[i, p] = v, j
-                        count = min(count + 1, m)
-                        if count == m:
-                            bound = value[m - 1]

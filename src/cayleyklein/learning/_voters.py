@@ -1,0 +1,102 @@
+"""Base of the estimators that learn a metric and let the nearest neighbours by it vote."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from sklearn.base import clone
+
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.neighbors import CurvedNeighbors
+
+__all__ = ["LearningNeighbors"]
+
+
+class LearningNeighbors(CurvedNeighbors):
+    """Neighbours by a metric that is learned in fit, given, or left to a learner.
+
+    A subclass sets `default_learner`, a class whose `fit` leaves a `metric_` and perhaps a
+    `selection_`, and `default_neighbors`.
+    """
+
+    default_learner: Any
+    default_neighbors: int
+    geometry: str
+    learner: Any
+    random_state: Any
+    callback: Any
+    verbose: bool
+
+    @classmethod
+    def _explain(cls, parameters: dict[str, Any]) -> None:
+        """Point to the learner where one of its parameters is given."""
+        learner = cls.default_learner
+        for name in set(parameters) - set(cls._get_param_names()):
+            if name in learner._parameter_constraints:
+                raise TypeError(
+                    f"{cls.__name__} has no parameter {name!r}; it is one of the learner: "
+                    f"learner={learner.__name__}({name}={parameters[name]!r})."
+                )
+
+    def _check_parameters(self) -> None:
+        k: int | str = self.n_neighbors
+        if isinstance(k, str) and k != "auto":
+            raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a number or 'auto'.")
+        super()._check_parameters()
+        if self.metric is not None and self.learner is not None:
+            raise InvalidInputError(
+                "Got both a learner and a metric; drop one of them, or both to learn by geometry."
+            )
+        both = "learner" if self.learner is not None else "metric"
+        if self.metric is not None or self.learner is not None:
+            for name, default in (("geometry", "auto"), ("callback", None), ("verbose", False)):
+                value = getattr(self, name)
+                if not (value is default or (isinstance(value, str) and value == default)):
+                    advice = f"give {name} to the learner" if both == "learner" else f"drop {name}"
+                    raise InvalidInputError(
+                        f"Got {name}={value!r} beside a {both}, which makes it mean nothing; "
+                        f"{advice}."
+                    )
+        if self.learner is not None and (
+            isinstance(self.learner, type) or not hasattr(self.learner, "fit")
+        ):
+            raise InvalidInputError(
+                f"learner must be an estimator such as {self.default_learner.__name__}(); got "
+                f"{type(self.learner).__name__}. A ready-made metric is given as metric=."
+            )
+
+    def _own_learner(self) -> Any:
+        """Return the learner to fit, or the fitted one that was given."""
+        if self.learner is None:
+            return self.default_learner(
+                geometry=self.geometry, random_state=self.random_state, callback=self.callback,
+                verbose=self.verbose,
+            )  # fmt: skip
+        return self.learner if hasattr(self.learner, "metric_") else clone(self.learner)
+
+    def _metric_of(self, learner: Any) -> Any:
+        """Return the metric that was given, or that of a fitted learner."""
+        if learner is None:
+            return self.metric
+        if not hasattr(learner, "metric_"):
+            raise InvalidInputError(
+                f"learner must have a metric_ for the columns of X once it is fitted, as "
+                f"{self.default_learner.__name__}() has; {type(learner).__name__} has none. What "
+                f"transforms the columns belongs in a pipeline before this estimator."
+            )
+        return learner.metric_
+
+    def _keep_learner(self, learner: Any) -> None:
+        """Set the fitted learner, and the number of neighbours that vote."""
+        k: int | str = self.n_neighbors
+        if isinstance(k, str):
+            chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)
+            k = max(1, min(chosen or self.default_neighbors, self.n_samples_fit_ - 1))
+        self.learner_, self.n_neighbors_ = learner, k
+
+    def _default_neighbors(self) -> int:
+        """Return the number of neighbours that vote."""
+        k: Any = self.n_neighbors
+        if isinstance(k, str) and k == "auto":
+            return int(getattr(self, "n_neighbors_", self.default_neighbors))
+        return cast(int, k)

@@ -1,0 +1,89 @@
+"""What a descent minimises: a recipe poses an objective, an objective evaluates a metric."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning.objectives._placed import Gradient, Parameters
+
+if TYPE_CHECKING:
+    from cayleyklein.learning._rows import TrainingRows
+
+__all__ = ["Evaluation", "Objective", "Recipe"]
+
+
+class Evaluation(NamedTuple):
+    """Loss, its gradient (None outside the domain), and the number of violated comparisons."""
+
+    loss: float
+    gradient: Gradient | None
+    n_active: int
+
+
+class Objective(Protocol):
+    """A function of the metric alone."""
+
+    def __call__(self, metric: Parameters) -> Evaluation:
+        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
+        ...
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A geometry, a start, and for how long to descend; a subclass adds its objective.
+
+    Parameters
+    ----------
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}
+    init : str
+        A start of `_starts.STARTS`, or "flat": the flat metric learned first.
+    n_components : int or None
+    n_passes, max_iter : int
+        Passes, and iterations of each.
+    spread : float
+        Factor on standardised columns at an elliptic start.
+    radius : float
+        √-K‖z‖ of the farthest row at a hyperbolic start; the domain ends at 1.
+    """
+
+    geometry: str
+    init: str = "std"
+    n_components: int | None = None
+    n_passes: int = 4
+    max_iter: int = 5
+    spread: float = 2.0
+    radius: float = 0.2
+
+    @property
+    def curvature(self) -> float:
+        """K at the start."""
+        return {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}[self.geometry]
+
+    @property
+    def unit(self) -> float:
+        """Distance at |K| = 1 that counts as 1 in a product."""
+        return 1.0 if self.geometry == "flat" else self.spread
+
+    @property
+    def name(self) -> str:
+        """What is being learned, in words."""
+        return self.geometry
+
+    @property
+    def flat(self) -> Recipe:
+        """The recipe of the flat metric that init="flat" starts from."""
+        return replace(self, geometry="flat", init="std")
+
+    def scale_of(self, z: Floats) -> float:
+        """Return the factor on a start with coordinates z (n, r), by the geometry."""
+        if self.curvature < 0:
+            return self.radius / (float(np.linalg.norm(z, axis=1).max()) or 1.0)
+        return self.spread if self.curvature > 0 else 1.0
+
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Objective:
+        """Return the objective of a pass that starts at `found`, with terms for some rows."""
+        raise NotImplementedError

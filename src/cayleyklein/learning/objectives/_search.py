@@ -1,0 +1,125 @@
+"""The nearest rows of anchors under the metric being evaluated, in blocks of bounded memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
+
+from cayleyklein._jit import vectorised
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning.objectives._placed import Placed
+
+__all__ = ["NearestRows", "blocks_of", "nearest_outside"]
+
+
+BLOCK_ENTRIES = 2_000_000
+"""Entries of a block of squared chords: 16 MB."""
+
+ROUNDING = 1e-9
+"""Room for the rounding of a matrix product, a million times what it can be."""
+
+
+def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
+    """Yield slices of anchors whose chords to all rows fit a block."""
+    size = max(1, BLOCK_ENTRIES // n_rows)
+    for start in range(0, n_anchors, size):
+        yield slice(start, min(start + size, n_anchors))
+
+
+class NearestRows:
+    """Search the nearest rows of anchors, but for a range of rows left out of each search.
+
+    Parameters
+    ----------
+    n_rows : int
+    anchors : ndarray of shape (a,)
+    first, last : ndarray of shape (a,)
+        Rows from `first` to before `last` are left out: an anchor's own class, or itself.
+    """
+
+    def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
+        self.n_rows, self.anchors, self.first, self.last = n_rows, anchors, first, last
+        self._last_found: dict[int, Ints] = {}
+
+    @cached_property
+    def _room(self) -> Floats:
+        """Memory for a block of products: asking the system for it anew costs as much as them."""
+        size = min(len(self.anchors), max(1, BLOCK_ENTRIES // self.n_rows))
+        return np.empty((size, self.n_rows))
+
+    def products(self, placed: Placed, block: slice) -> tuple[Floats, Floats]:
+        """Return the forms of a block of anchors with all rows, and of each row with itself."""
+        lift, anchors = placed.lift, self.anchors[block]
+        sqnorm = np.einsum("ij,ij,j->i", lift, lift, placed.signature)
+        room = self._room[: len(anchors)]
+        return np.matmul(lift[anchors] * placed.signature, lift.T, out=room), sqnorm
+
+    def find(self, placed: Placed, block: slice, m: int, reach: Floats | None = None) -> Ints:
+        """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none."""
+        anchors = self.anchors[block]
+        reach = np.full(len(anchors), np.inf) if reach is None else reach
+        product, sqnorm = self.products(placed, block)
+        found = nearest_outside(
+            product, sqnorm, sqnorm[anchors], self.first[block], self.last[block],
+            self._within(placed, block, reach), m,
+        )  # fmt: skip
+        self._last_found[block.start] = found
+        return found
+
+    def _within(self, placed: Placed, block: slice, reach: Floats) -> Floats:
+        """Return a smaller reach that holds the m nearest rows all the same.
+
+        m rows are known, those of the last evaluation, and the m nearest are no farther than the
+        farthest of them. Where to look is all that changes; what is found is not.
+        """
+        last = self._last_found.get(block.start)
+        if last is None:
+            return reach
+        anchors = self.anchors[block]
+        far = placed.sqchords(anchors, np.where(last >= 0, last, anchors[:, None])).max(axis=1)
+        rounding = ROUNDING * (far + float(np.square(placed.lift).max())) + np.finfo(float).tiny
+        return np.where((last >= 0).all(axis=1), np.minimum(reach, far + rounding), reach)
+
+
+def nearest_outside(
+    product: Floats, sqnorm: Floats, own: Floats, first: Ints, last: Ints, reach: Floats, m: int
+) -> Ints:
+    """Return the m nearest columns (b, m) outside a range, within reach of each row; -1 for none.
+
+    The squared chord of row i and column j is own_i + sqnorm_j - 2 product_ij. Columns from
+    first_i to last_i are left out.
+    """
+    found = np.full((len(product), m), -1)
+    _scan(product, sqnorm, own, first, last, reach, found)
+    return found
+
+
+@vectorised
+def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
+    """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
+    chunk, n, m = 16, product.shape[1], found.shape[1]
+    value = np.empty(m)
+    for i in range(product.shape[0]):
+        count, bound = 0, reach[i] - own[i]
+        for side in range(2):
+            start, end = (0, first[i]) if side == 0 else (last[i], n)
+            for s in range(start, end, chunk):
+                e = min(s + chunk, end)
+                least = np.inf
+                for j in range(s, e):
+                    least = min(least, sqnorm[j] - 2 * product[i, j])
+                if not least < bound:
+                    continue
+                for j in range(s, e):
+                    v = sqnorm[j] - 2 * product[i, j]
+                    if v < bound:
+                        p = min(count, m - 1)
+                        while p > 0 and value[p - 1] > v:
+                            value[p], found[i, p] = value[p - 1], found[i, p - 1]
+                            p -= 1
+                        value[p], found[i, p] = v, j
+                        count = min(count + 1, m)
+                        if count == m:
+                            bound = value[m - 1]
