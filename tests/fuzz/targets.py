@@ -33,7 +33,7 @@ from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
 from cayleyklein.cli import main
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.tables import TableClassifier, iter_table, load_model, read_table, save_model
-from cayleyklein.tables import _files as files
+from cayleyklein.tables import _model_files as files
 
 PATIENCE = 60
 """Seconds after which a case counts as hanging."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
-from cayleyklein.learning import _auto, _lmnn
+from cayleyklein.learning import _lmnn, _selection
 
 
 @pytest.fixture
@@ -21,7 +21,7 @@ def rows():
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    monkeypatch.setattr(_auto, "FIRST_SAMPLE", 400)
+    monkeypatch.setattr(_selection, "FIRST_SAMPLE", 400)
 
 
 def test_a_sample_doubles_while_that_helps(rows, small_samples):
@@ -45,10 +45,11 @@ def test_the_same_input_gives_the_same_model(rows, small_samples):
 
 def test_work_bounds_the_samples(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_auto, "FIRST_WORK", 300**2 * 6)
-    monkeypatch.setattr(_auto, "MOST_WORK", 500**2 * 6)
+    monkeypatch.setattr(_selection, "FIRST_WORK", 300**2 * 6)
+    monkeypatch.setattr(_selection, "MOST_WORK", 500**2 * 6)
     stages = CurvedLMNN(random_state=0).fit(X, y).selection_.stages
     assert {stage.n_rows for stage in stages} <= {300, 500}
+    assert stages[0].n_rows == 300
 
 
 def test_a_callback_stops_between_samples(rows, small_samples):

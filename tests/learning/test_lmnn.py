@@ -28,7 +28,7 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning._auto import choose
+from cayleyklein.learning._selection import choose
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
@@ -185,7 +185,7 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
     rows, y = blobs(150)
-    monkeypatch.setattr("cayleyklein.learning._auto.TIE", np.inf)
+    monkeypatch.setattr("cayleyklein.learning._selection.TIE", np.inf)
     learner = CurvedLMNN(random_state=0).fit(rows, y)
     assert learner.selection_.chosen.endswith("k-NN")
     assert learner.geometry_ == "flat"

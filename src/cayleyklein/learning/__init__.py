@@ -1,11 +1,11 @@
 """Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
-from cayleyklein.learning._auto import Selection, Stage, Trial
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._mmc import MMC
+from cayleyklein.learning._selection import Selection, Stage, Trial
 from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
 from cayleyklein.learning.regression import (
     CurvedKNeighborsRegressor,

@@ -36,11 +36,11 @@ from cayleyklein._estimators import (
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._auto import DEFAULT_NEIGHBORS
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
+from cayleyklein.learning._selection import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
@@ -157,7 +157,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
 
     def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsClassifier:
         """Point to the learner where one of its parameters is given."""
-        cls._explain(parameters)
+        cls._refuse_learner_parameters(parameters)
         return cast(CurvedKNeighborsClassifier, super().__new__(cls))
 
     # -- fitting --------------------------------------------------------------------

@@ -24,12 +24,12 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._auto import Learned, Selection, learn_mixed, learn_product
 from cayleyklein.learning._descent import Progress, descend, n_anchors
 from cayleyklein.learning._learner import DescentLearner
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
+from cayleyklein.learning._selection import Learned, Selection, learn_mixed, learn_product
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe

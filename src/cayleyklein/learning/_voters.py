@@ -28,7 +28,7 @@ class LearningNeighbors(CurvedNeighbors):
     verbose: bool
 
     @classmethod
-    def _explain(cls, parameters: dict[str, Any]) -> None:
+    def _refuse_learner_parameters(cls, parameters: dict[str, Any]) -> None:
         """Point to the learner where one of its parameters is given."""
         learner = cls.default_learner
         for name in set(parameters) - set(cls._get_param_names()):
@@ -87,7 +87,7 @@ class LearningNeighbors(CurvedNeighbors):
         return learner.metric_
 
     def _keep_learner(self, learner: Any) -> None:
-        """Set the fitted learner, and the number of neighbours that vote."""
+        """Set the fitted learner, and how many neighbours vote: `_selection.choose` chose it."""
         k: int | str = self.n_neighbors
         if isinstance(k, str):
             chosen = getattr(getattr(learner, "selection_", None), "n_neighbors", None)

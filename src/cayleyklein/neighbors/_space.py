@@ -6,7 +6,8 @@ With z = L(x - μ), σ = √S(x, x) and the chord c of a distance d (`geometry._
     K < 0:               c² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, (σ - 1)/√-K).
 
 Pairs are measured from differences of v, and by `metric.distance` where these lose digits. Every
-value depends on its pair alone, to the last bit, and so equal rows are equally far.
+value depends on its pair alone, to the last bit, and so equal rows are equally far. Rows outside a
+hyperbolic domain are handled here too: refused, ranked by an affine function, or pulled inside.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from cayleyklein.tables._atomic import check_writable, writing
 from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
 from cayleyklein.tables._columns import Column, split_target
 from cayleyklein.tables._encoder import TableEncoder
-from cayleyklein.tables._files import FORMAT_VERSION, load_model, save_model
+from cayleyklein.tables._model_files import FORMAT_VERSION, load_model, save_model
 from cayleyklein.tables._reading import iter_table, read_table
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Cells as people write them: numbers with marks and units, dates, and words.
 
 A `CellFormat` is found for a whole column and kept for later tables: a cell that does not fit it is
-missing or an error, never another number.
+missing or an error, never another number. A missing cell is NaN here; `Column.encode` fills it.
 """
 
 from __future__ import annotations

@@ -115,6 +115,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     >>> distances, rows = model.kneighbors(rest, n_neighbors=5)
     >>> rows.shape
     (89, 5)
+    >>> why = model.explain(rest[:1])[0]
+    >>> bool(why.prediction == model.predict(rest[:1])[0]), why.columns.shape[1]
+    (True, 13)
     >>> int(model.recognizer()(table).sum())  # the rows that were fitted
     89
     """

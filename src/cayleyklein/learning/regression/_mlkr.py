@@ -22,10 +22,10 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_finite_array, warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._auto import Learned, Selection
 from cayleyklein.learning._descent import Progress, descend
 from cayleyklein.learning._learner import DescentLearner, given
 from cayleyklein.learning._sampling import class_shares, rows_at
+from cayleyklein.learning._selection import Learned, Selection
 from cayleyklein.learning.objectives import KernelRecipe
 from cayleyklein.learning.regression._selection import (
     RegressionRows,

@@ -127,7 +127,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
 
     def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsRegressor:
         """Point to the learner where one of its parameters is given."""
-        cls._explain(parameters)
+        cls._refuse_learner_parameters(parameters)
         return cast(CurvedKNeighborsRegressor, super().__new__(cls))
 
     # -- fitting --------------------------------------------------------------------

@@ -9,7 +9,9 @@ import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._auto import (
+from cayleyklein.learning._descent import Fit, Report, descend
+from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._selection import (
     NEIGHBORS,
     SELECT_FROM,
     TIE,
@@ -19,8 +21,6 @@ from cayleyklein.learning._auto import (
     product_of,
     split_rows,
 )
-from cayleyklein.learning._descent import Fit, Report, descend
-from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity, starting_factor
 from cayleyklein.learning.objectives import (
     KernelRecipe,

@@ -1,4 +1,4 @@
-"""Metrics of several parts, and how held-out rows choose between them.
+"""What held-out rows choose: the metric, the size of its sample, and how many neighbours vote.
 
 geometry="auto" learns a product of an elliptic metric of curvature 0.09, one of curvature 1 and a
 flat one (in units of the margin), and keeps it where held-out rows show that it is better than
@@ -63,10 +63,13 @@ HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
 FIRST_SAMPLE = 8000
 """Rows of the first sample, where their columns are few."""
 
+LEAST_GROWTH = 1.5
+"""Factor by which a sample must be able to grow to be worth another pass."""
+
 NEIGHBOR_ROWS = 10_000
 """Rows among which held-out rows have their neighbours."""
 
-FIRST_WORK, MOST_WORK = 1e10, 8e10
+FIRST_WORK, MOST_WORK = 4e9, 2e10
 """Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
 
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
@@ -277,8 +280,9 @@ def grow(
         What `held_out_scores` returns for them.
     stages : tuple of Stage
     """
-    size = min(len(rows), FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
+    size = min(FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
     most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
+    size = size if most > LEAST_GROWTH * size else most
     near = rows.take(order[:NEIGHBOR_ROWS])
     weights = held_out.weights / held_out.weights.sum()
     some = rows.take(order[:size])
@@ -286,7 +290,7 @@ def grow(
     scores = score_product(near, held_out, some, fits)
     loss = _log_losses(scores, weights)[1]
     stages = [Stage(len(some), float(loss @ weights))]
-    while size < most and not fits[-1].stopped:
+    while most > LEAST_GROWTH * size and not fits[-1].stopped:
         size = min(2 * size, most)
         some = rows.take(order[:size])
         more = fit_parts(some, replace(base, n_passes=1), rng, report, fits)
