@@ -11,7 +11,7 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from threadpoolctl import threadpool_limits
 
 from cayleyklein._distributed import in_memory, is_dask, meta_of, refuse_dask
 from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
@@ -322,3 +323,13 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
             f"numpy.random.RandomState, or None."
         ) from error
     return generator
+
+
+SMALL_WORK = 2e8
+"""Multiplications up to which a second thread waits longer than it works."""
+
+
+def few_threads(n_rows: int, n_columns: int) -> AbstractContextManager[Any]:
+    """Keep matrix products of few rows in one thread: others would spin for work, and burn CPU."""
+    small = float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK
+    return threadpool_limits(1) if small else nullcontext()

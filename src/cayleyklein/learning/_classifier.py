@@ -29,6 +29,7 @@ from cayleyklein._estimators import (
     check_columns,
     check_data,
     check_truth,
+    few_threads,
     labels_of,
     naming,
     refuse_missing,
@@ -198,11 +199,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         metric = as_metric(self._metric_of(learner), rows.shape[1])
         everyone = np.arange(len(rows))
         self._local: LocalScales | None = None
-        if self.weights == "local":
-            some = LocalScales.numbers_of(len(rows))
-            self._local = LocalScales(rows[some], some, metric, self.n_jobs)
-        scales = None if self._local is None else self._local.of(rows, everyone)
-        self._index(rows, metric, payload_of(labels, given, scales))
+        with few_threads(*rows.shape):
+            if self.weights == "local":
+                some = LocalScales.numbers_of(len(rows))
+                self._local = LocalScales(rows[some], some, metric, self.n_jobs)
+            scales = None if self._local is None else self._local.of(rows, everyone)
+            self._index(rows, metric, payload_of(labels, given, scales))
         prior = np.bincount(labels, weights=weights, minlength=len(known)) / weights.sum()
         return self._keep(known, prior, learner)
 

@@ -19,6 +19,7 @@ from cayleyklein._estimators import (
     check_data,
     check_parameters,
     encode_classes,
+    few_threads,
     restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
@@ -254,7 +255,8 @@ class CurvedLMNN(DescentLearner):
             )
         rows = TrainingRows.from_raw(X, labels, weights, turn=self.solver != "gradient")
         self._warn_if_long(rows)
-        learned = self._learn(rows, rng)
+        with few_threads(*rows.X.shape):
+            learned = self._learn(rows, rng)
         self._warn(rows, learned, classes)
         self._keep(learned.metric, learned.fits)
         self.selection_ = learned.selection

@@ -17,6 +17,7 @@ from cayleyklein._estimators import (
     check_columns,
     check_data,
     check_parameters,
+    few_threads,
     restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
@@ -217,7 +218,8 @@ class CurvedMLKR(DescentLearner):
             raise InvalidInputError(
                 "X has one distinct row of positive weight; learning a metric needs two or more."
             )
-        learned = self._learn(rows, rng)
+        with few_threads(*rows.X.shape):
+            learned = self._learn(rows, rng)
         self._warn_unconverged(learned.fits)
         logger.info("%s", learned.selection)
         self._keep(learned.metric, learned.fits)
