@@ -123,6 +123,25 @@ def test_a_drag_ends_where_it_was_dropped_though_another_follows(plane):
         assert points(plane)[i][0] == pytest.approx(x + 0.1, abs=1e-3)
 
 
+def test_the_distances_follow_a_drag(plane):
+    x, y = points(plane)[3]
+    plane.mouse.move(*pixel(plane, x, y))
+    plane.mouse.down()
+    plane.mouse.move(*pixel(plane, x + 0.2, y), steps=3)
+    settle(plane)
+    x, y = points(plane)[3]
+    assert plane.inner_text("#readout").startswith(f"point 4 = ({x:.3f}, {y:.3f}); d = ")
+    plane.mouse.up()
+    x, y = plane.evaluate("Array.from(explorer.views[0].handles)")[2:4]
+    plane.mouse.move(*pixel(plane, x, y))
+    plane.mouse.down()
+    plane.mouse.move(*pixel(plane, 0.5 * x, 0.5 * y), steps=3)
+    settle(plane)
+    said = plane.inner_text("#readout").removeprefix("x = (").partition(",")[0]
+    assert float(said) == pytest.approx(0.5 * x, abs=0.02)
+    plane.mouse.up()
+
+
 def test_handles_choosing_and_points(plane):
     handles = plane.evaluate("Array.from(explorer.views[0].handles)")
     start = handles[2], handles[3]
@@ -424,6 +443,36 @@ def test_the_tour(tab, context, address):
     page.keyboard.press("Escape")
     assert page.is_hidden("#tour")
     assert page.complaints == []
+
+
+def test_a_step_of_the_tour_goes_with_its_picture(plane):
+    plane.click("#start-tour")
+    settle(plane)
+    whole = window(plane)
+    drag(plane, pixel(plane, -1.5, 1.4), pixel(plane, -1.0, 1.2))
+    assert window(plane) != pytest.approx(whole)
+    keep_address(plane)
+    seen = [shapes(plane)]
+    for _ in range(2):
+        plane.click("#tour-next")
+        keep_address(plane)
+        assert window(plane) == pytest.approx(whole)  # each step shows the whole
+        seen.append(shapes(plane))
+    for step in (1, 0):
+        plane.click("#undo")
+        keep_address(plane)
+        assert shapes(plane) == seen[step]
+        assert plane.inner_text("#tour-title") == TOUR[step]["title"]
+    plane.click("#undo")
+    keep_address(plane)
+    assert plane.is_hidden("#tour")
+    plane.click("#redo")
+    keep_address(plane)
+    assert plane.inner_text("#tour-title") == TOUR[0]["title"]
+    plane.reload()
+    plane.wait_for_selector("body[data-ready=yes]")
+    settle(plane)
+    assert plane.inner_text("#tour-title") == TOUR[0]["title"]
 
 
 # -- learning -----------------------------------------------------------------------

@@ -90,7 +90,10 @@ const explorer = (() => {
 
   // -- the address: each settled state is an entry of the history, so Back is Undo
 
+  // with a step of the tour where one is shown, so that its text stays with its picture
   let at = history.state?.at ?? 0, timer = null, busy = () => false;
+  const tour = {step: () => null, restore: () => {}}; // what an entry keeps beside the address
+  const entry = () => ({at, step: tour.step()});
   let top = history.state ? Math.max(at, Number(stored("top", sessionStorage) ?? 0)) : 0; // a new address has no way forward
   let loading = true; // the address is being read, and is not a new state
 
@@ -107,12 +110,12 @@ const explorer = (() => {
       timer = null;
       if (busy() || ahead()) return keepAddress();
       const wanted = `?${query}`;
-      if (loading || !history.state) history.replaceState({at}, "", wanted);
+      if (loading || !history.state) history.replaceState(entry(), "", wanted);
       else if (location.search !== wanted) {
         at = top = at + 1;
         store("top", top, sessionStorage);
-        history.pushState({at}, "", wanted);
-      }
+        history.pushState(entry(), "", wanted);
+      } else if (String(history.state.step) !== String(tour.step())) history.replaceState(entry(), "");
       loading = false;
       showHistory();
     }, loading ? 0 : 300);
@@ -132,6 +135,7 @@ const explorer = (() => {
   addEventListener("popstate", (event) => {
     at = event.state?.at ?? 0;
     loading = true;
+    tour.restore(event.state?.step ?? null);
     send({do: "load", query: location.search.slice(1)});
   });
   document.addEventListener("keydown", (event) => {
@@ -379,7 +383,7 @@ const explorer = (() => {
   const idle = () => document.body.dataset.ready === "yes" && !ahead();
   if (page === "plane" || page === "learn") connect();
   return {
-    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, pictures,
+    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
     idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
   };
 })();
