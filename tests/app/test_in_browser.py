@@ -258,6 +258,20 @@ def test_zoom_pan_and_fit(plane):
     assert window(plane) == pytest.approx(whole)
 
 
+def test_the_whole_follows_the_curvature_until_moved(plane):
+    plane.click(".segments >> text=Half-plane")
+    plane.locator("#curvature").fill("1")
+    settle(plane)
+    assert window(plane) == pytest.approx([-2.6, -2.6, 2.6, 2.6])
+    plane.click("[aria-label='Zoom in']")
+    near = window(plane)
+    plane.locator("#curvature").fill("-1")
+    settle(plane)
+    assert window(plane) == near
+    plane.click("#fit")
+    assert window(plane)[1] == pytest.approx(-1.5)
+
+
 def test_keyboard_only(plane):
     plane.focus("#skip-link" if plane.locator("#skip-link").count() else ".skip")
     for _ in range(12):
@@ -495,7 +509,7 @@ def test_fit_and_its_results(learn, tmp_path):
     start(learn)
     assert ended(learn) == "Done."
     for place in ("before", "flat", "curved"):
-        assert "of held-out rows right" in learn.inner_text(f"#about-{place}")
+        assert "of test rows right" in learn.inner_text(f"#about-{place}")
     assert "iteration" in learn.inner_text("#live")
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
@@ -525,6 +539,27 @@ def test_fit_and_its_results(learn, tmp_path):
     learn.wait_for_selector("body[data-page=learn][data-ready=yes]")
     settle(learn)
     assert learn.inner_text("#table") == "178 rows, 3 classes"
+
+
+def test_results_on_a_phone(learn):
+    learn.select_option("#geometry", "auto")
+    settle(learn)
+    start(learn)
+    assert ended(learn) == "Done."
+    assert learn.is_visible("#trials")
+    learn.set_viewport_size({"width": 390, "height": 844})
+    settle(learn)
+    width = learn.evaluate("document.documentElement.scrollWidth")
+    learn.set_viewport_size({"width": 1280, "height": 800})
+    assert width <= 390
+    corners, left, right, bottom = learn.evaluate(
+        """() => {
+          const picture = explorer.pictures[2], t = picture.place(), box = picture.home;
+          const corners = [...picture.toPixel(box[0], box[1]), ...picture.toPixel(box[2], box[3])];
+          return [corners, t.left, t.width, t.height - t.bottom];
+        }"""
+    )
+    assert corners == pytest.approx([left, bottom, right, 0], abs=1e-6)  # regions fill the frame
 
 
 def test_a_fit_is_cancelled_and_holds_up_nobody(learn, context, address):

@@ -211,11 +211,11 @@ const explorer = (() => {
 
     place() { // pixels of a place: (ox + sx x, oy - sy y)
       const width = this.host.clientWidth, height = this.host.clientHeight;
-      const [left, bottom] = this.axes ? [44, 22] : [0, 0];
+      const [left, bottom] = this.axes ? [44, 28] : [0, 0];
       const [x0, y0, x1, y1] = this.box;
-      let sx = (width - left - (left ? 6 : 0)) / (x1 - x0), sy = (height - bottom - (bottom ? 6 : 0)) / (y1 - y0);
+      let sx = (width - left) / (x1 - x0), sy = (height - bottom) / (y1 - y0);
       if (this.equal) sx = sy = Math.min(sx, sy);
-      const middle = [left + (width - left - (left ? 6 : 0)) / 2, (height - bottom + (bottom ? 6 : 0)) / 2];
+      const middle = [(left + width) / 2, (height - bottom) / 2];
       return {sx, sy, ox: middle[0] - sx * (x0 + x1) / 2, oy: middle[1] + sy * (y0 + y1) / 2, width, height, left, bottom};
     }
 
@@ -281,7 +281,7 @@ const explorer = (() => {
       ink.textAlign = "right";
       for (const v of ticks(y0, y1)) if (t.oy - t.sy * v > 8) ink.fillText(short(v), t.left - 4, t.oy - t.sy * v + 3);
       ink.textAlign = "center";
-      ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 1);
+      ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 4);
       ink.save();
       ink.translate(9, (t.height - t.bottom) / 2);
       ink.rotate(-Math.PI / 2);
@@ -293,7 +293,7 @@ const explorer = (() => {
   const short = (v) => String(Number(v.toPrecision(3))).replace("-", "−");
 
   function ticks(low, high) {
-    const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
+    const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough, found = [];
     for (let v = Math.ceil(low / step) * step; v <= high && found.length < 12; v += step) found.push(v);
     return found;

@@ -213,14 +213,14 @@
     if (news.state === undefined) return say(news.errors);
     answer = news;
     news.pictures?.forEach((picture, i) => {
-      const view = views[i], another = view.chart !== picture.chart;
+      const view = views[i], follow = view.chart !== picture.chart || view.box.every((v, j) => v === view.home[j]);
       Object.assign(view, picture);
       view.host.hidden = false;
       view.host.setAttribute("aria-label", picture.description);
       view.host.querySelector(".badge").textContent = picture.title;
       view.over = [];
-      if (another) view.reframe(picture.window);
-      else view.draw();
+      if (follow) view.reframe(picture.window); // else keep where the visitor has moved to
+      else { view.home = picture.window; view.draw(); }
     });
     if (refit && news.pictures && !ahead()) { refit = false; fit(); }
     if (news.pictures?.length === 1) views[1].host.hidden = true;
