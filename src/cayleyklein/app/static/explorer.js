@@ -277,9 +277,9 @@ const explorer = (() => {
       ink.strokeRect(t.left, 0.5, t.width - t.left - 0.5, t.height - t.bottom);
       ink.globalAlpha = 1;
       ink.textAlign = "center";
-      for (const v of ticks(x0, x1)) if (t.ox + t.sx * v < t.width - 12) ink.fillText(short(v), t.ox + t.sx * v, t.height - t.bottom + 11);
+      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - 10), t.height - t.bottom + 11);
       ink.textAlign = "right";
-      for (const v of ticks(y0, y1)) if (t.oy - t.sy * v > 8) ink.fillText(short(v), t.left - 4, t.oy - t.sy * v + 3);
+      for (const v of ticks(y0, y1)) ink.fillText(short(v), t.left - 4, Math.max(t.oy - t.sy * v + 3, 8));
       ink.textAlign = "center";
       ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 4);
       ink.save();
