@@ -51,7 +51,7 @@ PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_
 LEARN_FROM = 10_000
 """Rows that one geometry is learned from by default: d² numbers need no more."""
 
-POOL_ROWS, POOL_ENTRIES = 100_000, 20_000_000
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
 """Rows, and their entries, among which geometry="auto" lets its sample grow."""
 
 EVALUATIONS, RATE, LONG = 7, 2e10, 120

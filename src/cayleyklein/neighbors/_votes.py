@@ -35,7 +35,7 @@ KINDS = ("linear", "uniform", "distance")
 NEAR = 5
 """A row's scale is its distance to the so-many-th nearest row."""
 
-SCALE_ROWS = 4000
+SCALE_ROWS = 2000
 """Rows among which the scales of "local" votes are taken: all, or so many evenly spaced ones."""
 
 LEAST_SCALE = 0.1
