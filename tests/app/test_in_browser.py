@@ -123,6 +123,25 @@ def test_a_drag_ends_where_it_was_dropped_though_another_follows(plane):
         assert points(plane)[i][0] == pytest.approx(x + 0.1, abs=1e-3)
 
 
+def test_the_distances_follow_a_drag(plane):
+    x, y = points(plane)[3]
+    plane.mouse.move(*pixel(plane, x, y))
+    plane.mouse.down()
+    plane.mouse.move(*pixel(plane, x + 0.2, y), steps=3)
+    settle(plane)
+    x, y = points(plane)[3]
+    assert plane.inner_text("#readout").startswith(f"point 4 = ({x:.3f}, {y:.3f}); d = ")
+    plane.mouse.up()
+    x, y = plane.evaluate("Array.from(explorer.views[0].handles)")[2:4]
+    plane.mouse.move(*pixel(plane, x, y))
+    plane.mouse.down()
+    plane.mouse.move(*pixel(plane, 0.5 * x, 0.5 * y), steps=3)
+    settle(plane)
+    said = plane.inner_text("#readout").removeprefix("x = (").partition(",")[0]
+    assert float(said) == pytest.approx(0.5 * x, abs=0.02)
+    plane.mouse.up()
+
+
 def test_handles_choosing_and_points(plane):
     handles = plane.evaluate("Array.from(explorer.views[0].handles)")
     start = handles[2], handles[3]
@@ -237,6 +256,20 @@ def test_zoom_pan_and_fit(plane):
     assert window(plane)[2] == pytest.approx(whole[2] / 1.25)
     plane.click("#fit")
     assert window(plane) == pytest.approx(whole)
+
+
+def test_the_whole_follows_the_curvature_until_moved(plane):
+    plane.click(".segments >> text=Half-plane")
+    plane.locator("#curvature").fill("1")
+    settle(plane)
+    assert window(plane) == pytest.approx([-2.6, -2.6, 2.6, 2.6])
+    plane.click("[aria-label='Zoom in']")
+    near = window(plane)
+    plane.locator("#curvature").fill("-1")
+    settle(plane)
+    assert window(plane) == near
+    plane.click("#fit")
+    assert window(plane)[1] == pytest.approx(-1.5)
 
 
 def test_keyboard_only(plane):
@@ -426,6 +459,36 @@ def test_the_tour(tab, context, address):
     assert page.complaints == []
 
 
+def test_a_step_of_the_tour_goes_with_its_picture(plane):
+    plane.click("#start-tour")
+    settle(plane)
+    whole = window(plane)
+    drag(plane, pixel(plane, -1.5, 1.4), pixel(plane, -1.0, 1.2))
+    assert window(plane) != pytest.approx(whole)
+    keep_address(plane)
+    seen = [shapes(plane)]
+    for _ in range(2):
+        plane.click("#tour-next")
+        keep_address(plane)
+        assert window(plane) == pytest.approx(whole)  # each step shows the whole
+        seen.append(shapes(plane))
+    for step in (1, 0):
+        plane.click("#undo")
+        keep_address(plane)
+        assert shapes(plane) == seen[step]
+        assert plane.inner_text("#tour-title") == TOUR[step]["title"]
+    plane.click("#undo")
+    keep_address(plane)
+    assert plane.is_hidden("#tour")
+    plane.click("#redo")
+    keep_address(plane)
+    assert plane.inner_text("#tour-title") == TOUR[0]["title"]
+    plane.reload()
+    plane.wait_for_selector("body[data-ready=yes]")
+    settle(plane)
+    assert plane.inner_text("#tour-title") == TOUR[0]["title"]
+
+
 # -- learning -----------------------------------------------------------------------
 
 
@@ -446,7 +509,7 @@ def test_fit_and_its_results(learn, tmp_path):
     start(learn)
     assert ended(learn) == "Done."
     for place in ("before", "flat", "curved"):
-        assert "of held-out rows right" in learn.inner_text(f"#about-{place}")
+        assert "of test rows right" in learn.inner_text(f"#about-{place}")
     assert "iteration" in learn.inner_text("#live")
     counts = [int(cell) for cell in learn.locator("#confusion td").all_inner_texts()]
     assert sum(counts) == 54  # three tenths of 178 rows
@@ -476,6 +539,27 @@ def test_fit_and_its_results(learn, tmp_path):
     learn.wait_for_selector("body[data-page=learn][data-ready=yes]")
     settle(learn)
     assert learn.inner_text("#table") == "178 rows, 3 classes"
+
+
+def test_results_on_a_phone(learn):
+    learn.select_option("#geometry", "auto")
+    settle(learn)
+    start(learn)
+    assert ended(learn) == "Done."
+    assert learn.is_visible("#trials")
+    learn.set_viewport_size({"width": 390, "height": 844})
+    settle(learn)
+    width = learn.evaluate("document.documentElement.scrollWidth")
+    learn.set_viewport_size({"width": 1280, "height": 800})
+    assert width <= 390
+    corners, left, right, bottom = learn.evaluate(
+        """() => {
+          const picture = explorer.pictures[2], t = picture.place(), box = picture.home;
+          const corners = [...picture.toPixel(box[0], box[1]), ...picture.toPixel(box[2], box[3])];
+          return [corners, t.left, t.width, t.height - t.bottom];
+        }"""
+    )
+    assert corners == pytest.approx([left, bottom, right, 0], abs=1e-6)  # regions fill the frame
 
 
 def test_a_fit_is_cancelled_and_holds_up_nobody(learn, context, address):

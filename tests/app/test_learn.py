@@ -139,12 +139,14 @@ def test_a_fit_is_told_as_it_goes(session):
     last = answers[-1]
     assert last["texts"]["state"] == "Done."
     assert {step[0] for a in answers for step in a["steps"]} == {"flat", "elliptic"}
+    losses = [step[1] for a in answers for step in a["steps"] if step[0] == "flat"]
+    assert None not in losses  # one line through all passes
     pictures = [a["pictures"].get("curved") for a in answers if a["pictures"].get("curved")]
     assert [shape["kind"] for shape in pictures[-1]["shapes"]].count("raster") == 1
     assert len(pictures[-1]["neighbors"]) == 178
     assert last["results"]["confusion"]["caption"].startswith("The curved metric")
     assert last["results"]["planes"]
-    assert "of held-out rows right" in last["texts"]["about-curved"]
+    assert "of test rows right" in last["texts"]["about-curved"]
 
 
 def test_a_fit_ends_with_its_page(session):

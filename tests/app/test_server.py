@@ -21,13 +21,16 @@ from tornado.websocket import websocket_connect
 
 from cayleyklein.app import explore
 from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import REFERENCES, TOUR, Explorer, known_names, pack
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._views import View
 from cayleyklein.app._worker import FitSlots
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.learning import CurvedLMNN
+from cayleyklein.plotting import line_path
 
 
 def get(url, **headers):
@@ -76,6 +79,19 @@ def test_the_tour_sets_scenes_and_links_to_pages_that_are_there(address):
             assert PlaneState.from_query(query).points
         assert step["reference"] in REFERENCES
         assert b"<pre" in get(f"{address}/reference/{step['reference']}")[2]
+
+
+def test_the_scenes_of_the_tour_show_what_it_says():
+    first = PlaneState.from_query(TOUR[0]["scene"])  # no point lies on a handle
+    gaps = handle_places(first)[:, None] - first.coordinates
+    assert np.linalg.norm(gaps, axis=-1).min() > 0.15
+    pair = PlaneState.from_query(TOUR[4]["scene"])  # the bisector is bent in Poincaré's view
+    line = line_path(pair.metric, pair.metric.bisector(*pair.coordinates), 65)
+    bent = View(pair.metric, "poincare").to_screen(line)
+    start, end = bent[0], bent[-1]
+    along = (end - start) / np.linalg.norm(end - start)
+    rise = np.abs((bent - start) @ [-along[1], along[0]]).max()
+    assert rise > 0.05 * np.linalg.norm(end - start)
 
 
 def test_the_learned_metric_of_the_tour_is_what_is_learned():

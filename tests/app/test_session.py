@@ -77,6 +77,12 @@ def test_move(session, chart, K):
     assert scene(session).points[4] == pytest.approx(target, abs=2e-3)
 
 
+def test_a_drag_of_either_chosen_point_keeps_their_names(session):
+    for index, chosen in ((1, (0, 1)), (0, (0, 1)), (5, (5, 0)), (0, (5, 0))):
+        move(session, index, session.state.coordinates[index] + 0.01)
+        assert session.state.chosen == chosen
+
+
 def test_a_point_stays_inside_the_conic(session):
     move(session, 0, (50, 50))
     assert session.drafter.inside.all()

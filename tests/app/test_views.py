@@ -22,6 +22,17 @@ def view(K, chart, turn=0.0, tilt=38.0):
     return View(PlaneState(curvature=K, major=1.3, minor=0.9, angle=25).metric, chart, turn, tilt)
 
 
+def test_the_window_of_the_half_plane_follows_the_curvature():
+    (left, low), (right, high) = view(1.0, "half-plane").window
+    assert left == low == -right == -high  # the stereographic view is a disc around 0
+    assert high >= 2.0
+    for K in (-1.0, -0.6, -0.25):
+        assert view(K, "half-plane").window[0, 1] < -1 / math.sqrt(-K)  # its edge is seen
+    assert view(-0.0001, "half-plane").window == pytest.approx(
+        view(0.0001, "half-plane").window, abs=0.02
+    )
+
+
 @given(CURVED, st.sampled_from(list(CHARTS)), DISC, TURN, TILT)
 def test_what_is_seen_is_found_again(K, chart, x, turn, tilt):
     looking = view(K, chart, turn, tilt)

@@ -27,13 +27,13 @@ SEED = 0
 """Seed of the split and of the learner, so that the code shown gives the numbers shown."""
 
 CHOOSING = {
-    "auto": "Comparing a product with plain neighbours on held-out rows",
-    "mixed": "Choosing the shares of the two parts on held-out rows",
+    "auto": "Comparing a product with plain neighbours on held-out training rows",
+    "mixed": "Choosing the shares of the two parts on held-out training rows",
 }
 """What is done before the fit that is shown."""
 
 WATCHED = 200
-"""Held-out rows on which the accuracy of an iteration is measured; the last one has all."""
+"""Test rows on which the accuracy of an iteration is measured; the last one has all."""
 
 GRID, FINER, MIXED_FINER = 81, 5, 2
 """Points of a picture along each axis, and how many times finer it is where classes meet."""
@@ -81,13 +81,13 @@ class Step(NamedTuple):
 
 
 class Choosing(NamedTuple):
-    """The choice on held-out rows before the fit itself."""
+    """The choice on held-out training rows before the fit itself."""
 
     text: str
 
 
 class Panel(NamedTuple):
-    """A classifier: what is said of it, its picture, and its results on held-out rows."""
+    """A classifier: what is said of it, its picture, and its results on test rows."""
 
     place: str
     summary: str

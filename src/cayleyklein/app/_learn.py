@@ -160,12 +160,12 @@ class LearnSession:
 
     def _too_small(self) -> str | None:
         n, n_classes = len(self.table.y), len(self.table.classes)
-        held_out = math.ceil(TEST_PART * n)
-        if min(held_out, n - held_out) >= n_classes:
+        n_test = math.ceil(TEST_PART * n)
+        if min(n_test, n - n_test) >= n_classes:
             return None
         return (
-            f"{n} rows are too few for {n_classes} classes: {held_out} are held out, and each "
-            f"class needs one there."
+            f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
+            f"class needs one among them."
         )
 
     # -- fits -----------------------------------------------------------------------
@@ -231,9 +231,8 @@ class LearnSession:
     def _add_step(self, step: Step) -> None:
         name, last = step.series, self._last.get(step.series)
         another = last is not None and step.iteration <= last.iteration  # part, or fit
-        if another:
+        if another:  # lift the pen; the passes of a part are one line
             self.first_loss.pop(name, None)
-        if another or (last is not None and step.n_pass != last.n_pass):  # lift the pen
             self._steps.append([name, None, None, None])
         self._last[name] = step
         first = self.first_loss.setdefault(name, step.loss or 1.0)
@@ -249,9 +248,9 @@ class LearnSession:
     def _add_panel(self, panel: Panel) -> None:
         self._news[panel.place] = panel.picture
         self.texts[f"about-{panel.place}"] = (
-            f"{panel.accuracy:.1%} of held-out rows right; {panel.summary}"
+            f"{panel.accuracy:.1%} of test rows right; {panel.summary}"
         )
-        caption = f"{PLACES[panel.place]} on held-out rows"
+        caption = f"{PLACES[panel.place]} on test rows"
         confusion = {"caption": caption, "names": self.table.classes}
         confusion["counts"] = panel.results["confusion"]
         self.results = panel.results | {"confusion": confusion}

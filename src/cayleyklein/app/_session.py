@@ -242,12 +242,17 @@ class PlaneSession:
         return replace(self.state, chosen=(index, first))
 
     def _move(self, index: int, x: float, y: float, view: int, far: bool) -> PlaneState:
-        """Move a point, which becomes the chosen one, to a place on the screen."""
+        """Move a point to a place on the screen, and read its distances.
+
+        It becomes the chosen one; of the two chosen ones each keeps its name.
+        """
         if index >= len(self.state.points):
             return self.state
         place = self.view(view).from_screen([x, y], far_side=far)
-        label = self.state.points[index].label
-        return self._with_point(self._choose(index), index, *_bounded(place), label)
+        moved = as_generator(*_bounded(place), self.state.points[index].label)
+        self._read(np.array(moved[:2]), f"point {index + 1}", index)
+        state = self.state if index in self.state.chosen else self._choose(index)
+        return self._with_point(state, index, *moved)
 
     def _nudge(self, dx: float, dy: float) -> PlaneState:
         """Move the first chosen point by a part of the view's width."""

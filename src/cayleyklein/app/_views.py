@@ -40,11 +40,14 @@ TITLES = {
 WINDOWS = {
     "klein": (0.0, 0.0, 1.6),
     "poincare": (0.0, 0.0, 2.6),
-    "half-plane": (0.0, 1.1, 2.6),
+    "half-plane": (0.0, 0.0, 2.6),
     "hemisphere": (0.0, -0.35, 1.6),
     "hyperboloid": (0.0, 0.2, 1.9),
 }
 """Centre and half the width of the first window of each view."""
+
+HALF_PLANE_RISE = 1.1
+"""How far the window of a half-plane of K = -1 is raised; its edge is 1/√-K below the centre."""
 
 SURFACES = ("hemisphere", "hyperboloid")
 
@@ -73,6 +76,8 @@ class View:
         self.straight = chart == "klein" or self.sign == 0
         self.surface = chart in SURFACES and self.sign != 0
         x, y, self.half_width = WINDOWS[chart]
+        if chart == "half-plane":
+            y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
         self.middle = np.array([x, y])
         if chart == "klein":
             return

@@ -90,7 +90,10 @@ const explorer = (() => {
 
   // -- the address: each settled state is an entry of the history, so Back is Undo
 
+  // with a step of the tour where one is shown, so that its text stays with its picture
   let at = history.state?.at ?? 0, timer = null, busy = () => false;
+  const tour = {step: () => null, restore: () => {}}; // what an entry keeps beside the address
+  const entry = () => ({at, step: tour.step()});
   let top = history.state ? Math.max(at, Number(stored("top", sessionStorage) ?? 0)) : 0; // a new address has no way forward
   let loading = true; // the address is being read, and is not a new state
 
@@ -107,12 +110,12 @@ const explorer = (() => {
       timer = null;
       if (busy() || ahead()) return keepAddress();
       const wanted = `?${query}`;
-      if (loading || !history.state) history.replaceState({at}, "", wanted);
+      if (loading || !history.state) history.replaceState(entry(), "", wanted);
       else if (location.search !== wanted) {
         at = top = at + 1;
         store("top", top, sessionStorage);
-        history.pushState({at}, "", wanted);
-      }
+        history.pushState(entry(), "", wanted);
+      } else if (String(history.state.step) !== String(tour.step())) history.replaceState(entry(), "");
       loading = false;
       showHistory();
     }, loading ? 0 : 300);
@@ -132,6 +135,7 @@ const explorer = (() => {
   addEventListener("popstate", (event) => {
     at = event.state?.at ?? 0;
     loading = true;
+    tour.restore(event.state?.step ?? null);
     send({do: "load", query: location.search.slice(1)});
   });
   document.addEventListener("keydown", (event) => {
@@ -207,11 +211,11 @@ const explorer = (() => {
 
     place() { // pixels of a place: (ox + sx x, oy - sy y)
       const width = this.host.clientWidth, height = this.host.clientHeight;
-      const [left, bottom] = this.axes ? [44, 22] : [0, 0];
+      const [left, bottom] = this.axes ? [44, 28] : [0, 0];
       const [x0, y0, x1, y1] = this.box;
-      let sx = (width - left - (left ? 6 : 0)) / (x1 - x0), sy = (height - bottom - (bottom ? 6 : 0)) / (y1 - y0);
+      let sx = (width - left) / (x1 - x0), sy = (height - bottom) / (y1 - y0);
       if (this.equal) sx = sy = Math.min(sx, sy);
-      const middle = [left + (width - left - (left ? 6 : 0)) / 2, (height - bottom + (bottom ? 6 : 0)) / 2];
+      const middle = [(left + width) / 2, (height - bottom) / 2];
       return {sx, sy, ox: middle[0] - sx * (x0 + x1) / 2, oy: middle[1] + sy * (y0 + y1) / 2, width, height, left, bottom};
     }
 
@@ -273,11 +277,11 @@ const explorer = (() => {
       ink.strokeRect(t.left, 0.5, t.width - t.left - 0.5, t.height - t.bottom);
       ink.globalAlpha = 1;
       ink.textAlign = "center";
-      for (const v of ticks(x0, x1)) if (t.ox + t.sx * v < t.width - 12) ink.fillText(short(v), t.ox + t.sx * v, t.height - t.bottom + 11);
+      for (const v of ticks(x0, x1)) ink.fillText(short(v), Math.min(t.ox + t.sx * v, t.width - 10), t.height - t.bottom + 11);
       ink.textAlign = "right";
-      for (const v of ticks(y0, y1)) if (t.oy - t.sy * v > 8) ink.fillText(short(v), t.left - 4, t.oy - t.sy * v + 3);
+      for (const v of ticks(y0, y1)) ink.fillText(short(v), t.left - 4, Math.max(t.oy - t.sy * v + 3, 8));
       ink.textAlign = "center";
-      ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 1);
+      ink.fillText(this.axes[0], (t.left + t.width) / 2, t.height - 4);
       ink.save();
       ink.translate(9, (t.height - t.bottom) / 2);
       ink.rotate(-Math.PI / 2);
@@ -289,7 +293,7 @@ const explorer = (() => {
   const short = (v) => String(Number(v.toPrecision(3))).replace("-", "−");
 
   function ticks(low, high) {
-    const rough = (high - low) / 4, power = 10 ** Math.floor(Math.log10(rough));
+    const rough = (high - low) / 5, power = 10 ** Math.floor(Math.log10(rough));
     const step = [1, 2, 5, 10].map((m) => m * power).find((s) => s >= rough) ?? rough, found = [];
     for (let v = Math.ceil(low / step) * step; v <= high && found.length < 12; v += step) found.push(v);
     return found;
@@ -379,7 +383,7 @@ const explorer = (() => {
   const idle = () => document.body.dataset.ready === "yes" && !ahead();
   if (page === "plane" || page === "learn") connect();
   return {
-    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, pictures,
+    one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
     idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
   };
 })();

@@ -141,7 +141,7 @@
   const nameOf = (index) => preview.classes[preview.labels[index]]?.[0] ?? "?";
 
   function tell(picture, i) {
-    const index = picture.rows[i], kind = preview.test[index] ? "held-out" : "training";
+    const index = picture.rows[i], kind = preview.test[index] ? "test" : "training";
     const start = `Row ${index + 1}, ${kind}, class ${nameOf(index)}${picture.wrong?.[i] ? ", predicted wrong" : ""}`;
     if (!picture.neighbors) return start;
     const found = picture.neighbors[i], k = found.length;
@@ -231,7 +231,7 @@
 
   function showConfusion(table) {
     const place = one("#confusion");
-    if (!table) return place.replaceChildren(element("caption", "After a fit: how many held-out rows of each class were given which class."));
+    if (!table) return place.replaceChildren(element("caption", "After a fit: how many test rows of each class were given which class."));
     const most = Math.max(1, ...table.counts.flat());
     const head = element("thead"), body = element("tbody");
     const title = (th, name) => { th.title = name; th.className = "name"; return th; };

@@ -2,7 +2,7 @@
 "use strict";
 
 (() => {
-  const {one, all, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel} = explorer;
+  const {one, all, facts, send, listeners, ahead, say, Picture, theme, stored, store, copy, keepAddress, travel, tour} = explorer;
   const REACH = 16; // pixels from a point at which it is grabbed
   const STEP = 0.02; // of the view, for an arrow key
   const DEGREES = 0.4; // of the camera for a pixel
@@ -10,6 +10,7 @@
   const views = [0, 1].map((i) => new Picture(one(`#view${i}`)));
   const latencies = explorer.latencies = []; // milliseconds from the events of a drag to the paint
   let answer = {}, drag = null, moved = null, playing = 0, active = views[0];
+  let refit = false; // show the whole with the next picture
   explorer.whileBusy(() => drag !== null || playing !== 0);
   explorer.views = views;
 
@@ -64,6 +65,7 @@
     else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
     else if (drag.kind === "camera") send({do: "camera", turn: drag.turn - DEGREES * (px - drag.start[0]), tilt: drag.tilt + DEGREES * (py - drag.start[1])}, "drag");
     else view.pan(px - drag.last[0], py - drag.last[1]);
+    if (drag.kind !== "point") send({do: "hover", x, y, view: index}, "hover");
     drag.last = [px, py];
   }
 
@@ -168,7 +170,8 @@
   one("#undo").addEventListener("click", () => travel(-1));
   one("#redo").addEventListener("click", () => travel(1));
   for (const button of all("[data-zoom]")) button.addEventListener("click", () => active.zoom(Number(button.dataset.zoom)));
-  one("#fit").addEventListener("click", () => { for (const view of views) view.fit(view.points); });
+  const fit = () => { for (const view of views) view.fit(view.points); };
+  one("#fit").addEventListener("click", fit);
   one("#copy").addEventListener("click", () => copy(`${location.origin}/?${answer.query}`, "The link is copied.", "The link is in the address bar."));
   one("#png").addEventListener("click", savePicture);
 
@@ -210,15 +213,16 @@
     if (news.state === undefined) return say(news.errors);
     answer = news;
     news.pictures?.forEach((picture, i) => {
-      const view = views[i], another = view.chart !== picture.chart;
+      const view = views[i], follow = view.chart !== picture.chart || view.box.every((v, j) => v === view.home[j]);
       Object.assign(view, picture);
       view.host.hidden = false;
       view.host.setAttribute("aria-label", picture.description);
       view.host.querySelector(".badge").textContent = picture.title;
       view.over = [];
-      if (another) view.reframe(picture.window);
-      else view.draw();
+      if (follow) view.reframe(picture.window); // else keep where the visitor has moved to
+      else { view.home = picture.window; view.draw(); }
     });
+    if (refit && news.pictures && !ahead()) { refit = false; fit(); }
     if (news.pictures?.length === 1) views[1].host.hidden = true;
     one("#views").dataset.count = views[1].host.hidden ? "1" : "2";
     if (news.pointer) views.forEach((view, i) => { view.over = news.pointer[i] ?? []; view.drawOver(); });
@@ -283,10 +287,19 @@
 
   // -- the tour
 
-  let at = -1;
+  let at = null, scene = false; // the step that is shown, and whether its scene is the one after
 
   function showStep(index) {
+    tellStep(index);
+    showScene(false);
+    one("#tour-title").focus({preventScroll: true});
+    one("#tour").scrollIntoView({block: "nearest"});
+  }
+
+  function tellStep(index) {
     at = index;
+    refit = true;
+    stop();
     const tour = facts.tour[index];
     one("#tour").hidden = false;
     one("#hint").hidden = true;
@@ -303,23 +316,38 @@
     one("#tour-paper").href = `https://arxiv.org/pdf/1609.07082#${tour.anchor}`;
     one("#tour-reference").textContent = `Reference: ${tour.reference}`;
     one("#tour-reference").href = `/reference/${tour.reference}`;
-    stop();
-    showScene(false);
-    one("#tour-title").focus({preventScroll: true});
-    one("#tour").scrollIntoView({block: "nearest"});
+  }
+
+  function tellScene(after) {
+    scene = after;
+    one("#tour-before").setAttribute("aria-pressed", String(!after));
+    one("#tour-after").setAttribute("aria-pressed", String(after));
   }
 
   function showScene(after) {
-    one("#tour-before").setAttribute("aria-pressed", String(!after));
-    one("#tour-after").setAttribute("aria-pressed", String(after));
+    tellScene(after);
     send({do: "load", query: facts.tour[at].scene + (after ? `&${facts.tour[at].after}` : "")});
   }
 
-  function closeTour() {
+  function hideTour() {
+    at = null;
     one("#tour").hidden = true;
     stop();
-    views[0].host.focus();
   }
+
+  function closeTour() {
+    hideTour();
+    views[0].host.focus();
+    keepAddress();
+  }
+
+  tour.step = () => at === null ? null : [at, scene];
+  tour.restore = (step) => {
+    if (step === null) return hideTour();
+    if (step[0] !== at) tellStep(step[0]);
+    tellScene(step[1]);
+  };
+  tour.restore(history.state?.step ?? null);
 
   one("#start-tour").addEventListener("click", () => showStep(0));
   one("#hint-tour").addEventListener("click", () => showStep(0));
