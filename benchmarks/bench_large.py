@@ -105,16 +105,17 @@ def curves(folder: Path | None) -> None:
 
     from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
 
-    sets = {
-        "generated, 102,000 × 20": rows_of_classes(102_000, 20),
-        "generated, 52,000 × 100": rows_of_classes(52_000, 100),
-    }
+    sets = {}
     for path in sorted(folder.glob("*.csv*")) if folder else ():
         table = pd.read_csv(path)
         if len(table) >= 6000:
             rows = table.iloc[:, :-1].to_numpy(dtype=float)
             name = f"{path.name.split('.')[0]}, {len(rows):,} × {rows.shape[1]}"
             sets[name] = rows, table.iloc[:, -1].astype(str).to_numpy()
+    sets |= {
+        "generated, 102,000 × 20": rows_of_classes(102_000, 20),
+        "generated, 52,000 × 100": rows_of_classes(52_000, 100),
+    }
     for name, (X, y) in sets.items():
         order = np.random.default_rng(0).permutation(len(X))
         train, test = order[:-2000], order[-2000:]
