@@ -8,8 +8,6 @@ from typing import Any
 
 from cayleyklein._validation import warn_caller
 
-__all__ = ["Kernel", "inlined", "vectorised"]
-
 NOT_KEPT = (
     "Compiled code cannot be kept: neither the package's folder nor a home can be written to, so "
     "every process compiles anew, for some seconds. Set NUMBA_CACHE_DIR to a folder that can."

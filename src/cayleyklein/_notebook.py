@@ -5,8 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-__all__ = ["EstimatorCard", "NotebookCard", "card_of"]
-
 
 def card_of(thing: Any) -> str:
     """Return the HTML card of a metric, a diagram or an estimator: a picture, and facts beside it.

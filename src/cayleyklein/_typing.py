@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["AnyArray", "AnyComplexes", "AnyFloats", "Bools", "Complexes", "Floats", "Ints", "Texts"]
-
 Floats = NDArray[np.float64]
 """Numbers in double precision."""
 

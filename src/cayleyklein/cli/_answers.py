@@ -19,8 +19,6 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-__all__ = ["evaluate", "neighbors", "predict"]
-
 EXPLAINED_COLUMNS = 5
 """Columns that --explain names for each voter."""
 

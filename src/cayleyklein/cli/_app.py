@@ -17,8 +17,6 @@ from cayleyklein.cli import _answers, _experiments, _fit, _pictures
 from cayleyklein.cli._console import printable
 from cayleyklein.exceptions import CayleyKleinError
 
-__all__ = ["app", "run"]
-
 HELP = """Learn curved metrics from tables, and use them.
 
 Begin with your own table, whose first line names the columns:

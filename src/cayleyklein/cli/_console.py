@@ -13,8 +13,6 @@ from typing import Annotated, Any
 
 import typer
 
-__all__ = ["Console", "columns_of_text", "printable", "with_console"]
-
 
 @dataclass(frozen=True)
 class Console:

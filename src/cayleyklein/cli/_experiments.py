@@ -17,8 +17,6 @@ from cayleyklein.cli._pictures import draw_figures
 if TYPE_CHECKING:
     from cayleyklein.experiments import Table
 
-__all__ = ["compare", "datasets", "reproduce", "table_text"]
-
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
 ]

@@ -17,8 +17,6 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-__all__ = ["fit", "info", "load_table_model"]
-
 MOST_PLAIN = 30
 """Plain columns of numbers that are listed one by one."""
 

@@ -9,10 +9,6 @@ import typer
 
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = [
-    "Delimiter", "Encoding", "Model", "Rows", "Table", "not_zero", "refuse_overwriting",
-]  # fmt: skip
-
 TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
 
 Table = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from cayleyklein._typing import Floats
     from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["draw_figures", "explore", "figures", "voronoi"]
-
 
 @with_console(
     "voronoi flowers.csv --x length --y width -o cells.svg",

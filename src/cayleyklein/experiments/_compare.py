@@ -30,8 +30,6 @@ from cayleyklein.experiments._statistics import Result, accuracy_text, summarize
 from cayleyklein.plotting import DecisionBoundaryDisplay, MetricDisplay, number
 from cayleyklein.tables import check_writable
 
-__all__ = ["Comparison", "compare"]
-
 PYTHON = """\
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score{pipeline}
 from cayleyklein import CurvedKNeighborsClassifier

@@ -18,8 +18,6 @@ from cayleyklein._validation import as_texts, nearest_name
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
-__all__ = ["AUTO", "BASELINE", "COMPARED", "METHODS", "PAPERS", "REPRODUCED", "choose_methods"]
-
 SEED = 0
 
 PAPER_NEIGHBORS = 3

@@ -9,10 +9,6 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-__all__ = [
-    "MARKS", "Table", "bullets", "code_block", "page", "picture", "provenance_section", "section",
-]  # fmt: skip
-
 MARKS = {"above": "▲", "level": "=", "below": "▼"}
 """Symbols behind numbers that are compared with the paper's."""
 

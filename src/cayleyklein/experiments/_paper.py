@@ -14,11 +14,6 @@ from cayleyklein.experiments._page import MARKS, Table
 from cayleyklein.experiments._runs import Cell
 from cayleyklein.experiments._statistics import Result, accuracy_text, cell_of
 
-__all__ = [
-    "LEGEND", "PAPER_CELLS", "TABLES", "PaperCell", "cells_of", "check_markers", "marked_place",
-    "paper_marks", "paper_table",
-]  # fmt: skip
-
 
 class PaperCell(NamedTuple):
     """A number of the paper.

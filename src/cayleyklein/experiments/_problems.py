@@ -15,10 +15,6 @@ from cayleyklein._validation import as_choice, as_path, as_points, as_real, as_t
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target
 
-__all__ = [
-    "FULL", "PROBLEMS", "QUICK", "Problem", "Protocol", "Split", "load_problem", "repeated_splits",
-]  # fmt: skip
-
 BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 """Data sets of the paper, in the order of its table."""
 

@@ -33,8 +33,6 @@ from cayleyklein.experiments._runs import (
 )
 from cayleyklein.experiments._statistics import Result, cell_of, summarize
 
-__all__ = ["Reproduction", "reproduce"]
-
 FORMAT, VERSION = "cayleyklein-reproduction", 1
 
 

@@ -29,8 +29,6 @@ from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._problems import Problem, Split
 from cayleyklein.tables import writing
 
-__all__ = ["Cell", "CellStore", "fingerprint", "in_parallel", "provenance", "run_cells", "write"]
-
 
 class Cell(NamedTuple):
     """One number of a table: a data set, a method, the neighbours that vote, the targets."""

@@ -20,19 +20,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import BASELINE, METHODS, PAPERS
 from cayleyklein.experiments._runs import Cell, Outcome
 
-__all__ = [
-    "PairedDifference",
-    "Ranking",
-    "Result",
-    "accuracy_text",
-    "cell_of",
-    "holm",
-    "paired_difference",
-    "rank_methods",
-    "standard_error",
-    "summarize",
-]
-
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
 

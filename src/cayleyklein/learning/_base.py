@@ -18,8 +18,6 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import Blocks
 
-__all__ = ["MetricLearner"]
-
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
 

@@ -60,8 +60,6 @@ from cayleyklein.neighbors import (
     votes_of,
 )
 
-__all__ = ["CurvedKNeighborsClassifier"]
-
 
 class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
     """Learn a curved metric from labelled rows, and classify by the nearest ones.

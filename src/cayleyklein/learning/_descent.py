@@ -15,9 +15,6 @@ from cayleyklein.learning._starts import starting_factor
 from cayleyklein.learning.objectives import Evaluation, Objective, Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["Fit", "Progress", "Report", "descend", "n_anchors", "start_of"]
-
-
 TOL = 1e-7
 """Relative decrease of the loss at which a pass ends."""
 

@@ -16,8 +16,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 
-__all__ = ["Minimum", "minimise"]
-
 Function = Callable[[Floats], tuple[float, Floats]]
 Pairs = deque[tuple[Floats, Floats, float]]
 

@@ -21,8 +21,6 @@ from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning.objectives import Parameters, Placed, Recipe
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["DescentLearner", "given"]
-
 SOLVER_COPIES, SQUARES = 24, 3
 """Arrays of the size of a factor, and of a covariance, that a fit keeps."""
 

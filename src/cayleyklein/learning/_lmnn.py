@@ -36,9 +36,6 @@ from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["CurvedLMNN"]
-
-
 logger = logging.getLogger(__name__)
 
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed")

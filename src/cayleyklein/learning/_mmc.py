@@ -27,9 +27,6 @@ from cayleyklein.learning._lbfgs import minimise
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning.objectives import Parameters
 
-__all__ = ["MMC"]
-
-
 BLOCK_ROWS = 512
 TINY = 1e-12
 

@@ -30,9 +30,6 @@ from cayleyklein.learning.objectives import (
 )
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["PaperDescent"]
-
-
 TOL = 1e-5
 """Relative change of the loss at which a fit ends."""
 

@@ -14,9 +14,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.objectives import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-__all__ = ["TrainingRows", "principal_axes"]
-
-
 LARGEST = 1e151
 """Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
 

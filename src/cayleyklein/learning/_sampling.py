@@ -25,15 +25,6 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = [
-    "Draw",
-    "classes_of_blocks",
-    "rows_at",
-    "sample_dask",
-    "sample_rows",
-    "stratified_sample",
-]
-
 FAN_IN = 8
 """Samples of blocks merged at a time."""
 

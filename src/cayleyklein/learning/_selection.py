@@ -31,16 +31,6 @@ from cayleyklein.neighbors import (
     local_votes,
 )
 
-__all__ = [
-    "DEFAULT_NEIGHBORS",
-    "Learned",
-    "Selection",
-    "Stage",
-    "Trial",
-    "learn_mixed",
-    "learn_product",
-]
-
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
 PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))

@@ -10,9 +10,6 @@ from sklearn.covariance import ledoit_wolf
 from cayleyklein._typing import Floats
 from cayleyklein.learning._rows import TrainingRows
 
-__all__ = ["STARTS", "starting_factor"]
-
-
 SINGULAR = 1e-6
 """Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean."""
 

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.neighbors import CurvedNeighbors
 
-__all__ = ["LearningNeighbors"]
-
 
 class LearningNeighbors(CurvedNeighbors):
     """Neighbours by a metric that is learned in fit, given, or left to a learner.

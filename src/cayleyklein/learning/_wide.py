@@ -15,8 +15,6 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.learning._rows import TrainingRows, principal_axes
 
-__all__ = ["focus"]
-
 COLUMNS_PER_ROW = 2
 """More columns than so many times the rows are wide; below it weights did not help."""
 

@@ -20,8 +20,6 @@ from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_sh
 from cayleyklein.neighbors._space import ChordSpace, Placed, Pool
 from cayleyklein.neighbors._vptree import VantagePointTree
 
-__all__ = ["ALGORITHMS", "Algorithm", "Engine", "as_metric", "as_radius", "build_engine"]
-
 Algorithm = str | Callable[[Floats, Metric], Any]
 """A name, or a function that makes an index from the fitted rows and the metric."""
 

@@ -33,8 +33,6 @@ from cayleyklein.neighbors._space import (
     rounding_of,
 )
 
-__all__ = ["EuclideanSearch", "even_rows", "tree_share"]
-
 FAR = 100.0
 """Squared distance of the middle from 0, over the variance, from which it is subtracted."""
 

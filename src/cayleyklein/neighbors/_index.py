@@ -23,8 +23,6 @@ from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._engines import Algorithm, build_engine
 from cayleyklein.neighbors._space import ChordSpace, Placed, Pool, refuse_outside
 
-__all__ = ["CHUNK", "PAIR_BYTES", "Ranked", "SearchIndex", "merge", "ragged"]
-
 CHUNK = 4096
 """Queries at a time."""
 

@@ -4,8 +4,6 @@ import numpy as np
 
 from cayleyklein._jit import Kernel, inlined, vectorised
 
-__all__ = ["search_nearest", "search_within"]
-
 STACK = 128
 """Depth of the search's stack; a balanced tree of 2⁶⁴ rows needs half of it."""
 

@@ -29,8 +29,6 @@ from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
 from cayleyklein.neighbors._space import refuse_queries
 from cayleyklein.neighbors._votes import Weights
 
-__all__ = ["CurvedNeighbors"]
-
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
 
 

@@ -33,8 +33,6 @@ from cayleyklein.neighbors._engines import Algorithm
 from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._space import refuse_queries
 
-__all__ = ["LEAST_ROWS", "Blocks", "Kind", "Shards"]
-
 Finish = Callable[[Ranked], tuple[Any, ...]]
 Kind = tuple[tuple[int, ...], Any]
 

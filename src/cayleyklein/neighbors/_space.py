@@ -24,8 +24,6 @@ from cayleyklein.exceptions import OutsideDomainError
 from cayleyklein.geometry import distance_from_sqchord, map_rows
 from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, terms_of
 
-__all__ = ["ChordSpace", "Placed", "Term", "refuse_outside", "refuse_queries", "rounding_of"]
-
 EPS = float(np.finfo(np.float64).eps)
 
 CLOSE = 1e-3

@@ -13,21 +13,6 @@ from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._euclidean import even_rows
 from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex
 
-__all__ = [
-    "NEAR",
-    "LocalScales",
-    "Weights",
-    "as_scales",
-    "check_weights",
-    "class_shares",
-    "labels_and_weights",
-    "local_votes",
-    "neighbor_weights",
-    "payload_of",
-    "votes_of",
-    "weighted_mean",
-]
-
 Weights = str | Callable[[Floats], Any]
 
 KINDS = ("linear", "uniform", "distance")

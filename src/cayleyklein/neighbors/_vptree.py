@@ -17,8 +17,6 @@ from cayleyklein.geometry import distance_from_sqchord
 from cayleyklein.neighbors._kernels import search_nearest, search_within
 from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordSpace, Placed, Pool
 
-__all__ = ["VantagePointTree"]
-
 LEAF = 24
 """Rows of a leaf: at the most so many are looked at one after the other."""
 

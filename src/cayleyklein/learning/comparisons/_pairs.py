@@ -15,8 +15,6 @@ from cayleyklein._validation import as_choice, as_finite_array, as_real, list_in
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.comparisons._tuples import ComparedRows, TupleLearner
 
-__all__ = ["CurvedPairs"]
-
 MOST_PAIRS = 1500
 """Pairs of each kind that are learned from: each is compared with each of the other kind."""
 

@@ -11,8 +11,6 @@ from cayleyklein._estimators import restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.comparisons._tuples import TupleLearner
 
-__all__ = ["CurvedQuadruplets", "CurvedTriplets"]
-
 
 class Comparer(TupleLearner):
     """Base of the learners from comparisons: scores and decisions."""

@@ -20,8 +20,6 @@ from cayleyklein.learning._learner import DescentLearner, given
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning.objectives import ComparisonRecipe
 
-__all__ = ["ComparedRows", "TupleLearner"]
-
 GEOMETRIES = ("flat", "elliptic", "hyperbolic", "learned")
 
 

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
     from cayleyklein.learning.comparisons._tuples import ComparedRows
 
-__all__ = ["ComparisonRecipe", "Comparisons"]
-
 
 @dataclass(frozen=True)
 class ComparisonRecipe(Recipe):

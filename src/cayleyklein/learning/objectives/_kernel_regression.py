@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
     from cayleyklein.learning.regression._selection import RegressionRows
 
-__all__ = ["KernelRecipe", "KernelRegression"]
-
-
 EDGE = 0.01
 """Weight of a row at the edge of the window, so that equally far rows are a plain mean."""
 

@@ -28,8 +28,6 @@ from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
 
-__all__ = ["LargeMargin", "LargeMarginRecipe", "nearest_of_class"]
-
 
 @dataclass(frozen=True)
 class LargeMarginRecipe(Recipe):

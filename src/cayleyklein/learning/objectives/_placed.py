@@ -16,9 +16,6 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lift_points, slopes_from_sqchord
 
-__all__ = ["Gradient", "Parameters", "Placed", "distance_power"]
-
-
 DOMAIN_EDGE = 1e-10
 """S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
 

@@ -13,8 +13,6 @@ from cayleyklein.learning.objectives._placed import Gradient, Parameters
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
 
-__all__ = ["Evaluation", "Objective", "Recipe"]
-
 
 class Evaluation(NamedTuple):
     """Loss, its gradient (None outside the domain), and the number of violated comparisons."""

@@ -11,9 +11,6 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.objectives._placed import Placed
 
-__all__ = ["NearestRows", "blocks_of", "nearest_outside"]
-
-
 BLOCK_ENTRIES = 2_000_000
 """Entries of a block of squared chords: 16 MB."""
 

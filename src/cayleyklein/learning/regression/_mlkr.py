@@ -35,9 +35,6 @@ from cayleyklein.learning.regression._selection import (
     plain,
 )
 
-__all__ = ["CurvedMLKR"]
-
-
 logger = logging.getLogger(__name__)
 
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned")

@@ -40,8 +40,6 @@ from cayleyklein.neighbors import (
     weighted_mean,
 )
 
-__all__ = ["CurvedKNeighborsRegressor"]
-
 
 class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
     """Learn a curved metric from rows with targets, and predict by the nearest ones.

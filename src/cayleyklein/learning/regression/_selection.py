@@ -32,16 +32,6 @@ from cayleyklein.learning.objectives import (
 )
 from cayleyklein.neighbors import neighbor_weights, weighted_mean
 
-__all__ = [
-    "DEFAULT_NEIGHBORS",
-    "RegressionRows",
-    "RegressionTrial",
-    "learn_product",
-    "left_out_neighbors",
-    "plain",
-]
-
-
 PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 """Geometries and spreads of the parts of "auto": flat space, and spheres of curvature 0.09 and 1
 where a standardised column has the unit 1."""
