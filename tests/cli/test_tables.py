@@ -151,6 +151,10 @@ def test_info(command, wine_files):
     assert "predicts      class: a (30), b (35), c (24)" in answer.out
     assert "elliptic, K = 1 (asked for: elliptic)" in answer.out
     assert command("info", wine_files / "wine.ckm", "--json").json["rows"] == 89
+    weights = command("info", wine_files / "wine.ckm", "--json").json["feature_weights"]
+    assert abs(sum(weights.values()) - 1) < 1e-9
+    assert list(weights.values()) == sorted(weights.values(), reverse=True)
+    assert f"weights       {next(iter(weights))} " in command("info", wine_files / "wine.ckm").out
 
 
 def test_memory_of_predict_does_not_grow_with_the_table(command, wine_files, tmp_path):

@@ -17,6 +17,9 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
+MOST_WEIGHTS = 8
+"""Columns whose share of the distances `info` prints."""
+
 MOST_PLAIN = 30
 """Plain columns of numbers that are listed one by one."""
 
@@ -178,12 +181,13 @@ def load_table_model(path: Path) -> TableClassifier:
 
 @with_console("info flowers.ckm")
 def info(console: Console, model: Model) -> None:
-    """Describe a model: its classes, the use of each column, and the learned metric."""
+    """Describe a model: its classes, the use and weight of each column, and the learned metric."""
     fitted = load_table_model(model)
     learned, columns, k = fitted.learned_, fitted.encoder_.columns_, fitted.neighbors_.n_neighbors_
     counts, n_rows = Counter(fitted.labels_.tolist()), len(fitted.row_numbers_)
     by_class = {name: counts[label] for label, name in enumerate(fitted.classes_.tolist())}
     target = getattr(fitted, "target_", None)
+    weights = fitted.feature_weights()
     values = {
         "model": str(model),
         "target": target,
@@ -192,7 +196,10 @@ def info(console: Console, model: Model) -> None:
         "neighbors": k,
         "columns": [column.to_dict() for column in columns],
         "learned": vars(learned),
+        "feature_weights": weights,
     }
+    largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
+    more = ", …" if len(weights) > MOST_WEIGHTS else ""
     classes = ", ".join(f"{name} ({count:,})" for name, count in by_class.items())
     n_used = sum(column.kind != "unused" for column in columns)
     facts = [
@@ -201,6 +208,7 @@ def info(console: Console, model: Model) -> None:
         ["metric", f"{learned.describe()} (asked for: {fitted.geometry})"],
         ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
+        ["weights", f"{', '.join(largest)}{more}"],
     ]
     lines = [columns_of_text(facts, left=2), *(f"  {column}" for column in columns)]
     lines += ["", learned.selection] if console.verbose and learned.selection else []

@@ -118,6 +118,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     >>> why = model.explain(rest[:1])[0]
     >>> bool(why.prediction == model.predict(rest[:1])[0]), why.columns.shape[1]
     (True, 13)
+    >>> weights = model.feature_weights()
+    >>> len(weights), round(sum(weights.values()), 9)
+    (13, 1.0)
     >>> int(model.recognizer()(table).sum())  # the rows that were fitted
     89
     """
@@ -262,6 +265,16 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             rows = self.row_numbers_[why.rows]
             every.append(replace(why, rows=rows, columns=columns, names=names))
         return every
+
+    def feature_weights(self) -> dict[str, float]:
+        """Return the share of each column of the table in the distances, largest first.
+
+        See ``metric_.feature_weights``; the shares of the numbers that a column became add up.
+        """
+        rows = self._neighbors()._in_memory().X
+        names, shares = self.encoder_.add_up(self.metric_.feature_weights(rows))
+        order = np.argsort(-shares, kind="stable")
+        return {str(names[at]): float(shares[at]) for at in order}
 
     def recognizer(self) -> Callable[[Any], Bools]:
         """Return a function that says which rows of a table equal fitted ones once encoded."""
