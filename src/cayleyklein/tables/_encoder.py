@@ -157,7 +157,7 @@ class TableEncoder(  # type: ignore[call-arg]
         return np.array(names, dtype=object)
 
     def add_up(self, values: Floats) -> tuple[Texts, Floats]:
-        """Add up values (..., n_features_out_) by the column of the table that they come from.
+        """Add up values, one for each number of an encoded row, by their column of the table.
 
         Examples
         --------
