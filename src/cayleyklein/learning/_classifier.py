@@ -41,7 +41,7 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
-from cayleyklein.learning._selection import DEFAULT_NEIGHBORS
+from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (

@@ -30,8 +30,9 @@ from cayleyklein.learning._learner import DescentLearner
 from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
-from cayleyklein.learning._selection import Learned, Selection, learn_mixed, learn_product
+from cayleyklein.learning._selection import Learned, learn_mixed, learn_product
 from cayleyklein.learning._starts import STARTS
+from cayleyklein.learning._trials import Selection
 from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -19,6 +18,16 @@ from cayleyklein.geometry import euclidean_coordinates
 from cayleyklein.learning._descent import Fit, Report, descend, n_anchors
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity
+from cayleyklein.learning._trials import (
+    DEFAULT_NEIGHBORS,
+    NEIGHBORS,
+    TIE,
+    Selection,
+    Stage,
+    Trial,
+    compare,
+    gain_of,
+)
 from cayleyklein.learning._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -62,110 +71,10 @@ NEIGHBOR_ROWS = 10_000
 FIRST_WORK, MOST_WORK = 4e9, 2e10
 """Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
 
-NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
-"""Numbers of voting neighbours that are tried."""
-
-DEFAULT_NEIGHBORS = 15
-"""Where held-out rows were not asked."""
-
-TIE = 0.5
-"""Standard errors of the gain in log loss under which the simpler model wins."""
-
 ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Shares of the elliptic metric in a mixed one that are tried; the first wins ties."""
 
 UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
-
-
-@dataclass(frozen=True)
-class Trial:
-    """How one candidate did on rows it was not trained on.
-
-    Attributes
-    ----------
-    name : str
-    n_neighbors : int
-        The number of voting neighbours (weights="local") with the least log loss.
-    log_loss, accuracy : float
-        Means over the held-out rows, with that number.
-
-    Examples
-    --------
-    >>> Trial("product", n_neighbors=15, log_loss=0.41, accuracy=0.86).n_neighbors
-    15
-    """
-
-    name: str
-    n_neighbors: int
-    log_loss: float
-    accuracy: float
-
-    @property
-    def scores(self) -> str:
-        """The scores in words."""
-        return f"log loss {self.log_loss:.3f}, accuracy {self.accuracy:.3f}"
-
-
-class Stage(NamedTuple):
-    """One size of the sample that a metric was learned from, and its log loss on held-out rows.
-
-    Examples
-    --------
-    >>> Stage(n_rows=8000, log_loss=0.31).n_rows
-    8000
-    """
-
-    n_rows: int
-    log_loss: float
-
-
-@dataclass(frozen=True)
-class Selection:
-    """What was tried on held-out rows, what was chosen, and why.
-
-    Attributes
-    ----------
-    chosen : str
-    reason : str
-    n_neighbors : int
-        Voting neighbours for the chosen metric.
-    trials : tuple of Trial or RegressionTrial
-        Empty where nothing was to be chosen.
-    stages : tuple of Stage
-        Sizes of the sample that the metric was learned from, with their log loss on held-out rows:
-        the least of them was kept. Empty for up to 2,500 rows, all of which teach.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedLMNN
-    >>> from cayleyklein.datasets import load_wine
-    >>> X, y = load_wine(return_X_y=True)
-    >>> selection = CurvedLMNN(random_state=0).fit(X, y).selection_
-    >>> [trial.name for trial in selection.trials]
-    ['product', 'standardised k-NN', 'Euclidean k-NN']
-    """
-
-    chosen: str
-    reason: str
-    n_neighbors: int = DEFAULT_NEIGHBORS
-    trials: tuple[Any, ...] = ()
-    stages: tuple[Stage, ...] = ()
-
-    @property
-    def n_rows(self) -> int:
-        """Rows of the stage that was kept, or 0 where there are none."""
-        return min(self.stages, key=lambda stage: stage.log_loss).n_rows if self.stages else 0
-
-    def __repr__(self) -> str:
-        lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
-        width = max((len(trial.name) for trial in self.trials), default=0)
-        lines += [
-            f"  {t.name:{width}}  {t.scores}, {t.n_neighbors} neighbours" for t in self.trials
-        ]
-        if self.stages:
-            sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
-            lines.append(f"  learned from {sizes} (log loss)")
-        return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -289,7 +198,7 @@ def grow(
         found = score_product(near, held_out, some, more)
         lower = _log_losses(found, weights)[1]
         stages.append(Stage(len(some), float(lower @ weights)))
-        gain, error = _gain(loss, lower, weights)
+        gain, error = gain_of(loss, lower, weights)
         if gain > 0:
             fits, scores, loss = more, found, lower
         if gain <= TIE * error:
@@ -470,11 +379,10 @@ def choose(
         best, losses[name] = _log_losses(joined, share)
         loss, accuracy = float(losses[name] @ share), float(joined[1, best] @ share)
         trials.append(Trial(name, NEIGHBORS[best], loss, accuracy))
-    first, *others = trials
-    rival = min(others, key=lambda trial: trial.log_loss)
-    gain, error = _gain(losses[rival.name], losses[first.name], share)
-    enough = gain > (-TIE if tie_to_first else TIE) * error
-    chosen, other = (first, rival) if enough else (rival, first)
+    first, rival, enough = compare(losses, share, -TIE if tie_to_first else TIE)
+    by_name = {trial.name: trial for trial in trials}
+    names = (first, rival) if enough else (rival, first)
+    chosen, other = (by_name[name] for name in names)
     reason = (
         f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
         f"{other.name} {other.log_loss:.3f}"
@@ -488,10 +396,3 @@ def _log_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
         losses = -np.log(np.maximum(scores[0], np.finfo(float).tiny))
     best = int(np.argmin(losses @ share))
     return best, losses[best]
-
-
-def _gain(before: Floats, after: Floats, share: Floats) -> tuple[float, float]:
-    """Return the mean fall of a loss, and its standard error."""
-    gain = before - after
-    mean = float(gain @ share)
-    return mean, float(np.sqrt(share**2 @ (gain - mean) ** 2))

@@ -26,7 +26,8 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend
 from cayleyklein.learning._learner import DescentLearner, given
 from cayleyklein.learning._sampling import class_shares, rows_at
-from cayleyklein.learning._selection import Learned, Selection
+from cayleyklein.learning._selection import Learned
+from cayleyklein.learning._trials import Selection
 from cayleyklein.learning.objectives import KernelRecipe
 from cayleyklein.learning.regression._selection import (
     RegressionRows,

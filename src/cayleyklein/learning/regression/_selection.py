@@ -12,16 +12,14 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._descent import Fit, Report, descend
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._selection import (
-    NEIGHBORS,
     SELECT_FROM,
-    TIE,
     Learned,
-    Selection,
     product_map,
     product_of,
     split_rows,
 )
 from cayleyklein.learning._starts import identity, starting_factor
+from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, compare
 from cayleyklein.learning.objectives import (
     KernelRecipe,
     NearestRows,
@@ -210,41 +208,15 @@ def squared_errors(
 def choose(errors: dict[str, list[Floats]], weights: Floats) -> Selection:
     """Choose between the product and the best plain neighbours, by squared error."""
     share = weights / weights.sum()
-    losses = {name: np.concatenate(folds, axis=1) for name, folds in errors.items()}
-    chosen, rival, best = pick(losses, share)
-    trials = {
-        name: RegressionTrial(name, NEIGHBORS[best[name]], 1 - float(loss[best[name]] @ share))
-        for name, loss in losses.items()
-    }
+    trials, losses = {}, {}
+    for name, folds in errors.items():
+        every = np.concatenate(folds, axis=1)
+        best = int(np.argmin(every @ share))
+        losses[name] = every[best]
+        trials[name] = RegressionTrial(name, NEIGHBORS[best], 1 - float(losses[name] @ share))
+    first, other, enough = compare(losses, share, TIE)
+    chosen, rival = (first, other) if enough else (other, first)
     reason = (
         f"R² {trials[chosen].r2:.3f} on {len(share)} held-out rows, {rival} {trials[rival].r2:.3f}"
     )
     return Selection(chosen, reason, trials[chosen].n_neighbors, tuple(trials.values()))
-
-
-def pick(losses: dict[str, Floats], share: Floats) -> tuple[str, str, dict[str, int]]:
-    """Choose between the first candidate and the best of the others, by their mean loss.
-
-    The first must be better by `TIE` standard errors.
-
-    Parameters
-    ----------
-    losses : dict
-        Candidate → losses (n_votes, m) of held-out rows, for each number of neighbours.
-    share : ndarray of shape (m,)
-        Shares of the held-out rows.
-
-    Returns
-    -------
-    chosen, other : str
-    best : dict
-        Candidate → the number of neighbours with the least mean loss, as a position.
-    """
-    best = {name: int(np.argmin(loss @ share)) for name, loss in losses.items()}
-    least = {name: loss[best[name]] for name, loss in losses.items()}
-    first, *others = losses
-    rival = min(others, key=lambda name: float(least[name] @ share))
-    gain = least[rival] - least[first]
-    mean = float(gain @ share)
-    error = float(np.sqrt(share**2 @ (gain - mean) ** 2))
-    return (first, rival, best) if mean > TIE * error else (rival, first, best)
