@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,11 +19,41 @@ class Comparer(TupleLearner):
         """Return the pairs that should be close, and those that should be farther apart."""
         raise NotImplementedError
 
-    def _fit(self, tuples: ArrayLike, sample_weight: Any) -> Any:
-        return self._fit_one_by_one(*self._halves(self._training_tuples(tuples)), sample_weight)
+    @restore_on_error
+    def fit(self, tuples: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Learn the metric from triplets, or quadruplets.
 
-    def _decide(self, tuples: ArrayLike) -> Floats:
+        Parameters
+        ----------
+        tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
+            `size` is 3 for triplets and 4 for quadruplets.
+        y : ignored
+        sample_weight : array-like of shape (n,), optional
+            Weights of the tuples.
+
+        Returns
+        -------
+        self
+        """
+        self._fit_one_by_one(*self._halves(self._training_tuples(tuples)), sample_weight)
+        return self
+
+    def decision_function(self, tuples: ArrayLike) -> Floats:
+        """Return how much farther apart the second pair is: positive where as stated.
+
+        Parameters
+        ----------
+        tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
+        """
         return self._gaps(*self._halves(self._tuples(tuples)))
+
+    def predict(self, tuples: ArrayLike) -> Ints:
+        """Return 1 for tuples whose first pair is the closer one, -1 for others."""
+        return np.where(self.decision_function(tuples) > 0, 1, -1)
+
+    def score(self, tuples: ArrayLike, y: Any = None) -> float:
+        """Return the share of tuples whose first pair is the closer one."""
+        return float(np.mean(self.decision_function(tuples) > 0))
 
 
 class CurvedTriplets(Comparer):
@@ -69,43 +99,6 @@ class CurvedTriplets(Comparer):
     def _halves(self, tuples: Floats) -> tuple[Floats, Floats]:
         return tuples[:, :2], tuples[:, [0, 2]]
 
-    @restore_on_error
-    def fit(
-        self, triplets: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedTriplets:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        triplets : array-like of shape (n, 3, d), or (n, 3) of indices of the preprocessor
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-            Weights of the triplets.
-
-        Returns
-        -------
-        self
-        """
-        self._fit(triplets, sample_weight)
-        return self
-
-    def decision_function(self, triplets: ArrayLike) -> Floats:
-        """Return how much farther the third row is than the second: positive where as stated.
-
-        Parameters
-        ----------
-        triplets : array-like of shape (n, 3, d), or (n, 3) of indices of the preprocessor
-        """
-        return self._decide(triplets)
-
-    def predict(self, triplets: ArrayLike) -> Ints:
-        """Return 1 for triplets whose first row is closer to the second, -1 for others."""
-        return np.where(self.decision_function(triplets) > 0, 1, -1)
-
-    def score(self, triplets: ArrayLike, y: Any = None) -> float:
-        """Return the share of triplets whose first row is closer to the second."""
-        return float(np.mean(self.decision_function(triplets) > 0))
-
 
 class CurvedQuadruplets(Comparer):
     """Learn a metric from quadruplets: the first two rows are closer than the last two.
@@ -135,40 +128,3 @@ class CurvedQuadruplets(Comparer):
 
     def _halves(self, tuples: Floats) -> tuple[Floats, Floats]:
         return tuples[:, :2], tuples[:, 2:]
-
-    @restore_on_error
-    def fit(
-        self, quadruplets: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedQuadruplets:
-        """Learn the metric.
-
-        Parameters
-        ----------
-        quadruplets : array-like of shape (n, 4, d), or (n, 4) of indices of the preprocessor
-        y : ignored
-        sample_weight : array-like of shape (n,), optional
-            Weights of the quadruplets.
-
-        Returns
-        -------
-        self
-        """
-        self._fit(quadruplets, sample_weight)
-        return self
-
-    def decision_function(self, quadruplets: ArrayLike) -> Floats:
-        """Return how much farther apart the last two rows are: positive where as stated.
-
-        Parameters
-        ----------
-        quadruplets : array-like of shape (n, 4, d), or (n, 4) of indices of the preprocessor
-        """
-        return self._decide(quadruplets)
-
-    def predict(self, quadruplets: ArrayLike) -> Ints:
-        """Return 1 for quadruplets whose first two rows are the closer ones, -1 for others."""
-        return np.where(self.decision_function(quadruplets) > 0, 1, -1)
-
-    def score(self, quadruplets: ArrayLike, y: Any = None) -> float:
-        """Return the share of quadruplets whose first two rows are the closer ones."""
-        return float(np.mean(self.decision_function(quadruplets) > 0))
