@@ -1,0 +1,1 @@
+"""Maps of dissimilarities in spaces of constant curvature."""

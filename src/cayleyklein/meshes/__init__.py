@@ -1,0 +1,1 @@
+"""Meshes of polygons under a curved metric."""
