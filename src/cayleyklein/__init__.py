@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         metrics,
         neighbors,
         plotting,
+        svm,
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     )
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
+    from cayleyklein.svm import CurvedLinearSVC, CurvedSVC
 
 __all__ = [
     "MMC",
@@ -41,11 +43,13 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedLinearSVC",
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
     "CurvedPairs",
     "CurvedQuadruplets",
+    "CurvedSVC",
     "CurvedTriplets",
     "MixedMetric",
     "ProductMetric",
@@ -59,6 +63,7 @@ __all__ = [
     "metrics",
     "neighbors",
     "plotting",
+    "svm",
     "tables",
 ]
 
@@ -67,11 +72,13 @@ _HOME = {
     "CurvedKNeighborsClassifier": "learning",
     "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedLinearSVC": "svm",
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
     "CurvedPairs": "learning",
     "CurvedQuadruplets": "learning",
+    "CurvedSVC": "svm",
     "CurvedTriplets": "learning",
     "MMC": "learning",
     "MixedMetric": "metrics",
