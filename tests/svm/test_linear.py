@@ -192,6 +192,8 @@ def test_several_classes(K):
     assert model.score(X, y) == 1
     assert model.decision_function(X).shape == (60, 3)
     assert model.coef_.shape == (3, 2)
+    pair = CurvedLinearSVC(metric, C=10.0).fit(X[y != "b"], y[y != "b"])
+    np.testing.assert_allclose(pair.coef_[0], model.coef_[1])
     assert model.intercept_.shape == model.margin_.shape == (3,)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -12,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import check_data, check_parameters, encode_classes, naming
@@ -48,15 +50,16 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
     metric_ : CurvedMetric
     coef_ : ndarray of shape (n_planes, d)
-        Normals of the hyperplanes ⟨coef, x⟩ + intercept = 0 in the columns of X; one for two
-        classes, one against the rest for each of more. ``Hyperplane(coef_[0], intercept_[0])`` goes
-        into ``metric_.angle`` and into the pictures of :mod:`cayleyklein.plotting`.
+        Normals of the hyperplanes ⟨coef, x⟩ + intercept = 0 in the columns of X, one for each pair
+        of classes, in the order (0, 1), (0, 2), …, (1, 2), …; positive on the side of the second.
+        ``Hyperplane(coef_[0], intercept_[0])`` goes into ``metric_.angle`` and into the pictures of
+        :mod:`cayleyklein.plotting`.
     intercept_ : ndarray of shape (n_planes,)
     margin_ : ndarray of shape (n_planes,)
         Distance from each hyperplane to the rows with f = ±1. inf where no point is so far away,
         and NaN where no hyperplane of a hyperbolic space is better than one class for all rows.
     n_iter_ : int
-        Largest number of Newton's steps of a hyperplane.
+        Steps of Newton's method, the most of a hyperplane.
     n_features_in_ : int
     feature_names_in_ : ndarray
 
@@ -121,11 +124,11 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
             metric = CurvedMetric(factor=standard_factor(rows), center=rows.mean(axis=0))
         penalties = self._penalties(classes, target, metric.curvature)[labels]
         lifted = lift_rows(rows, metric)
-        positive = range(1, 2) if len(classes) == 2 else range(len(classes))
-        found = [
-            minimise(lifted, np.where(labels == k, 1.0, -1.0), metric.curvature, penalties)
-            for k in positive
-        ]
+        found = []
+        for first, second in combinations(range(len(classes)), 2):
+            some = (labels == first) | (labels == second)
+            signs = np.where(labels[some] == second, 1.0, -1.0)
+            found.append(minimise(lifted[some], signs, metric.curvature, penalties[some]))
         if not all(one.converged for one in found):
             warn_caller("Newton's method did not converge; lower C.", ConvergenceWarning)
         self._normals = np.array([one.normal for one in found])
@@ -154,6 +157,9 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return f(x) = (⟨w, z⟩ + b)/σ, which is √[n, n] sin_K of the signed distance.
 
+        Of more than two classes it is the number of pairs that each class wins, plus a share of
+        less than a half for by how much, as of :class:`sklearn.svm.SVC`.
+
         Parameters
         ----------
         X : array-like of shape (m, d)
@@ -167,10 +173,12 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         rows = check_data(self, X, dtype=np.float64, reset=False)
         values: Floats = lift_rows(rows, self.metric_) @ self._normals.T
-        return values[:, 0] if len(self.classes_) == 2 else values
+        if len(self.classes_) == 2:
+            return values[:, 0]
+        return np.asarray(_ovr_decision_function(values > 0, values, len(self.classes_)))
 
     def predict(self, X: ArrayLike) -> AnyArray:
-        """Return the class of each row: its side, or the largest f of several classes.
+        """Return the class of each row: its side, or the class that wins most pairs.
 
         Parameters
         ----------
