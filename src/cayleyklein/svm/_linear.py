@@ -16,7 +16,14 @@ from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import check_data, check_parameters, encode_classes, naming
+from cayleyklein._estimators import (
+    check_data,
+    check_parameters,
+    encode_classes,
+    naming,
+    restore_on_error,
+)
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
@@ -25,7 +32,7 @@ from cayleyklein.metrics import CurvedMetric, standard_factor
 from cayleyklein.svm._newton import minimise
 
 
-class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
+class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     """Separate classes by hyperplanes of an elliptic, flat or hyperbolic space.
 
     In the coordinates z = L(x - μ), hyperplanes ⟨w, z⟩ + b = 0 are straight in every curvature. The
@@ -79,6 +86,8 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
     >>> model = CurvedLinearSVC(disc, C=1e6).fit(X, y)
     >>> model.predict([[-0.1, 0.9], [0.1, 0.9]])
     array([0, 1])
+    >>> model.decision_function([[0.0, 0.0], [-0.5, 0.0]]).round(3) + 0.0  # 0 and -1: the margin
+    array([ 0., -1.])
     >>> model.margin_.round(3)  # half of the distance 1.0986 from row 0 to row 1
     array([0.549])
     """
@@ -100,6 +109,7 @@ class CurvedLinearSVC(ClassifierMixin, BaseEstimator):
         self.C = C
         self.class_weight = class_weight
 
+    @restore_on_error
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedLinearSVC:
         """Find the hyperplanes.
 

@@ -25,6 +25,7 @@ from cayleyklein._estimators import (
     few_threads,
     restore_on_error,
 )
+from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import check_memory, refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
@@ -55,7 +56,7 @@ BLOCK_ENTRIES = 2**23
 """Entries of the Gram matrices of a prediction."""
 
 
-class CurvedSVC(ClassifierMixin, BaseEstimator):
+class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     """Learn a curved metric, and classify by support vectors in its Laplacian kernel.
 
     The kernel is exp(-γ(d + Σⱼ cⱼ|xⱼ - yⱼ|)): the distance of the metric plus the Manhattan
@@ -118,6 +119,8 @@ class CurvedSVC(ClassifierMixin, BaseEstimator):
     >>> model = CurvedSVC(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
+    >>> model.decision_function(X[:4]).shape
+    (4, 3)
 
     With a metric that is known:
 
