@@ -30,6 +30,7 @@ PAGE = ROOT / "docs" / "evidence.md"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 RUNS = {
+    "start": "tests/snippets.py README.md",
     "first": "benchmarks/bench_first.py",
     "pairwise": "benchmarks/bench_pairwise.py",
     "learning": "benchmarks/bench_learning.py",
