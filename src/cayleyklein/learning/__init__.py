@@ -5,13 +5,9 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._mmc import MMC
-from cayleyklein.learning._trials import Selection, Stage, Trial
+from cayleyklein.learning._trials import RegressionTrial, Selection, Stage, Trial
 from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
-from cayleyklein.learning.regression import (
-    CurvedKNeighborsRegressor,
-    CurvedMLKR,
-    RegressionTrial,
-)
+from cayleyklein.learning.regression import CurvedKNeighborsRegressor, CurvedMLKR
 
 __all__ = [
     "MMC",
