@@ -34,7 +34,7 @@ from cayleyklein import (  # noqa: E402
     ProductMetric,
 )
 from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class  # noqa: E402
-from cayleyklein.learning.objectives._placed import Parameters  # noqa: E402
+from cayleyklein.learning.objectives._lifted import Parameters  # noqa: E402
 
 ROOT = Path(__file__).parents[1]
 ROUNDS = 3

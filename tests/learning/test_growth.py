@@ -12,7 +12,8 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedMLKR,
 )
-from cayleyklein.learning import _lmnn, _selection
+from cayleyklein.learning import _selection
+from cayleyklein.learning.labels import _lmnn
 
 
 @pytest.fixture

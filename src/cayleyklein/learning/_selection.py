@@ -125,7 +125,7 @@ def learn_product(
     for train, held_out in folds:
         learn, test = task.focus(train, held_out)
         if len(folds) == 1:
-            order = nested_order(train, rng)
+            order = train.nested_order(rng)
             fits, product, stages = grow(learn, test, order, task, rng, report)
             train = train.take(order[:NEIGHBOR_ROWS])
         else:
@@ -222,15 +222,6 @@ def score_product(
 def most_rows(r: int, work: float) -> int:
     """Return how many rows of r coordinates cost so many multiplications in each evaluation."""
     return int(max(np.sqrt(work / r), work / (r * n_anchors(r))))
-
-
-def nested_order(rows: TrainingRows, rng: np.random.Generator) -> Ints:
-    """Return an order of the rows in which each beginning has all classes by their shares."""
-    place = np.empty(len(rows))
-    for label in np.unique(rows.labels):
-        own = np.flatnonzero(rows.labels == label)
-        place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
-    return np.argsort(place, kind="stable")
 
 
 def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:

@@ -21,9 +21,9 @@ from cayleyklein.learning._selection import (
 from cayleyklein.learning._trials import NEIGHBORS, RegressionTrial, Selection
 from cayleyklein.learning.objectives import (
     KernelRecipe,
+    LiftedRows,
     NearestRows,
     Parameters,
-    Placed,
     blocks_of,
     distance_power,
 )
@@ -79,6 +79,10 @@ class RegressionRows(TrainingRows):
         """Return some of the rows, in the same coordinates."""
         return self._of(super().take(rows), self.targets[np.sort(rows)])
 
+    def nested_order(self, rng: np.random.Generator) -> Ints:
+        """Return a random order, by a child of a generator, which itself is left as it is."""
+        return rng.spawn(1)[0].permutation(len(self))
+
     @property
     def weight_unit(self) -> float:
         """1: the loss is a weighted mean."""
@@ -121,7 +125,7 @@ def target_scores(train: RegressionRows, held_out: RegressionRows, Z: Floats, Q:
 def left_out_neighbors(rows: RegressionRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     some = np.unique(np.linspace(0, len(rows) - 1, LEFT_OUT).astype(int))
-    placed = Placed(rows.X, found)
+    placed = LiftedRows(rows.X, found)
     search = NearestRows(len(rows), some, some, some + 1)
     m = min(len(rows) - 1, max(NEIGHBORS) + 1)
     columns = np.vstack(

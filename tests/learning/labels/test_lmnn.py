@@ -28,8 +28,8 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning._labels import as_trial
 from cayleyklein.learning._selection import choose
+from cayleyklein.learning.labels._selection import as_trial
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")

@@ -28,7 +28,7 @@ from cayleyklein.learning._selection import (
     split_rows,
 )
 from cayleyklein.learning._trials import DEFAULT_NEIGHBORS, NEIGHBORS, Selection, Trial
-from cayleyklein.learning._wide import focus
+from cayleyklein.learning.labels._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import (

@@ -26,15 +26,15 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend, n_anchors
-from cayleyklein.learning._labels import learn_auto, learn_mixed
 from cayleyklein.learning._learner import DescentLearner
-from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
 from cayleyklein.learning._selection import Learned, rows_to_draw
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._trials import Selection
-from cayleyklein.learning._wide import focus
+from cayleyklein.learning.labels._paper import PaperDescent
+from cayleyklein.learning.labels._selection import learn_auto, learn_mixed
+from cayleyklein.learning.labels._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric
 
