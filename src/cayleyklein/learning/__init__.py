@@ -3,6 +3,7 @@
 from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._explanation import Explanation
+from cayleyklein.learning._lbfgs import minimise as minimise
 from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._mmc import MMC
 from cayleyklein.learning._trials import Selection, Stage, Trial
@@ -12,6 +13,8 @@ from cayleyklein.learning.regression import (
     CurvedMLKR,
     RegressionTrial,
 )
+
+# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "MMC",
