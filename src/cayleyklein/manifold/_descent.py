@@ -9,7 +9,7 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning import minimise
 from cayleyklein.manifold._starts import NEGATIVE, POSITIVE, classical
-from cayleyklein.manifold._stress import Stress
+from cayleyklein.manifold._stress import Stress, distances
 
 SAMPLE = 300
 """Rows on which the curvature to start from is found."""
@@ -28,6 +28,9 @@ AT_LIMIT = 0.98
 
 BENT = 8.0
 """√-K times the largest dissimilarity at which the flat solution is tried as a start."""
+
+TOGETHER, PART = 1e-3, 0.2
+"""Share of its dissimilarity under which a pair falls together, and by which it is parted."""
 
 
 class Dissimilarities(NamedTuple):
@@ -78,43 +81,69 @@ def solve(
         n_init = FEW_STARTS if n <= SAMPLE else 1
     stress = Stress(data.values, data.weights, options.metric)
     if K is None and n <= SAMPLE:
-        fits = _explore(stress, data, options)
+        fits = _explore(stress, data, options, rng)
     elif K is None:
         some = data.some(np.sort(rng.choice(n, SAMPLE, replace=False)))
-        tried = _explore(Stress(some.values, some.weights, options.metric), some, options)
-        fits = _fit_at(stress, data, options, min(tried, key=lambda fit: fit.stress).K)
+        tried = _explore(Stress(some.values, some.weights, options.metric), some, options, rng)
+        fits = _fit_at(stress, data, options, min(tried, key=lambda fit: fit.stress).K, rng)
     else:
-        fits = _fit_at(stress, data, options, K)
+        fits = _fit_at(stress, data, options, K, rng)
     K = min(fits, key=lambda fit: fit.stress).K
     for _ in range(n_init - 1):
         start = rng.normal(size=(n, options.r)) / np.sqrt(2 * options.r)
+        if K < 0:
+            start = _flat(stress, data, options, start).v
         fits.append(descend(stress, start, K, options, data.longest))
     return min(fits, key=lambda fit: fit.stress)
 
 
-def _fit_at(stress: Stress, data: Dissimilarities, options: Options, K: float) -> list[Fit]:
+def _flat(stress: Stress, data: Dissimilarities, options: Options, start: Floats) -> Fit:
+    """Descend in flat space."""
+    return descend(stress, start, 0.0, options._replace(K=0.0), data.longest)
+
+
+def _fit_at(
+    stress: Stress,
+    data: Dissimilarities,
+    options: Options,
+    K: float,
+    rng: np.random.RandomState,
+) -> list[Fit]:
     """Descend from the classical solution at K, and from the flat fit if K is negative.
 
     A strong negative curvature is best reached from the flat fit: cosh lets the largest
     dissimilarities decide the classical solution alone.
     """
-    starts = [classical(data.filled, K, options.r)]
+    starts = [_classical(data, K, options.r, rng)]
     if K < 0:
-        flat = classical(data.filled, 0.0, options.r)
-        starts.append(descend(stress, flat, 0.0, options._replace(K=0.0), data.longest).v)
+        starts.append(_flat(stress, data, options, _classical(data, 0.0, options.r, rng)).v)
     return [descend(stress, v, K, options, data.longest) for v in starts]
 
 
-def _explore(stress: Stress, data: Dissimilarities, options: Options) -> list[Fit]:
+def _classical(data: Dissimilarities, K: float, r: int, rng: np.random.RandomState) -> Floats:
+    """Return classical scaling at K, with points moved apart that fall together but should not.
+
+    Leaves of one branch of a tree do. No force tells in which direction they should part.
+    """
+    v = classical(data.filled, K, r)
+    together = distances(v, K) < TOGETHER * data.filled
+    count = together.sum(axis=1)
+    apart = np.einsum("ij,ij->i", together, data.filled) / np.maximum(count, 1)
+    return np.asarray(v + PART * apart[:, None] * rng.normal(size=v.shape))
+
+
+def _explore(
+    stress: Stress, data: Dissimilarities, options: Options, rng: np.random.RandomState
+) -> list[Fit]:
     """Learn K from the flat fit, and from the best classical solutions of either sign of K."""
     longest, r = data.longest, options.r
-    flat = descend(stress, classical(data.filled, 0.0, r), 0.0, options._replace(K=0.0), longest)
+    flat = _flat(stress, data, options, _classical(data, 0.0, r, rng))
     starts = [(flat.v, 0.0)]
     if longest:
         starts.append((flat.v, -((BENT / longest) ** 2)))
         for curvatures in (NEGATIVE, POSITIVE):
             tried = [float(np.sign(k) * (k / longest) ** 2) for k in curvatures]
-            found = [(classical(data.filled, K, r), K) for K in tried]
+            found = [(_classical(data, K, r, rng), K) for K in tried]
             starts += sorted(found, key=lambda start: stress(*start)[0])[:2]
     return [descend(stress, v, K, options, longest) for v, K in starts]
 

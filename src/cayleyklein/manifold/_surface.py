@@ -15,6 +15,9 @@ from cayleyklein.geometry import cosine, sine
 INSIDE = 1e-9
 """Least height above the equator of points that a hemisphere holds, in radii."""
 
+MOST_STEPS, CENTERED = 100, 1e-6
+"""Steps to the centre of hyperbolic points, and the last one relative to their distances."""
+
 
 def to_surface(v: Floats, K: float) -> Floats:
     """Return X (n, r + 1) of tangent coordinates (n, r)."""
@@ -37,15 +40,22 @@ def to_tangent(X: Floats, K: float) -> Floats:
 def center(X: Floats, K: float) -> Floats:
     """Move X by an isometry: its centre to the origin, its principal axes to the coordinate axes.
 
-    The centre is the direction of the mean vector. Where that leaves elliptic points beyond the
-    equator, it is the pole of a hemisphere that holds them all, if there is one.
+    The centre is the point whose mean squared distance is least. On a sphere it is the direction of
+    the mean vector; where that leaves points beyond the equator, it is the pole of a hemisphere
+    that holds them all, if there is one.
     """
-    mean = X.mean(axis=0)
     if K == 0:
-        X = X - np.append(mean[:-1], 0.0)
+        X = X - np.append(X[:, :-1].mean(axis=0), 0.0)
+    elif K < 0:
+        for _ in range(MOST_STEPS):
+            v = to_tangent(X, K)
+            step = v.mean(axis=0)
+            if np.abs(step).max() <= CENTERED * np.abs(v).max():
+                break
+            X = _to_origin(X, to_surface(step[None], K)[0], K)
     else:
-        moved = _to_origin(X, mean, K)
-        if K > 0 and (moved[:, -1] <= INSIDE).any():
+        moved = _to_origin(X, X.mean(axis=0), K)
+        if (moved[:, -1] <= INSIDE).any():
             pole = _hemisphere_pole(X, K)
             moved = moved if pole is None else _to_origin(X, pole, K)
         X = moved

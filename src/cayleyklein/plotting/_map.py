@@ -16,8 +16,10 @@ from cayleyklein._validation import as_finite_array, as_texts, list_indices, req
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.plotting._charts import (
+    AZIMUTH,
     BEHIND,
     EDGE_POINTS,
+    ELEVATION,
     RIM_POINTS,
     ChartPanel,
     draw_surface,
@@ -39,6 +41,11 @@ from cayleyklein.plotting._svg import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
+EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
+TO_VIEWER = np.stack([RIGHT, np.cross(EYE, RIGHT), EYE])
+"""Turns the pole of a sphere, the centre of a map, to the viewer."""
+
 GLOBE = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
 EDGE_COLOR = "0.6"
 
@@ -52,7 +59,8 @@ class MapDisplay:
     Parameters
     ----------
     points : ndarray of shape (n, 2) or (n, 3)
-        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors (K > 0).
+        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, the centre of the
+        map towards the viewer (K > 0).
     curvature : float
         K.
     edges : list of ndarray, default=()
@@ -123,7 +131,7 @@ class MapDisplay:
 
         def image(x: Floats) -> Floats:
             if on_globe:
-                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))
+                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True) @ TO_VIEWER)
             return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
 
         pairs = np.empty((0, 2), int) if edges is None else _as_edges(edges, n)
