@@ -7,13 +7,14 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from cayleyklein import CurvedMetric, plotting
+from cayleyklein import CurvedMDS, CurvedMetric, plotting
 from cayleyklein.plotting import (
     BallDisplay,
     ChartDisplay,
     CrossRatioDisplay,
     DecisionBoundaryDisplay,
     GeodesicDisplay,
+    MapDisplay,
     MetricDisplay,
     VoronoiDisplay,
 )
@@ -26,6 +27,9 @@ DISPLAYS = {
     "geodesic": lambda: GeodesicDisplay.from_points(METRIC, POINTS[0], POINTS[1], marks=5),
     "bisector": lambda: GeodesicDisplay.from_hyperplane(METRIC, METRIC.bisector(*POINTS[:2])),
     "cross_ratio": lambda: CrossRatioDisplay.from_metric(METRIC, POINTS[0], POINTS[1]),
+    "map": lambda: MapDisplay.from_estimator(
+        CurvedMDS(curvature=-1.0, random_state=0).fit(POINTS), LABELS
+    ),
     "metric": lambda: MetricDisplay.from_metric(METRIC, POINTS, LABELS),
     "voronoi": lambda: VoronoiDisplay.from_points(POINTS, METRIC),
     "boundary": lambda: DecisionBoundaryDisplay.from_points(POINTS, LABELS, METRIC),

@@ -23,7 +23,6 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import check_memory, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.learning import minimise
 from cayleyklein.manifold._descent import Dissimilarities, Fit, Options, solve
 from cayleyklein.manifold._dissimilarities import (
     check_dissimilarities,
@@ -42,8 +41,8 @@ STRONGEST = 24.0
 TINY = 1e-200
 """Mean square of distances under which points coincide, and have no scale."""
 
-PLACED = 1e-12
-"""Fall of the stress, relative to it, at which the descent of a new point ends."""
+PLACES = 5
+"""Fitted points, those of least stress, from which a new point starts."""
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -274,19 +273,14 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         between = distances(v, K)
         # the stress of a new point on each fitted one; a twin of a fitted row starts there
         stress = known @ np.square(between) - 2 * (known * target) @ between
-        twin = np.where(known > 0, target, np.inf)
-        starts = np.where(twin.min(axis=1) == 0, twin.argmin(axis=1), stress.argmin(axis=1))
+        stress[(known > 0) & (target == 0)] = -np.inf
+        starts = np.argsort(stress, axis=1, kind="stable")[:, :PLACES]
         value = PointStress(v, K)
         found = np.empty((len(target), v.shape[1]))
-        for i, start in enumerate(starts):
-            end = minimise(
-                lambda x, i=i: value(x, target[i], known[i]),  # type: ignore[misc]
-                v[start],
-                max_iter=self.max_iter,
-                tol=PLACED,
-                floor=float(np.square(target[i]).sum()) * PLACED,
-            )
-            found[i] = end.x
+        for i, places in enumerate(starts):
+            if stress[i, places[0]] == -np.inf:
+                places = places[:1]
+            found[i] = value.place(v[places], target[i], known[i], self.max_iter)
         return self._chart(found, "X")
 
     @property

@@ -22,12 +22,16 @@ from sklearn.isotonic import isotonic_regression
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import cosine, distance_from_sqchord, slopes_from_sqchord, tangent
+from cayleyklein.learning import minimise
 
 STRIP = 16_384
 """Pairs computed at a time, which stay in cache through the passes over them."""
 
 SERIES_BELOW = 1e-2
 """|K ρ²| under which (1/w - T)/(Kρ²) is a series: its closed form cancels there."""
+
+PLACED = 1e-12
+"""Fall of the stress of one point, relative to it, at which its descent ends."""
 
 
 class Stereographic(NamedTuple):
@@ -189,6 +193,18 @@ class PointStress:
             pull = np.column_stack([force[None] @ self._lifted, force @ sqchord[0]])
             by_v, _ = _by_tangent(point, self.K, at, pull)
         return float(weights @ (residual * residual)), by_v[0]
+
+    def place(self, starts: Floats, target: Floats, weights: Floats, max_iter: int) -> Floats:
+        """Return the place (r,) of least stress that is found from starts (m, r)."""
+
+        def value(v: Floats) -> tuple[float, Floats]:
+            return self(v, target, weights)
+
+        floor = PLACED * float(weights @ np.square(target))
+        ends = [
+            minimise(value, start, max_iter=max_iter, tol=PLACED, floor=floor).x for start in starts
+        ]
+        return min(ends, key=lambda v: value(v)[0])
 
 
 @vectorised

@@ -15,8 +15,8 @@ from cayleyklein.geometry import cosine, sine
 INSIDE = 1e-9
 """Least height above the equator of points that a hemisphere holds, in radii."""
 
-MOST_STEPS, CENTERED = 100, 1e-6
-"""Steps to the centre of hyperbolic points, and the last one relative to their distances."""
+MOST_STEPS, CENTERED = 200, 1e-7
+"""Steps to the centre of hyperbolic points, and the length of the last one in radii 1/√-K."""
 
 
 def to_surface(v: Floats, K: float) -> Floats:
@@ -49,10 +49,11 @@ def center(X: Floats, K: float) -> Floats:
     elif K < 0:
         for _ in range(MOST_STEPS):
             v = to_tangent(X, K)
-            step = v.mean(axis=0)
-            if np.abs(step).max() <= CENTERED * np.abs(v).max():
+            far = np.sqrt(-K) * np.linalg.norm(v, axis=1).max()
+            step = v.mean(axis=0) / max(1.0, far)  # the mean of d² is up to so much more curved
+            if np.sqrt(-K) * np.abs(step).max() <= CENTERED:
                 break
-            X = _to_origin(X, to_surface(step[None], K)[0], K)
+            X = to_surface(to_tangent(_to_origin(X, to_surface(step[None], K)[0], K), K), K)
     else:
         moved = _to_origin(X, X.mean(axis=0), K)
         if (moved[:, -1] <= INSIDE).any():

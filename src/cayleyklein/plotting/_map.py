@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_finite_array, as_texts, list_indices, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.plotting._charts import (
     AZIMUTH,
@@ -28,9 +29,9 @@ from cayleyklein.plotting._charts import (
 from cayleyklein.plotting._sections import as_labels
 from cayleyklein.plotting._style import (
     CLASS_MARKERS,
-    DOMAIN_WIDTH,
     as_axes,
     class_colors,
+    draw_domains,
     draw_lines,
     draw_points,
     finish_axes,
@@ -47,6 +48,7 @@ TO_VIEWER = np.stack([RIGHT, np.cross(EYE, RIGHT), EYE])
 """Turns the pole of a sphere, the centre of a map, to the viewer."""
 
 GLOBE = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+DISC = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
 EDGE_COLOR = "0.6"
 
 
@@ -183,10 +185,8 @@ class MapDisplay:
             )
         bounds = self.points
         if self.curvature:
-            angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
-            rim = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-            draw_lines(ax, [rim], colors="black", linewidths=DOMAIN_WIDTH, zorder=3)
-            bounds = rim
+            draw_domains(ax, [DISC])
+            bounds = DISC.boundary(RIM_POINTS)
         finish_axes(ax, bounds, ("$y_1$", "$y_2$"))
 
     def _draw_globe(self, ax: Any, style: dict[str, Any]) -> None:
