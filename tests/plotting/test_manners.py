@@ -74,7 +74,9 @@ def test_conic_is_thick_black_and_within_the_limits(display):
         (conic,) = (a for a in ax.get_children() if a.get_gid() == "domain")
         edge, color = conic.get_xy(), conic.get_edgecolor()
         assert conic.get_linewidth() > 2
-        np.testing.assert_allclose(np.linalg.norm(METRIC.domain.to_euclidean(edge), axis=1), 1)
+        on_map = isinstance(display, MapDisplay)  # where it is the rim of the unit disc
+        round_edge = edge if on_map else METRIC.domain.to_euclidean(edge)
+        np.testing.assert_allclose(np.linalg.norm(round_edge, axis=1), 1)
     assert tuple(color) == (0, 0, 0, 1)
     low, high = np.transpose([ax.get_xlim(), ax.get_ylim()])
     assert (low < edge.min(axis=0)).all()

@@ -145,6 +145,13 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> np.fill_diagonal(arcs, 0.0)
     >>> round(CurvedMDS(metric="precomputed").fit(arcs).curvature_, 4)
     0.25
+
+    Rows, and new ones among them:
+
+    >>> mds = CurvedMDS(curvature=0.0)
+    >>> places = mds.fit_transform(X[:25])
+    >>> mds.transform(X[25:]).shape
+    (5, 2)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
