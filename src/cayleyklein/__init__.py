@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         experiments,
         geometry,
         learning,
+        manifold,
         metrics,
         neighbors,
         plotting,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
+    from cayleyklein.manifold import CurvedMDS
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
 
@@ -41,6 +43,7 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedMDS",
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
@@ -56,6 +59,7 @@ __all__ = [
     "experiments",
     "geometry",
     "learning",
+    "manifold",
     "metrics",
     "neighbors",
     "plotting",
@@ -67,6 +71,7 @@ _HOME = {
     "CurvedKNeighborsClassifier": "learning",
     "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedMDS": "manifold",
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
