@@ -46,6 +46,7 @@ from cayleyklein.geometry._lifts import lift_points as lift_points
 from cayleyklein.geometry._lifts import sine as sine
 from cayleyklein.geometry._lifts import slopes_from_sqchord as slopes_from_sqchord
 from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
+from cayleyklein.geometry._lifts import tangent as tangent
 from cayleyklein.geometry._rounding import map_rows as map_rows
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import Geometry as Geometry
