@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         experiments,
         geometry,
         learning,
+        meshes,
         metrics,
         neighbors,
         plotting,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
+    from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
 
@@ -56,6 +58,9 @@ __all__ = [
     "experiments",
     "geometry",
     "learning",
+    "lloyd",
+    "mesh_polygon",
+    "meshes",
     "metrics",
     "neighbors",
     "plotting",
@@ -76,6 +81,8 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "lloyd": "meshes",
+    "mesh_polygon": "meshes",
 }
 
 

