@@ -169,8 +169,10 @@ def test_a_limit_of_vertices_warns():
         mesh = mesh_polygon(BLOB, tilted(0.0), max_area=1e-4, max_vertices=200)
     assert len(mesh.vertices) <= 200
     assert chart_areas(mesh).sum() == pytest.approx(polygon_area(BLOB))
-    with pytest.raises(NotRepresentableError, match="boundary alone"):
+    with pytest.raises(NotRepresentableError, match="max_vertices=200, before it had the whole"):
         mesh_polygon(BLOB, tilted(0.0), max_edge=1e-2, max_vertices=200)
+    with pytest.raises(NotRepresentableError, match="polygon has edges too close to each other"):
+        mesh_polygon([[0, 0], [1, 0], [1, 1], [0.41, 1e-9], [0, 1]], tilted(0.0))
 
 
 # -- bad polygons ------------------------------------------------------------------------

@@ -140,7 +140,7 @@ def mesh_polygon(
 
     The polygon's edges are straight in x, which are geodesics; the mesh may split them, but keeps
     them. The circle of the metric around every triangle has no vertex inside. All depends on the
-    metric alone: an isometry of the polygon gives the same mesh, up to rounding.
+    metric alone: an isometry of the polygon carries the mesh along, up to rounding.
 
     Parameters
     ----------
@@ -155,13 +155,13 @@ def mesh_polygon(
     min_angle : float, default=20.0
         Smallest angle in degrees, at most 33; Delaunay refinement surely reaches 20.7° in flat
         geometry, and mostly over 30°. 0 asks for no angle. Next to sharper corners of the polygon
-        triangles may be narrower, see `spared`.
+        triangles may be narrower, see `PlaneMesh.spared`.
     max_area : float, optional
         Largest area of a triangle in the metric.
     max_edge : float, optional
         Longest edge in the metric.
     max_vertices : int, default=1_000_000
-        Stop at so many, with a warning.
+        Stop at so many, with a warning; also where edges become too short for double precision.
 
     Returns
     -------
@@ -209,14 +209,14 @@ def mesh_polygon(
     triangles, verdict = work.run()
     if not len(triangles):
         raise NotRepresentableError(
-            f"The boundary alone needs more than max_vertices={limit}: polygon has edges too close "
-            f"to each other, or max_edge is too small; allow more, or a larger max_edge."
+            f"mesh_polygon stopped at {work.stopped}, before it had the whole boundary: polygon "
+            f"has edges too close to each other, or max_edge is too small."
         )
-    if verdict.bad.any():
+    if work.stopped:
         warn_caller(
-            f"mesh_polygon stopped at max_vertices={limit}: {verdict.bad.sum()} of "
-            f"{len(triangles)} triangles are not as asked for. Allow more vertices, larger "
-            f"triangles or a smaller min_angle.",
+            f"mesh_polygon stopped at {work.stopped}: {verdict.bad.sum()} of {len(triangles)} "
+            f"triangles are not as asked for. Ask for larger triangles, a smaller min_angle, or "
+            f"more vertices.",
             ConvergenceWarning,
         )
     vertices = plane.to_points(work.y)

@@ -48,6 +48,9 @@ TIE = 1e-6
 OFF_CENTER = 0.95
 """Height of an off-centre, as a part of the height with exactly the wanted angle."""
 
+RESOLUTION = 1e-6
+"""Shortest segment to be split, as a part of the polygon's extent in the chart."""
+
 FIRST_BLOCK = 64
 """Bad triangles that are compared with each other first; then twice as many, and so on."""
 
@@ -115,6 +118,7 @@ class Refinement:
         self.sharp = np.zeros(len(edges), dtype=bool)
         self.sharp[edges[:, 0]] = np.abs(np.angle(v * np.conj(u))) < SHARP
         self.ghosts = GHOSTS * np.abs(y).max()
+        self.stopped = ""  # by what, before the goal was reached
 
     def run(self) -> tuple[Ints, Verdict]:
         """Refine; return the last triangles inside, none if no round kept all segments."""
@@ -130,6 +134,10 @@ class Refinement:
                 last = self.y, self.segments, inside, verdict
                 points, split = self.choose(inside, verdict)
             if len(self.y) + len(points) + split.sum() > self.max_vertices:
+                self.stopped = f"max_vertices={self.max_vertices}"
+            elif self.too_short(split):
+                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
+            if self.stopped:
                 self.y, self.segments, inside, verdict = last
                 return inside, verdict
             self.y = np.append(self.y, points)
@@ -170,6 +178,11 @@ class Refinement:
         a, b = self.y[self.segments.T]
         lengths = length_of_gap(gap(a, b, self.K), self.K)
         return np.asarray(missing | inner | (lengths > self.goal.max_edge))
+
+    def too_short(self, chosen: Bools) -> bool:
+        """Say whether one of the segments is too short for Qhull to keep its halves apart."""
+        a, b = self.y[self.segments[chosen].T]
+        return bool((np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any())
 
     def circles(self) -> tuple[Complexes, Floats]:
         """Return midpoint and half-length, as a gap, of each segment."""
