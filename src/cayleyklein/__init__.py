@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         geometry,
         learning,
         manifold,
+        meshes,
         metrics,
         neighbors,
         plotting,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
         CurvedTriplets,
     )
     from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
 
@@ -59,7 +61,10 @@ __all__ = [
     "experiments",
     "geometry",
     "learning",
+    "lloyd",
     "manifold",
+    "mesh_polygon",
+    "meshes",
     "metrics",
     "neighbors",
     "plotting",
@@ -81,6 +86,8 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "lloyd": "meshes",
+    "mesh_polygon": "meshes",
 }
 
 
