@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         experiments,
         geometry,
         learning,
+        manifold,
+        meshes,
         metrics,
         neighbors,
         plotting,
@@ -33,6 +35,8 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
+    from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
     from cayleyklein.svm import CurvedLinearSVC, CurvedSVC
@@ -44,6 +48,7 @@ __all__ = [
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
     "CurvedLinearSVC",
+    "CurvedMDS",
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
@@ -60,6 +65,10 @@ __all__ = [
     "experiments",
     "geometry",
     "learning",
+    "lloyd",
+    "manifold",
+    "mesh_polygon",
+    "meshes",
     "metrics",
     "neighbors",
     "plotting",
@@ -73,6 +82,7 @@ _HOME = {
     "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
     "CurvedLinearSVC": "svm",
+    "CurvedMDS": "manifold",
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
@@ -83,6 +93,8 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "lloyd": "meshes",
+    "mesh_polygon": "meshes",
 }
 
 

@@ -1,6 +1,7 @@
 """Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
 from cayleyklein.learning._descent import Progress
+from cayleyklein.learning._lbfgs import minimise as minimise
 from cayleyklein.learning._trials import RegressionTrial, Selection, Stage, Trial
 from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
 from cayleyklein.learning.labels import (
@@ -10,6 +11,8 @@ from cayleyklein.learning.labels import (
     Explanation,
 )
 from cayleyklein.learning.regression import CurvedKNeighborsRegressor, CurvedMLKR
+
+# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "MMC",

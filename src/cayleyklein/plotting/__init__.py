@@ -8,6 +8,7 @@ from cayleyklein.plotting._boundary import DecisionBoundaryDisplay, Regions, Sam
 from cayleyklein.plotting._cards import notebook_card as notebook_card
 from cayleyklein.plotting._charts import ChartDisplay, ChartPanel
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
+from cayleyklein.plotting._map import MapDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
 from cayleyklein.plotting._outlines import inset as inset
 from cayleyklein.plotting._outlines import line_path as line_path
@@ -28,6 +29,7 @@ __all__ = [
     "DecisionBoundaryDisplay",
     "FeatureWeightsDisplay",
     "GeodesicDisplay",
+    "MapDisplay",
     "MetricDisplay",
     "Regions",
     "Samples",
