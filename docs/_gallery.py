@@ -33,8 +33,8 @@ ORDER = (
 )
 """Examples by the order of the questions that they answer; others come last."""
 
-PANEL_WIDTH = 3.3
-"""Inches that a panel is drawn in: its text can then be read in a card of the gallery."""
+PANEL_WIDTH, LEAST_SHRINK = 3.3, 0.64
+"""Inches that a panel is drawn in, so that its text can be read in a card of the gallery."""
 
 
 class Order:
@@ -68,18 +68,19 @@ def panel_scraper(_block, block_vars, _gallery_conf):
     if plt.get_fignums() and not path.exists():
         figure = plt.figure(plt.get_fignums()[0])
         size, engine = figure.get_size_inches(), figure.get_layout_engine()
-        for legend in figure.legends:
-            legend.set_visible(False)
+        others = [*figure.legends, *figure.axes[1:]]
         figure.canvas.draw()
-        shrink = min(1.0, PANEL_WIDTH / panel_box(figure).width)
+        shrink = min(1.0, max(LEAST_SHRINK, PANEL_WIDTH / panel_box(figure).width))
         figure.set_size_inches(size * shrink)
         figure.canvas.draw()
         figure.set_layout_engine("none")
+        for artist in others:
+            artist.set_visible(False)
         figure.savefig(path, dpi=150, bbox_inches=panel_box(figure))
+        for artist in others:
+            artist.set_visible(True)
         figure.set_layout_engine(engine)
         figure.set_size_inches(size)
-        for legend in figure.legends:
-            legend.set_visible(True)
     return ""
 
 

@@ -31,7 +31,7 @@ methods = {
 tables = {"balance": load_balance, "vowel": load_vowel, "digits": load_digits}
 sizes = {"balance": (75, 150, 300), "vowel": (75, 150, 225), "digits": (75, 150, 300, 600)}
 
-figure, panels = plt.subplots(1, 3, figsize=(11, 4), layout="constrained", sharey=True)
+figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.8), layout="constrained", sharey=True)
 looks = [("#0072B2", "o-"), ("#E69F00", "s--"), ("0.45", "^:")]
 for ax, (table, load) in zip(panels, tables.items(), strict=True):
     X, y = load(return_X_y=True)
