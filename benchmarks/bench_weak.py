@@ -13,11 +13,8 @@ whose rows are seen through a random linear map. Everything uses one thread.
 
 import argparse
 import os
-import subprocess
-import tempfile
 import time
 import warnings
-from pathlib import Path
 
 os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
@@ -26,7 +23,7 @@ import numpy as np  # noqa: E402
 from sklearn.datasets import load_digits, load_iris, load_wine  # noqa: E402
 from sklearn.metrics import average_precision_score  # noqa: E402
 
-from bench_regression import peer_python  # noqa: E402
+import _peers  # noqa: E402
 from cayleyklein import (  # noqa: E402
     CurvedMetric,
     CurvedPairs,
@@ -35,11 +32,7 @@ from cayleyklein import (  # noqa: E402
 )
 
 PEERS = """
-import sys, time, warnings
-warnings.simplefilter("ignore")
-import numpy as np
 from metric_learn import ITML, LSML, MMC, SCML, SDML, Constraints
-data = np.load(sys.argv[1])
 X, y, seed = data["X"], data["y"], int(data["seed"])
 weak = Constraints(y)
 a, b, c, d = weak.positive_negative_pairs(
@@ -48,7 +41,7 @@ pairs = np.vstack([np.column_stack([a, b]), np.column_stack([c, d])])
 signs = np.repeat([1, -1], [len(a), len(c)])
 quadruplets = np.column_stack([a, b, c, d])
 triplets = weak.generate_knntriplets(X, 3, 10)
-found = {"pairs": pairs, "signs": signs, "quadruplets": quadruplets, "triplets": triplets}
+result = {"pairs": pairs, "signs": signs, "quadruplets": quadruplets, "triplets": triplets}
 learners = {
     "ITML": (ITML(preprocessor=X, random_state=seed), (pairs, signs)),
     "MMC": (MMC(preprocessor=X, random_state=seed), (pairs, signs)),
@@ -63,9 +56,8 @@ for name, (learner, arguments) in learners.items():
     except Exception as error:  # MMC's eigenvalues do not always converge
         print(name, "failed:", str(error)[:80])
         continue
-    found[name + " seconds"] = time.process_time() - start
-    found[name] = learner.components_
-np.savez(sys.argv[2], **found)
+    result[name + " seconds"] = time.process_time() - start
+    result[name] = learner.components_
 """
 
 
@@ -98,12 +90,7 @@ def sets(seeds: int) -> None:
             scale = X[train].std(axis=0)
             scale[scale == 0] = np.inf
             A, B = ((X[rows] - X[train].mean(axis=0)) / scale for rows in (train, test))
-            with tempfile.TemporaryDirectory() as folder:
-                given, result = Path(folder) / "given.npz", Path(folder) / "result.npz"
-                np.savez(given, X=A, y=y[train], seed=seed)
-                subprocess.run([peer_python("metric-learn"), "-c", PEERS, given, result],
-                               check=True)  # fmt: skip
-                peers = dict(np.load(result))
+            peers = _peers.run("metric-learn", PEERS, X=A, y=y[train], seed=seed)
             rows = {"Euclidean": (CurvedMetric.euclidean(A.shape[1]), 0.0)}
             for peer in ("ITML", "MMC", "SDML", "LSML", "SCML"):
                 if peer in peers:

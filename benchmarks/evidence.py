@@ -1,0 +1,168 @@
+"""Run the measurements behind the documents' numbers, and check the documents against them.
+
+    python benchmarks/evidence.py             # run everything, about an hour: make evidence
+    python benchmarks/evidence.py first wide  # run some of it
+    python benchmarks/evidence.py --check     # only compare the documents with what was measured
+
+Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its command and its
+provenance. ``docs/evidence/claims.toml`` lists what README and documentation say about them: a
+text with gaps, and the patterns that find the numbers for the gaps in an output. A claim holds if
+the page has the text with these numbers. ``docs/evidence.md`` is the table of all claims.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import subprocess
+import sys
+import time
+import tomllib
+from importlib.metadata import version
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+OUTPUTS = ROOT / "docs" / "evidence"
+PAGE = ROOT / "docs" / "evidence.md"
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
+
+RUNS = {
+    "start": "tests/snippets.py README.md",
+    "first": "benchmarks/bench_first.py",
+    "pairwise": "benchmarks/bench_pairwise.py",
+    "learning": "benchmarks/bench_learning.py",
+    "neighbors": "benchmarks/bench_neighbors.py",
+    "diagrams": "benchmarks/bench_diagrams.py",
+    "wide": "benchmarks/bench_wide.py",
+    "large": "benchmarks/bench_large.py million embeddings",
+    "dask": "benchmarks/bench_dask.py",
+    "explorer": "benchmarks/bench_explorer.py",
+    "mds": "benchmarks/bench_mds.py",
+    "svm": "benchmarks/bench_svm.py",
+    "meshes": "benchmarks/bench_meshes.py",
+    "curved": "examples/plot_truly_curved.py -o docs/_build",
+    "weak": "benchmarks/bench_weak.py",
+    "regression": "benchmarks/bench_regression.py",
+    "classifiers": "benchmarks/bench_classifiers.py",
+    "paper": "-m cayleyklein reproduce --into docs/experiments.md -o docs/_build/paper",
+}
+"""Name of the output → arguments of Python; the quick ones first."""
+
+HEAD = """\
+# Evidence
+
+What README and this documentation say in numbers, and the line of an output that proves it. `make evidence` takes the measurements again (about
+an hour on two cores) and writes this page; a test fails where a page and an output differ. The outputs, each under its command, commit
+and versions, are in the repository's folder `docs/evidence`.
+
+| page | claim | output | line |
+|---|---|---|---|
+"""
+
+
+class Claim(NamedTuple):
+    """A text with numbers on a page, and where the numbers come from."""
+
+    page: str
+    text: str
+    proofs: tuple[tuple[str, str], ...]  # output, line
+    holds: bool
+
+
+def provenance() -> str:
+    """Say which code was measured, with what and when."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--abbrev=12", "--dirty=, with changes"],
+        cwd=ROOT, check=True, capture_output=True, text=True,
+    ).stdout.strip()  # fmt: skip
+    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
+    return (
+        f"cayleyklein {version('cayleyklein')}, commit {commit}, {time.strftime('%Y-%m-%d')}\n"
+        f"Python {platform.python_version()}, {versions}; {platform.system()} "
+        f"{platform.machine()}, {os.cpu_count()} cores"
+    )
+
+
+def measure(name: str) -> None:
+    """Run one measurement and keep its output; a failed run leaves the old output."""
+    command = RUNS[name]
+    print(f"== {name}: python {command}", flush=True)
+    head = f"$ python {command}\n{provenance()}\n\n"
+    start = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode:
+        sys.exit(f"{name} failed:\n{done.stdout}\n{done.stderr}")
+    OUTPUTS.mkdir(exist_ok=True)
+    (OUTPUTS / f"{name}.txt").write_text(head + done.stdout, "utf-8")
+    print(f"   {time.perf_counter() - start:.0f} s", flush=True)
+
+
+def find(output: str, pattern: str) -> tuple[list[float], str]:
+    """Return the numbers of a pattern's groups, and the line in which the match ends."""
+    text = (OUTPUTS / f"{output}.txt").read_text("utf-8")
+    match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
+    if match is None:
+        raise LookupError(f"docs/evidence/{output}.txt has nothing like {pattern!r}")
+    end = text.find("\n", match.end())
+    line = text[text.rfind("\n", 0, match.end()) + 1 : end if end >= 0 else None]
+    return [float(number.replace(",", "")) for number in match.groups()], line.strip()
+
+
+def claims() -> list[Claim]:
+    """Return every claim, with the numbers as measured in its text."""
+    listed = tomllib.loads((OUTPUTS / "claims.toml").read_text("utf-8"))["claim"]
+    found = []
+    for entry in listed:
+        numbers: list[float] = []
+        proofs = []
+        for output, pattern in entry["from"]:
+            some, line = find(output, pattern)
+            numbers += some
+            proofs.append((output, line))
+        text = entry["text"].format(*numbers)
+        page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
+        holds = " ".join(text.split()) in page
+        found.append(Claim(entry["page"], text, tuple(proofs), holds))
+    return found
+
+
+def page_of(found: list[Claim]) -> str:
+    """Return the table of claims."""
+
+    def cell(text: str) -> str:
+        return text.strip().strip("|").replace("|", "·").strip()
+
+    rows = [
+        f"| {Path(c.page).name} | {cell(c.text)} | {', '.join(dict(c.proofs))} | "
+        + "<br>".join(f"`{cell(line)}`" for _, line in c.proofs) + " |"
+        for c in found
+    ]  # fmt: skip
+    return HEAD + "\n".join(rows) + "\n"
+
+
+def main() -> None:
+    """Run what is asked for, then check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("names", nargs="*", help=f"of {', '.join(RUNS)}")
+    parser.add_argument("--check", action="store_true")
+    given = parser.parse_args()
+    if unknown := set(given.names) - set(RUNS):
+        parser.error(f"no measurement is called {', '.join(sorted(unknown))}")
+    if not given.check:
+        for name in given.names or RUNS:
+            measure(name)
+    found = claims()
+    PAGE.write_text(page_of(found), "utf-8")
+    for claim in found:
+        if not claim.holds:
+            print(f"{claim.page} should say: {claim.text}")
+    sys.exit(0 if all(claim.holds for claim in found) else 1)
+
+
+if __name__ == "__main__":
+    main()
