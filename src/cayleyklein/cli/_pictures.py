@@ -158,8 +158,8 @@ def figures(
     """Draw the figures of the paper.
 
     Cross-ratio, distance and angle, projections, bisectors, spheres, Voronoi diagrams of order 1
-    and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. The diagram
-    that changes with the curvature is a GIF. All of them take half a minute.
+    and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
+    that move are GIFs. All of them take a minute.
     """
     with console.progress("drawing") as show:
         written = draw_figures(output, names or (), quick=quick, progress=show)
