@@ -58,6 +58,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),
     "min_reported_time": 5,
     "remove_config_comments": True,
 }
