@@ -13,6 +13,7 @@ from cayleyklein import (
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedLMNN,
+    CurvedMDS,
     CurvedMetric,
     CurvedMLKR,
     CurvedNeighbors,
@@ -48,6 +49,7 @@ def fitted(name: str) -> Any:
     make = {
         "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
         "mlkr": lambda: CurvedMLKR(geometry="elliptic", random_state=0).fit(X, TARGETS),
+        "mds": lambda: CurvedMDS(curvature=-1.0, random_state=0).fit(X),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
         "neighbors": lambda: CurvedNeighbors(2, metric=DISC).fit(X),
         "regressor": lambda: CurvedKNeighborsRegressor(2, metric=DISC).fit(X, TARGETS),
