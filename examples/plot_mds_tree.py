@@ -14,7 +14,6 @@ does not.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _output import save
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import shortest_path
 from sklearn.preprocessing import StandardScaler
@@ -80,4 +79,4 @@ ax = figure.add_subplot(1, 3, 3, projection="3d")
 MapDisplay.from_estimator(mds, y).plot(ax)
 ax.set_title(f"(c) wines by a learned metric, {ax.get_title()}", fontsize=10)
 
-save(figure)
+plt.show()

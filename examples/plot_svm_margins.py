@@ -12,7 +12,6 @@ the middle a long step is a short way.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _output import save
 
 from cayleyklein import CurvedLinearSVC, CurvedMetric
 
@@ -76,4 +75,4 @@ wide = np.linspace(-3, 7, 801)
 draw(panels[1], sphere, X, y, np.stack(np.meshgrid(wide, wide - 1), -1), "klein")
 panels[1].set(xlim=(-1.8, 6.6), ylim=(-3, 5.2))
 
-save(figure)
+plt.show()
