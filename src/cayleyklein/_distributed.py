@@ -24,10 +24,8 @@ LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 def is_dask(values: Any) -> bool:
-    """Say whether something is a Dask collection, without importing dask.
-
-    What can hold one, such as an array of xarray, has a graph only if it does.
-    """
+    """Say whether something is a Dask collection, without importing dask."""
+    # what can hold one, such as an array of xarray, has a graph only if it does
     if not hasattr(type(values), "__dask_graph__"):
         return False
     return type(values).__module__.startswith("dask") or values.__dask_graph__() is not None
@@ -90,11 +88,8 @@ def futures_in(tasks: Sequence[Any]) -> list[Any]:
 
 
 def large_graphs() -> Any:
-    """Keep Dask from warning of data inside tasks, which is meant to be there.
-
-    Without a cluster there is no such warning; and were distributed imported meanwhile, its
-    settings would go with this one.
-    """
+    """Keep Dask from warning of data inside tasks, which is meant to be there."""
+    # settings made before distributed is imported would be lost, and without it nothing warns
     if "distributed" not in sys.modules:
         return nullcontext()
     return require("dask", "scale").config.set({LARGE_GRAPH: "1 TB"})
@@ -138,10 +133,7 @@ def in_place(*values: Any) -> tuple[Any, ...]:
 
 
 class RowBlocks(NamedTuple):
-    """Rows as tasks: each of `blocks` yields a checked float64 array (length, n_columns).
-
-    `targets`, if there are any, are tasks that yield as many entries, unchecked. No block is empty.
-    """
+    """Rows as tasks that yield checked float64 arrays, none empty, and tasks of raw targets."""
 
     blocks: list[Any]
     lengths: list[int]
@@ -159,23 +151,19 @@ class RowBlocks(NamedTuple):
         return sum(self.lengths)
 
 
-def row_blocks(X: Any, y: Any = None, *, name: str = "X", least_rows: int = 1) -> RowBlocks:
-    """Cut a Dask array or dataframe into row blocks.
-
-    Blocks are its chunks or partitions, neighbouring ones joined until they have `least_rows`.
-    Where their lengths are not known, they are computed and stay where they are.
-    """
-    n_columns = meta_of(X, name).shape[1]
+def row_blocks(X: Any, y: Any = None, *, least_rows: int = 1) -> RowBlocks:
+    """Cut a Dask array or dataframe into row blocks, of `least_rows` where there are so many."""
+    n_columns = meta_of(X, "X").shape[1]
     if known_lengths(X) is None:
         X, y = in_place(X, y)
     raw = raw_blocks(X)
-    lengths = known_lengths(X) or measured_lengths(raw, name)
+    lengths = known_lengths(X) or measured_lengths(raw, "X")
     if not sum(lengths):
-        raise InvalidInputError(f"{name} is empty: it has no rows.")
+        raise InvalidInputError("X is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
     pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
-    blocks = [task(checked_rows, some, name, n_columns, start) for some, start in pieces]
-    targets = None if y is None else target_blocks(y, wanted, "y", name)
+    blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
+    targets = None if y is None else target_blocks(y, wanted, "y")
     return RowBlocks(blocks, wanted, n_columns, targets)
 
 
@@ -184,7 +172,7 @@ def first_rows(lengths: Sequence[int]) -> list[int]:
     return [0, *accumulate(lengths)][:-1]
 
 
-def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X") -> list[Any]:
+def target_blocks(y: Any, wanted: Sequence[int], name: str) -> list[Any]:
     """Return tasks that yield what belongs to each of some row blocks of given lengths."""
     if is_dask(y):
         refuse_other_collections(y, name)
@@ -195,8 +183,7 @@ def target_blocks(y: Any, wanted: Sequence[int], name: str, rows_name: str = "X"
         lengths = [len(raw[0])]
     if sum(lengths) != sum(wanted):
         raise InvalidInputError(
-            f"{rows_name} has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs "
-            f"one."
+            f"X has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs one."
         )
     return [task(joined, some, name) for some in aligned_pieces(raw, lengths, wanted)]
 
@@ -276,10 +263,8 @@ def is_array(X: Any) -> bool:
 
 
 def raw_blocks(X: Any) -> list[Any]:
-    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe.
-
-    Graphs of arrays stay as they are: optimised, two arrays would each read their common source.
-    """
+    """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
+    # graphs are not optimised: two arrays would each read their common source
     if not is_array(X):
         return list(X.to_delayed())
     whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
@@ -303,8 +288,6 @@ def measured_lengths(blocks: list[Any], name: str) -> list[int]:
 def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
     """Join neighbouring blocks until each has so many rows; none is empty.
 
-    Examples
-    --------
     >>> joined_lengths([3, 0, 4, 9, 2], 5)
     [7, 11]
     """
@@ -350,10 +333,8 @@ def as_block(piece: Any, name: str) -> NDArray[Any]:
 
 
 def rows_between(block: Any, first: int, last: int | None) -> Any:
-    """Return some rows of a block; of one that is a task, a task.
-
-    An array in this process is cut here, or every task would take all of it along.
-    """
+    """Return some rows of a block; of one that is a task, a task."""
+    # an array in this process is cut here, or every task would take all of it along
     if is_dask(block):
         return task(rows_between, block, first, last)
     return block.iloc[first:last] if hasattr(block, "iloc") else block[first:last]
@@ -374,10 +355,7 @@ def joined(pieces: list[Any], name: str) -> NDArray[Any]:
 def checked_rows(
     pieces: list[Any], name: str, n_columns: int, start: int | None
 ) -> NDArray[np.float64]:
-    """Return pieces as one array of finite float64 rows; errors name the rows counted from start.
-
-    Without a `start`, rows are counted in their block, and the message says so.
-    """
+    """Return pieces as finite float64 rows; errors count rows from start, or in their block."""
     array = concatenated(pieces, name)
     if array.ndim != 2 or array.shape[1] != n_columns:
         raise InvalidInputError(

@@ -69,10 +69,7 @@ def naming(*names: str) -> Iterator[None]:
 
 
 def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
-    """Return X, or X and y, as arrays of numbers, by scikit-learn's `validate_data`.
-
-    A Dask collection is no X, which would come into memory unasked; as y it is computed.
-    """
+    """Return X, or X and y, as arrays by `validate_data`; X must be in memory, y is computed."""
     refuse_dask(X, "X", "pass X.compute() if it fits")
     if sparse.issparse(X):
         n, d = X.shape
@@ -97,10 +94,7 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
 
 
 def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
-    """Check what is known of a Dask collection before it is computed, and that y is, if it must.
-
-    Its columns hold numbers, and are as many as an estimator was fitted on, of the same names.
-    """
+    """Check the number, names and dtypes of a Dask collection's columns, before it is computed."""
     like = meta_of(X, "X")
     if like.shape[1] == 0:
         raise InvalidInputError("X has no columns.")
@@ -117,10 +111,7 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
 
 
 def is_no_number(kind: Any) -> bool:
-    """Say whether a column of a dataframe holds text, dates or the like, by its dtype.
-
-    Nobody knows of objects, and categories may be numbers.
-    """
+    """Say whether a column of a dataframe holds text, dates or the like; objects may be numbers."""
     categories = getattr(kind, "categories", None)
     if categories is not None:
         kind = categories.dtype
@@ -263,10 +254,7 @@ def as_target(y: Any) -> NDArray[Any]:
 def as_weights(
     sample_weight: ArrayLike | None, rows: NDArray[Any], first_row: int | None = None
 ) -> NDArray[np.float64]:
-    """Return a weight for each row, none negative and not all zero.
-
-    With `first_row` the rows are a block of more, in which all may be zero.
-    """
+    """Return a weight for each row, none negative; only in a block (`first_row`) all may be 0."""
     sample_weight = in_memory(sample_weight, "sample_weight")
     if sample_weight is not None:
         refuse_containers(sample_weight, "sample_weight")
@@ -297,17 +285,14 @@ def check_truth(
 
 
 def as_jobs(n_jobs: Any) -> int:
-    """Return the number of threads or processes that `n_jobs` stands for.
-
-    joblib's Dask backend, which is active in its tasks too, counts the cores of the whole cluster;
-    threads have but those of their own machine.
-    """
+    """Return the number of threads or processes that `n_jobs` stands for."""
     try:
         given = None if n_jobs is None else operator.index(n_jobs)
     except TypeError:
         given = 0
     known = "a whole number other than 0 (-1 takes every core), or None"
     expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
+    # joblib's Dask backend, active in its tasks too, counts the cores of the whole cluster
     on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
     with parallel_config("threading") if on_dask else nullcontext():
         return int(effective_n_jobs(given))

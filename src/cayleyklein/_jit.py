@@ -15,20 +15,9 @@ NOT_KEPT = (
 
 
 class Kernel:
-    """A function that is compiled when it is first called, and cached on disk where that works.
+    """A function that is compiled at its first call, and cached on disk where that works."""
 
-    Kernels may call kernels. They release the interpreter's lock and start no threads of their
-    own, so that they may run in any thread pool and survive a fork.
-
-    Examples
-    --------
-    >>> @Kernel
-    ... def double(x):
-    ...     return 2 * x
-    >>> double.__name__
-    'double'
-    """
-
+    # It releases the interpreter's lock and starts no threads: safe in any pool, and after a fork.
     _warned = False
 
     def __init__(

@@ -7,11 +7,8 @@ from typing import Any
 
 
 def card_of(thing: Any) -> str:
-    """Return the HTML card of a metric, a diagram or an estimator: a picture, and facts beside it.
-
-    Empty for an estimator that is not fitted. ``plotting`` is above all other folders, so it is
-    imported by name, and only when a notebook asks.
-    """
+    """Return the HTML card of a metric, a diagram or an estimator; empty before it is fitted."""
+    # plotting is above all other folders: imported by name, and only when a notebook asks
     card: str = importlib.import_module("cayleyklein.plotting").notebook_card(thing)
     return card
 
@@ -26,11 +23,7 @@ class NotebookCard:
 
 
 class EstimatorCard:
-    """Mixin that adds the card of a fitted estimator to scikit-learn's diagram of it.
-
-    It comes before BaseEstimator among the bases. In the diagram of a pipeline, the card is in
-    the box that opens with a click on the step, below the parameters.
-    """
+    """Mixin, before BaseEstimator, that adds a fitted estimator's card to its diagram."""
 
     def _html_repr(self) -> str:
         diagram: str = super()._html_repr()  # type: ignore[misc]

@@ -150,10 +150,7 @@ def refuse_huge(values: NDArray[Any], name: str) -> None:
 
 
 def as_finite_array(values: ArrayLike, name: str, first_row: int = 0) -> NDArray[np.float64]:
-    """Convert to a float64 array; raise with the indices of entries that are not finite.
-
-    Rows are counted from `first_row`, for an array that is a block of a longer one.
-    """
+    """Convert to a float64 array; errors give the indices that are not finite, from `first_row`."""
     if values is None:
         raise InvalidInputError(f"{name} is None, but expected an array of numbers.")
     refuse_containers(values, name)
@@ -293,11 +290,8 @@ def as_path(value: Any, name: str = "path") -> Path:
 
 
 def memory_limit() -> float:
-    """Return the memory limit of this process in bytes; inf if it is unknown.
-
-    It is the memory of the machine, or less if a container or ``ulimit -v`` allows less. It is
-    not the free memory: the same request must always have the same answer.
-    """
+    """Return the memory limit of the machine, the container or ``ulimit -v`` in bytes, or inf."""
+    # not the free memory: the same request must always have the same answer
     limits = [math.inf]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))

@@ -1,8 +1,4 @@
-"""Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers.
-
-The browser paints shapes on a canvas, and :func:`svg` writes them as a file. Colours are names of
-the palette, which has a light and a dark theme, or hexadecimal values.
-"""
+"""Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers."""
 
 from __future__ import annotations
 
@@ -14,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import GEOMETRY_COLORS
+from cayleyklein.plotting import GEOMETRY_COLORS, path_data
 
 SIZE = 720
 """Width and height of a picture in pixels."""
@@ -92,15 +88,12 @@ def geometry_color(curvature: float) -> str:
 
 
 class Shape(NamedTuple):
-    """Something to draw: an "area", a "line", "marks" or "words"; NaN in xy parts two paths.
-
-    `size` is the width of a line or the radius of marks, in pixels. A colour "" leaves marks open.
-    """
+    """An "area", a "line", "marks" or "words" to draw; NaN in xy parts two paths."""
 
     kind: str
     xy: Floats
-    color: str
-    size: float = 1.0
+    color: str  # of the palette, or hexadecimal; "" leaves marks open
+    size: float = 1.0  # width of a line or radius of marks, in pixels
     dash: tuple[float, ...] = ()
     alpha: float = 1.0
     marker: str = "circle"
@@ -140,13 +133,14 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
 
 
 def _write_area(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
-    return f'<path d="{_path(xy, "Z")}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
+    d = path_data(xy, closed=True)
+    return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
 
 
 def _write_line(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
     dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
     return (
-        f'<path d="{_path(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+        f'<path d="{path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
         f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
     )
 
@@ -168,16 +162,6 @@ def _write_words(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
         f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
         for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
     )
-
-
-def _path(xy: Floats, end: str = "") -> str:
-    parts = []
-    for piece in np.split(xy, np.flatnonzero(np.isnan(xy[:, 0]))):
-        whole = piece[~np.isnan(piece[:, 0])]
-        if len(whole):
-            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
-            parts.append(f"M{corners}{end}")
-    return "".join(parts)
 
 
 WRITERS = {

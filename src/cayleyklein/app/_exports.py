@@ -106,7 +106,7 @@ def picture(state: PlaneState, *, theme: str = "light") -> str:
 
 
 def points_csv(state: PlaneState) -> str:
-    r"""Return the points as a table."""
+    """Return the points as a table."""
     rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
     return "x,y,class\n" + "".join(rows)
 

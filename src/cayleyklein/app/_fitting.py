@@ -271,10 +271,7 @@ class _Bench:
         self.tell(Panel(place, summary, float(np.mean(said == self.y_test)), picture, results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
-        """Return the class at each point of a fine grid over the rows, or -1.
-
-        A coarse grid is refined in the squares whose corners differ.
-        """
+        """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
         times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
 
         def grid(n: int) -> Floats:

@@ -158,23 +158,17 @@ class LearnSession:
         self._news: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))
         self._fresh = True
 
-    def _too_small(self) -> str | None:
-        n, n_classes = len(self.table.y), len(self.table.classes)
-        n_test = math.ceil(TEST_PART * n)
-        if min(n_test, n - n_test) >= n_classes:
-            return None
-        return (
-            f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
-            f"class needs one among them."
-        )
-
     # -- fits -----------------------------------------------------------------------
 
     def _start(self) -> None:
         self._not_while_fitting()
-        problem = self._too_small()
-        if problem is not None:
-            raise InvalidInputError(problem)
+        n, n_classes = len(self.table.y), len(self.table.classes)
+        n_test = math.ceil(TEST_PART * n)
+        if min(n_test, n - n_test) < n_classes:
+            raise InvalidInputError(
+                f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
+                f"class needs one among them."
+            )
         self._clear()
         self._run(Task(self.table.X, self.table.y, self.table.columns, *self._settings()))
 

@@ -369,11 +369,8 @@ def _spheres(metric: CurvedMetric, centers: Floats, radius: float) -> Floats:
 
 
 def _cut_sphere(metric: CurvedMetric, center: Floats, radius: float) -> Floats:
-    """Return an elliptic sphere that crosses the equator, NaN where it is beyond it.
-
-    It is the image of one around μ, under the isometry that carries μ there; beyond the equator the
-    last homogeneous coordinate is not positive.
-    """
+    """Return an elliptic sphere that crosses the equator, NaN where it is beyond it."""
+    # the image of one around μ; beyond the equator the last homogeneous coordinate is not positive
     around = _spheres(metric, metric.center[None], radius)[0]
     ring = np.column_stack([around, np.ones(len(around))])
     image = ring @ metric.transvection(metric.center, center).T

@@ -242,10 +242,7 @@ class PlaneSession:
         return replace(self.state, chosen=(index, first))
 
     def _move(self, index: int, x: float, y: float, view: int, far: bool) -> PlaneState:
-        """Move a point to a place on the screen, and read its distances.
-
-        It becomes the chosen one; of the two chosen ones each keeps its name.
-        """
+        """Move a point to a place on the screen, read its distances, and choose it."""
         if index >= len(self.state.points):
             return self.state
         place = self.view(view).from_screen([x, y], far_side=far)

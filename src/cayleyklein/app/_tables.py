@@ -91,7 +91,7 @@ def points_source(points: str) -> Source:
 
 
 def read_source(text: str, name: str) -> Source:
-    r"""Read an upload as `cayleyklein fit` reads a file."""
+    """Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     file = io.BytesIO(text.encode("utf-8", "replace"))

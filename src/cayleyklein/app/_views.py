@@ -91,10 +91,7 @@ class View:
 
     def _aim(self, turn: float, tilt: float) -> None:
         """Place the camera."""
-        (c, s), (low, high) = (
-            (math.cos(turn), math.sin(turn)),
-            (math.cos(tilt), math.sin(tilt)),
-        )
+        c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)
         self._right = np.array([c, s, 0.0])
         self._up = np.array([-s * high, c * high, low])
         self._eye = np.array([s * low, -c * low, high])
@@ -116,10 +113,7 @@ class View:
         return self.look(np.asarray(x, dtype=float))[0]
 
     def look(self, x: Floats) -> tuple[Floats, Floats]:
-        """Return points on the screen, and how much a surface faces the eye there.
-
-        It is negative on the far side of a surface.
-        """
+        """Return points on the screen, and how much a surface faces the eye there, < 0 behind."""
         if self.chart == "klein" or not x.size:
             return x, np.ones(x.shape[:-1])
         y = self._chart(x)

@@ -117,9 +117,7 @@ class FitProcess:
 
 def warm_up() -> None:
     """Have the process that fits are forked from import the library before the first one."""
-    context = _context()
-    probe = context.Process(target=_nothing, daemon=True)
-    probe.start()
+    _context().Process(daemon=True).start()  # without a target it does nothing
 
 
 def _context() -> Any:
@@ -129,10 +127,6 @@ def _context() -> Any:
         context.set_forkserver_preload(["cayleyklein.app._fitting"])
         return context
     return multiprocessing.get_context("spawn")
-
-
-def _nothing() -> None:
-    """Do nothing, in another process."""
 
 
 def _work(task: Task | ModelTask, outbox: Any, stop: Any) -> None:

@@ -57,7 +57,7 @@ def predict(
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
     if explain:
-        answer(console, reasons, all_reasons, model, table, output, encoding, delimiter)
+        answer(console, reasons, records("votes"), model, table, output, encoding, delimiter)
         return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
@@ -87,9 +87,9 @@ def reasons(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
     return dict(zip(names, zip(*lines, strict=True), strict=True))
 
 
-def all_reasons(_: TableClassifier, found: Any) -> dict[str, Any]:
-    """Return the lines for JSON."""
-    return {"votes": found.to_dict("records")}
+def records(name: str) -> Callable[[TableClassifier, Any], dict[str, Any]]:
+    """Return a function that makes a list of all answers, under a name, for JSON."""
+    return lambda _, found: {name: found.to_dict("records")}
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5")
@@ -118,10 +118,7 @@ def neighbors(
             "distance": distances.ravel(),
         }
 
-    def values(_: TableClassifier, found: Any) -> dict[str, Any]:
-        return {"neighbors": found.to_dict("records")}
-
-    answer(console, answers, values, model, table, output, encoding, delimiter)
+    answer(console, answers, records("neighbors"), model, table, output, encoding, delimiter)
 
 
 def answer(

@@ -23,10 +23,7 @@ class Console:
     json: bool = False
 
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
-        """Print the values as JSON with --json, or else the text.
-
-        A styled text has terminal codes of ours; control characters in it are already replaced.
-        """
+        """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
         if self.json:
             print(json.dumps(values, ensure_ascii=False, default=plain))
         elif text:
@@ -120,10 +117,7 @@ def _common(quiet: Quiet = False, verbose: Verbose = False, json: Json = False,
 
 
 def with_console(*examples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command: options -q, -v, --json and --debug, and examples in its help.
-
-    The first parameter of the command becomes a :class:`Console` with these options.
-    """
+    """Decorate a command: options -q, -v, --json and --debug, as a Console, and examples."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)

@@ -41,7 +41,8 @@ class Diagram:
             raise InvalidInputError(
                 f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
             )
-        self._original = _first_rows_alike(self.points)
+        _, first, like = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
+        self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
         self._chart, A, b = local_planes(self.points, metric)
         self._walls = far_walls(self._chart, self._chart.to_local(self.points))
         self._sets, self._A, self._b, self._power = order_k(
@@ -207,12 +208,6 @@ def _as_curved(metric: Any) -> CurvedMetric:
     if not isinstance(metric, CurvedMetric):
         raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
     return metric
-
-
-def _first_rows_alike(points: Floats) -> Ints:
-    """Return, for each row, the first row equal to it."""
-    _, first, like = np.unique(points, axis=0, return_index=True, return_inverse=True)
-    return first[like.reshape(-1)]
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:

@@ -63,10 +63,7 @@ def box_around(points: Floats) -> Floats:
 
 
 def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return a point well within the window in the chart, and the window's walls around that.
-
-    It is the pivot if that is well within: the planes are most accurate around it.
-    """
+    """Return the pivot, or another point well within the window, and the walls around it."""
     lower, upper = window
     room = WINDOW_ROOM * (upper - lower)
     inner = np.clip(chart.pivot, lower + room, upper - room)
@@ -119,10 +116,8 @@ def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
 
 
 def _nearest_sqnorm(corners: Floats) -> float:
-    """Return the square distance from 0 to the convex hull of corners.
-
-    The nearest point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1.
-    """
+    """Return the square distance from 0 to the convex hull of corners."""
+    # its point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1
     scale = float(np.abs(corners).max())
     system = np.vstack([corners.T / scale, np.ones(len(corners))])
     u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))

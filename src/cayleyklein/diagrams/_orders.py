@@ -22,10 +22,8 @@ from cayleyklein.diagrams._power import PowerDiagram
 def order_k(
     A: Floats, b: Floats, walls: tuple[Floats, Floats], order: int, original: Ints
 ) -> tuple[Ints, Floats, Floats, PowerDiagram]:
-    """Return the candidate sets (m, k), their mean planes, and the diagram of these.
-
-    `original` (n,) is the first row that each row is a copy of, itself in general.
-    """
+    """Return the candidate sets (m, k), their mean planes, and the diagram of these."""
+    # original (n,) is the first row that each row is a copy of, itself in general
     n, d = A.shape
     # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
     _check_order((2 * order - 1) * n - order * order + 1, order, d)

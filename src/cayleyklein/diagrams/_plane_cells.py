@@ -1,7 +1,4 @@
-"""The cells of a plane diagram within the domain or the window: boundaries and polygons.
-
-Convex polygons are cut to the unit disc exactly: into line segments and arcs of the circle.
-"""
+"""The cells of a plane diagram within the domain or the window: exact boundaries and polygons."""
 
 import math
 from itertools import pairwise
@@ -58,10 +55,7 @@ def whole_polygons(corners: Floats, cells: Groups) -> Pieces:
 
 
 def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
-    """Return the intersections of polygons, counter-clockwise, with the unit disc.
-
-    `around_center` is the polygon with the disc's centre, which may be all of the disc.
-    """
+    """Intersect polygons, counter-clockwise, with the unit disc; `around_center` has its centre."""
     tail, head = cells.members, _next(cells)
     # both cells at an edge cut it from the same end, so that they agree to the last bit
     back = (tail > head)[:, None]
@@ -69,7 +63,8 @@ def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
     cell = cells.keys[meets]
     start, end = np.where(back, high, low)[meets], np.where(back, low, high)[meets]
     if not (cell == around_center).any():
-        return _whole_disc(around_center)
+        east = np.array([[1.0, 0.0]])  # the cell is the whole disc
+        return Pieces(np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]]))
     follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
     leaving = np.flatnonzero(~_in_disc(corners)[head[meets]])
     arc_start, arc_end = end[leaving], start[follower[leaving]]
@@ -107,11 +102,6 @@ def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
 
 def _in_disc(y: Floats) -> Bools:
     return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
-
-
-def _whole_disc(cell: int) -> Pieces:
-    east = np.array([[1.0, 0.0]])
-    return Pieces(np.array([cell]), east, east, np.array([[0.0, 2 * math.pi]]))
 
 
 def _next(groups: Groups) -> Ints:

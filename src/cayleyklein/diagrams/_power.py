@@ -179,11 +179,7 @@ class PowerDiagram:
 
 
 class Locator:
-    """Finds the highest of the planes A, b of a power diagram over queries.
-
-    It walks on the dual from a cell that a k-d tree of sites, points in the cells or near them,
-    finds close by: log₂ n steps down the tree, and then a few.
-    """
+    """Finds the highest plane over queries: down a k-d tree of sites, then a walk on the dual."""
 
     def __init__(
         self, power: PowerDiagram, A: Floats, b: Floats, walls: tuple[Floats, Floats], sites: Floats
@@ -234,11 +230,9 @@ def _hull(points: Floats) -> ConvexHull:
 
 
 def _fattening(flat: Floats) -> Floats:
-    """Return a linear map under which a thin hull of points (n, d) becomes thick.
-
-    A hull keeps its facets under such a map. Qhull rounds alike in all directions, and would merge
-    the facets of collinear generators between walls far away.
-    """
+    """Return a linear map under which a thin hull of points (n, d) becomes thick."""
+    # Qhull rounds alike in all directions, and would merge facets of collinear generators between
+    # walls far away; a hull keeps its facets under such a map
     longest = np.abs(flat).max()
     _, extent, axes = np.linalg.svd((flat - flat.mean(axis=0)) / longest, full_matrices=False)
     if extent[-1] > THIN * extent[0]:

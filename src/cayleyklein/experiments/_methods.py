@@ -29,11 +29,7 @@ PAPERS = "paper-"
 
 
 class Method(NamedTuple):
-    """A title for tables, a function (k, n_targets) → classifier, and the module that it needs.
-
-    k neighbours vote, with equal weights; None leaves k, and the number of target neighbours, to
-    the defaults of the method.
-    """
+    """A title, a function (k, n_targets) → classifier (None: default), and the module it needs."""
 
     title: str
     make: Callable[[int | None, int | None], Any]

@@ -111,11 +111,7 @@ METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
 def in_print(cell: Cell) -> Cell:
-    """Return the cell of the paper, for its algorithm and for ours.
-
-    >>> in_print(Cell("wine", "paper-flat", 3))
-    Cell(dataset='wine', method='flat', k=3, n_targets=None)
-    """
+    """Return the cell of the paper, for its algorithm and for ours."""
     return cell._replace(method=cell.method.removeprefix(PAPERS))
 
 

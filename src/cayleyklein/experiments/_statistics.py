@@ -212,15 +212,13 @@ Result = dict[str, Any]
 """A cell, its outcomes, and the statistics that :func:`summarize` computes of them."""
 
 
-def flat_cell(cell: Cell) -> Cell:
-    """Return flat LMNN by the same algorithm, with the same neighbours."""
-    return cell._replace(method="paper-flat" if cell.method.startswith(PAPERS) else "flat")
-
-
 BASELINES: dict[str, Callable[[Cell], Cell]] = {
     "knn": lambda cell: cell._replace(method=BASELINE),
-    "flat": flat_cell,
+    "flat": lambda cell: cell._replace(
+        method="paper-flat" if cell.method.startswith(PAPERS) else "flat"
+    ),
 }
+"""The method that a cell is compared with; flat LMNN by the same algorithm."""
 
 
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:

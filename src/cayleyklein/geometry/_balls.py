@@ -153,9 +153,10 @@ class Ball(Frozen):
             When it is not an ellipsoid: see `kind`, and `quadric` for its equation.
         """
         if self.kind != "ellipsoid":
+            kind = "the whole space" if self.kind == "everything" else f"a {self.kind}"
             raise NotRepresentableError(
                 f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
-                f"an ellipsoid but {_article(self.kind)}; quadric() gives its equation, and "
+                f"an ellipsoid but {kind}; quadric() gives its equation, and "
                 f"contains() tests points."
             )
         if self.radius == 0:
@@ -229,7 +230,3 @@ def ball_from_ellipsoid(
             f"the same centre has another matrix. Largest difference: {difference:.3g}."
         )
     return ball
-
-
-def _article(kind: str) -> str:
-    return {"everything": "the whole space"}.get(kind, f"a {kind}")

@@ -1,7 +1,4 @@
-"""Convex bodies: the protocol of one, and ellipsoids.
-
-Ellipsoids are the domains of hyperbolic geometry, and most balls of all geometries.
-"""
+"""Convex bodies: the protocol of one, and ellipsoids, the domains of hyperbolic geometry."""
 
 import math
 from functools import cached_property

@@ -33,10 +33,7 @@ def lift(z: Floats, s: Floats) -> Floats:
 
 
 def inner_point(z_p: Floats, s_p: Floats, z_q: Floats, s_q: Floats, K: float) -> Floats:
-    """Return the nearer to μ of two points, or their midpoint when they are equally far.
-
-    It is symmetric in p and q, and so are the formulas that use it.
-    """
+    """Return the nearer to μ of two points, or their midpoint if equally far: symmetric in both."""
     p_inner, q_inner = (s_p < s_q, s_q < s_p) if K > 0 else (s_q < s_p, s_p < s_q)
     other = np.where(q_inner[..., None], z_q, z_p / 2 + z_q / 2)
     return np.where(p_inner[..., None], z_p, other)
@@ -93,13 +90,7 @@ class Lifted(NamedTuple):
 
 
 def lift_points(z: Floats, K: float) -> Lifted:
-    """Lift coordinates (n, r), all inside the domain 1 + K‖z‖² > 0.
-
-    >>> points = lift_points(np.array([[0.0], [3.0]]), K=1.0).points
-    >>> c = np.sqrt(((points[0] - points[1]) ** 2).sum())
-    >>> bool(np.isclose(2 * np.arcsin(c / 2), np.arctan(3.0)))
-    True
-    """
+    """Lift coordinates (n, r), all inside the domain 1 + K‖z‖² > 0."""
     sqnorm = np.einsum("ij,ij->i", z, z)
     sigma = np.sqrt(1 + K * sqnorm)
     height = sqnorm / (sigma * (1 + sigma))
@@ -152,11 +143,7 @@ def distances_in_place(h: Floats, K: float, unit: float) -> Floats:
 
 
 def distance_from_sqchord(sqchord: Floats, K: float) -> Floats:
-    """Return d of a squared chord; for K > 0 a chord is at most 2/√K.
-
-    >>> float(distance_from_sqchord(np.array(4.0), K=1.0)) == np.pi
-    True
-    """
+    """Return d of a squared chord; for K > 0 a chord is at most 2/√K."""
     if K == 0:
         return np.asarray(np.sqrt(sqchord))
     h = np.atleast_1d(np.minimum(abs(K) / 4 * sqchord, 1.0 if K > 0 else np.inf))
@@ -184,11 +171,7 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floa
 
 
 def sqchord_from(distance: Floats, K: float) -> Floats:
-    """Return the squared chord of a distance, inf beyond the antipode (K > 0).
-
-    >>> sqchord_from(np.array([1.0, 4.0]), K=1.0).round(3)
-    array([0.919,   inf])
-    """
+    """Return the squared chord of a distance, inf beyond the antipode (K > 0)."""
     if K == 0:
         return np.asarray(distance * distance)
     half = np.sqrt(abs(K)) / 2 * distance

@@ -176,11 +176,11 @@ class CurvedSpace(Frozen):
         return z, s
 
 
-def as_space(value: Any, name: str = "metric") -> CurvedSpace:
+def as_space(metric: Any) -> CurvedSpace:
     """Check that a value is a metric of one curvature."""
-    if not isinstance(value, CurvedSpace):
-        raise InvalidInputError(f"{name} must be a CurvedMetric; got {type(value).__name__}.")
-    return value
+    if not isinstance(metric, CurvedSpace):
+        raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
+    return metric
 
 
 def check_points(

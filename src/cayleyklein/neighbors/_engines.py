@@ -63,10 +63,7 @@ Engine = EuclideanSearch | VantagePointTree | GivenIndex
 def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
 ) -> tuple[Engine | None, str]:
-    """Return the engine of an algorithm, or of the one that `auto` picks, and its name.
-
-    None measures every row, as brute force does for a mixed metric.
-    """
+    """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
     if not isinstance(algorithm, str):
         name = getattr(algorithm, "__name__", type(algorithm).__name__)
         return GivenIndex(algorithm(rows.x[0], space.metric)), name

@@ -122,10 +122,8 @@ class SearchIndex:
     # -- the nearest ----------------------------------------------------------------
 
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
-        """Return the k nearest rows, or all where there are fewer.
-
-        With `own`, queries are fitted rows, from this one on, and none is its own neighbour.
-        """
+        """Return the k nearest rows, or all where there are fewer."""
+        # with `own`, queries are the fitted rows from it on, and none is its own neighbour
         k = min(k, len(self))
         queries, mine = self._placed(Q, own)
         with thread_pool(n_jobs) as pool:
@@ -261,10 +259,7 @@ class SearchIndex:
         return which, found
 
     def _check_radius(self, Q: Floats, radius: float, own: bool) -> int:
-        """Refuse a radius with more neighbours than memory holds; return queries at a time.
-
-        Their number is guessed from a few queries, spread evenly.
-        """
+        """Refuse a radius with more neighbours than memory holds; return queries at a time."""
         if PAIR_BYTES * len(Q) * len(self) < PROBED_FROM:
             return CHUNK
         some = np.unique(np.linspace(0, len(Q) - 1, PROBES).astype(np.intp))
@@ -281,11 +276,8 @@ class SearchIndex:
 
 @contextmanager
 def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
-    """Give a pool of n_jobs threads, or none for a single one.
-
-    scikit-learn has threads of its own, by OpenMP, which a forked process waits for although it
-    has none of them: there it must do with one.
-    """
+    """Give a pool of n_jobs threads, or none for a single one."""
+    # a forked process would wait for OpenMP threads of scikit-learn that it does not have
     threads = as_jobs(n_jobs)
     forked = os.getpid() != IMPORTED_BY
     with (
@@ -326,8 +318,6 @@ def merged(
 def merge(found: list[Ranked], k: int) -> Ranked:
     """Return the k nearest of the answers of several shards, equally near ones in row order.
 
-    Examples
-    --------
     >>> one, two = np.array([[0.5, 2.0]]), np.array([[0.5, np.inf]])
     >>> yes = np.array([True])
     >>> shards = [Ranked(one, np.array([[7, 9]]), yes), Ranked(two, np.array([[3, -1]]), yes)]

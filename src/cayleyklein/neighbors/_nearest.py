@@ -245,11 +245,8 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     def _answers(
         self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind
     ) -> tuple[Any, ...]:
-        """Return arrays that `finish` makes of the k nearest rows, in memory or as Dask arrays.
-
-        Each kind is the shape of one array, without the number of queries, and its dtype. k is
-        checked here, since it may have been set after the fit.
-        """
+        """Return arrays that `finish` makes of the k nearest rows; kinds are shapes and dtypes."""
+        # k may have been set after the fit
         check_is_fitted(self, "metric_")
         k, own, index = as_count(k, "n_neighbors"), X is None, self._searcher
         available = self.n_samples_fit_ - own

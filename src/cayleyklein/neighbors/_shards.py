@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +17,7 @@ from cayleyklein._distributed import (
     active_client,
     checked_rows,
     compute,
+    first_rows,
     futures_in,
     held,
     known_lengths,
@@ -44,10 +44,7 @@ FAN_IN = 8
 
 
 class Blocks(NamedTuple):
-    """Tasks for blocks of queries, and how many queries each has, NaN where not known.
-
-    They yield checked rows, or the answers for these, tuples of arrays.
-    """
+    """Tasks that yield checked queries, or answers to them, and their lengths, NaN if unknown."""
 
     tasks: list[Any]
     lengths: Sequence[float]
@@ -56,7 +53,7 @@ class Blocks(NamedTuple):
     def of_dask(cls, X: Any, n_columns: int, refuse: Metric | None = None) -> Blocks:
         """Take the chunks as they are; with a metric to `refuse` by, rows outside are an error."""
         raw, known = raw_blocks(X), known_lengths(X)
-        starts = [None] * len(raw) if known is None else [0, *accumulate(known)][:-1]
+        starts = [None] * len(raw) if known is None else first_rows(known)
         tasks = [
             task(checked_queries, block, n_columns, start, refuse)
             for block, start in zip(raw, starts, strict=True)

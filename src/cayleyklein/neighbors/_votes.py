@@ -162,10 +162,7 @@ def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
 
 
 class LocalScales:
-    """Distances of rows to their fifth nearest, among all fitted rows or evenly spaced ones.
-
-    `rows` are the fitted rows of these ascending `numbers`.
-    """
+    """Distances to the fifth nearest of the fitted `rows` with these ascending `numbers`."""
 
     def __init__(self, rows: Floats, numbers: Ints, metric: Metric, n_jobs: int | None) -> None:
         self.numbers, self.n_jobs = numbers, n_jobs

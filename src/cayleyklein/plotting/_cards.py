@@ -127,10 +127,7 @@ def learning_facts(estimator: Any) -> Facts:
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    """Return a picture of the domain and of equal balls, and its caption; of a product's parts too.
-
-    Both are empty for a line, and for a plane in which some points are at distance 0.
-    """
+    """Return a picture of the domain and equal balls, and its caption; both empty for a line."""
     try:
         plane, where = _plane_of(metric, names)
         picture, caption, window = _balls_on(plane, METRIC_SIZE, where)
@@ -138,7 +135,7 @@ def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[
             parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
             picture += f'<div style="display:grid;gap:4px">{parts}</div>'
             caption += ", beside it balls of each part,"
-    except (CayleyKleinError, np.linalg.LinAlgError):
+    except (CayleyKleinError, np.linalg.LinAlgError):  # a line, or points at distance 0
         return "", ""
     return picture, f"{caption} in {where}"
 

@@ -59,6 +59,8 @@ WHOLE = 1e4
 RIM_POINTS = 721
 
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
+RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
+EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
 """Direction of view of the surfaces."""
 
 BEHIND = 0.2
@@ -307,9 +309,7 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
 
 def in_front(points: Floats, chart: str) -> Bools:
     """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
-    flat = math.cos(ELEVATION)
-    eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
-    return np.asarray((points @ eye >= 0) | (chart == "hyperboloid"))
+    return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))
 
 
 def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -205,12 +205,7 @@ class CrossRatioDisplay(PlaneDisplay):
         if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q for either sign of the form
             P, Q = Q, P
         display = cls.from_points(p, q, P, Q)
-        return cls(
-            points=display.points,
-            value=display.value,
-            distance=distance,
-            domains=domains_of(metric),
-        )
+        return replace(display, distance=distance, domains=domains_of(metric))
 
     def plot(
         self,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -17,10 +16,10 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
 from cayleyklein.plotting._charts import (
-    AZIMUTH,
     BEHIND,
     EDGE_POINTS,
-    ELEVATION,
+    EYE,
+    RIGHT,
     RIM_POINTS,
     ChartPanel,
     draw_surface,
@@ -42,8 +41,6 @@ from cayleyklein.plotting._svg import number
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
-EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
 TO_VIEWER = np.stack([RIGHT, np.cross(EYE, RIGHT), EYE])
 """Turns the pole of a sphere, the centre of a map, to the viewer."""
 

@@ -49,11 +49,8 @@ def edges_of(domains: Iterable[Ellipsoid]) -> list[Floats]:
 
 
 def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
-    """Return a sphere in the plane as a polyline, and whether it is closed.
-
-    A sphere that crosses the elliptic equator is an open branch of a conic. A sphere around the
-    whole plane has no points.
-    """
+    """Return a sphere in the plane as a polyline, and whether it is closed."""
+    # across the elliptic equator it is an open branch of a conic; around the whole plane, empty
     if isinstance(metric, CurvedMetric):
         ball = metric.ball(center, radius)
         if ball.kind == "ellipsoid":
@@ -62,11 +59,7 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
 
 
 def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
-    """Find the sphere on rays from its centre.
-
-    Straight lines are geodesics of every curvature, so along a ray a distance grows, and so does a
-    sum of distances, or of the squares of chords.
-    """
+    """Find the sphere on rays from its centre: they are geodesics, so that distances grow."""
     first = first_term(metric)
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
     u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first.inverse_factor.T
@@ -97,9 +90,11 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     if X is not None and np.ptp(X, axis=0).any():
         low, high = bounds_of(X)
     elif domains_of(metric):
-        low, high = bounds_of(*(domain.boundary() for domain in domains_of(metric)))
+        low, high = bounds_of(*edges_of(domains_of(metric)))
     else:
-        low, high = bounds_of(_unit_box(metric))
+        part = first_term(metric)  # a unit of length to each side: 1, or the radius of the sphere
+        half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
+        low, high = part.center - half, part.center + half
     step = (high - low).max() / n
     counts = np.maximum(np.round((high - low) / step), 1).astype(int)
     axes = [
@@ -117,13 +112,6 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
     ends = centers[:, None] + BALL_OF_CELL * step * sides
     radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
     return centers, float(np.median(radii))
-
-
-def _unit_box(metric: Metric) -> Floats:
-    """Return a box of one unit of length to each side: 1, or the radius of the sphere."""
-    part = first_term(metric)
-    half = np.linalg.norm(part.inverse_factor, axis=1) / part._unit
-    return np.stack([part.center - half, part.center + half])
 
 
 def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
@@ -164,10 +152,8 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
 
 
 def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[Floats]:
-    """Return the corners of each cell of a plane diagram; none for a cell outside the window.
-
-    Arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords of the angle `step`.
-    """
+    """Return the corners of each cell of a plane diagram; none for a cell outside the window."""
+    # arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords of the angle step
     metric = diagram.metric
     found = []
     for starts, _, angles in diagram.boundaries():

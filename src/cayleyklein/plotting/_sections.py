@@ -115,10 +115,7 @@ def choose_section(
 
 
 def principal_section(metric: CurvedMetric) -> Section:
-    """Return the plane through μ of the two directions in which the metric is largest.
-
-    Its coordinates are z, in which the metric at μ is Euclidean.
-    """
+    """Return the plane through μ of the metric's two largest directions, in coordinates z."""
     _, lengths, directions = np.linalg.svd(metric.factor, full_matrices=False)
     if len(lengths) < 2 or lengths[1] <= np.finfo(float).eps * lengths[0] * metric.dimension:
         raise NotRepresentableError("The metric has rank 1, so there is no plane to show.")
@@ -164,11 +161,7 @@ def as_labels(y: ArrayLike | None, n: int) -> AnyArray | None:
 
 
 def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
-    """Return the metric of an estimator or of a step of a pipeline, and the rows that reach it.
-
-    It is the one that a learner has learned (``metric_``) or that a classifier was given
-    (``metric``); None when there is neither.
-    """
+    """Return an estimator's ``metric_`` or ``metric``, or a step's, and the rows it sees."""
     for place, (_, step) in enumerate(getattr(estimator, "steps", ((None, estimator),))):
         for name in ("metric_", "metric"):
             metric = getattr(step, name, None)
@@ -178,10 +171,7 @@ def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
 
 
 def metric_of(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
-    """Return the metric of a fitted estimator, the rows that reach it and the names of columns.
-
-    There are no names where a step of a pipeline has made other columns.
-    """
+    """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
     metric, rows = find_metric(estimator, X)
     if metric is None:
         raise InvalidInputError(

@@ -109,11 +109,8 @@ def finish_axes(
     *,
     padding: float = PADDING,
 ) -> None:
-    """Label the axes, make them equal, and widen their limits to the bounds.
-
-    Several displays may share one axes: the limits then hold all their bounds, and labels that
-    the caller has set stay.
-    """
+    """Label the axes, make them equal, and widen their limits to the bounds."""
+    # displays may share one axes: limits hold all their bounds, and labels that are set stay
     if bounds is not None:
         ax.update_datalim(bounds)
     ax.margins(padding)
@@ -135,7 +132,8 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
     patches = require("matplotlib.patches", "plot")
     for domain in domains:
         edge = domain.boundary(512)
-        if any(np.array_equal(old.get_xy()[:-1], edge) for old in _domains_in(ax)):
+        drawn: list[Any] = [old for old in ax.get_children() if old.get_gid() == DOMAIN_ID]
+        if any(np.array_equal(old.get_xy()[:-1], edge) for old in drawn):
             continue
         outline = patches.Polygon(
             edge,
@@ -148,10 +146,6 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
         )
         # Not by add_patch: a domain far larger than the bounds must not widen the limits.
         ax.add_artist(outline)
-
-
-def _domains_in(ax: Axes) -> list[Any]:
-    return [artist for artist in ax.get_children() if artist.get_gid() == DOMAIN_ID]
 
 
 def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
@@ -181,10 +175,7 @@ def draw_points(
     classes: AnyArray | None = None,
     **style: Any,
 ) -> None:
-    """Draw points: black dots, or one colour and one marker for each label.
-
-    `classes` get the first colours, even those without points; other labels get the next ones.
-    """
+    """Draw points: black dots, or one colour and one marker for each label, `classes` first."""
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
         ax.scatter(points[:, 0], points[:, 1], **({"color": "black"} | look))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from html import escape
 
 import numpy as np
@@ -18,45 +18,29 @@ PADDING = 0.04
 LONGEST_NAME = 22
 """Characters of the name of a bar."""
 
-ONE_BY_DEFAULT = ("opacity", "fill_opacity", "stroke_opacity", "stroke_width")
+ONE_BY_DEFAULT = ("fill_opacity", "stroke_width")
 
 
 class Drawing:
     """A picture of a box of the plane, with the same scale along both axes.
 
-    The default stroke ``currentColor`` is the colour of the text around the picture, light or dark.
+    The longer side has `size` pixels. The default stroke ``currentColor`` is the colour of the text
+    around the picture, light or dark.
 
-    Parameters
-    ----------
-    bounds : ndarray of shape (2, 2)
-        Lower and upper corner.
-    size : float
-        Length of the longer side in pixels.
-    padding : float
-        Space around the bounds, as a part of the longer side.
-
-    Examples
-    --------
-    >>> drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 100, padding=0.0)
+    >>> drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 108)
     >>> drawing.path(np.array([[0.0, 0.0], [1.0, 0.5]]))
-    >>> drawing.elements
-    '<path d="M0.0 100.0L100.0 50.0" fill="none" stroke="currentColor" stroke-linejoin="round"/>'
-    >>> drawing.svg("a line").startswith("<svg")
-    True
+    >>> drawing.svg("a line").partition("</title>")[2]
+    '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor"
+    stroke-linejoin="round"/></svg>'
     """
 
-    def __init__(self, bounds: Floats, size: float, *, padding: float = PADDING) -> None:
+    def __init__(self, bounds: Floats, size: float) -> None:
         extent = np.ptp(bounds, axis=0)
         longest = float(extent.max()) or 1.0
-        self._scale = size / (longest * (1 + 2 * padding))
-        self._corner = bounds[0] - padding * longest
-        self._size = np.maximum((extent + 2 * padding * longest) * self._scale, 1.0)
+        self._scale = size / (longest * (1 + 2 * PADDING))
+        self._corner = bounds[0] - PADDING * longest
+        self._size = np.maximum((extent + 2 * PADDING * longest) * self._scale, 1.0)
         self._elements: list[str] = []
-
-    @property
-    def elements(self) -> str:
-        """The elements drawn so far, without the frame around them."""
-        return "".join(self._elements)
 
     def path(
         self,
@@ -65,34 +49,29 @@ class Drawing:
         closed: bool = False,
         stroke: str | None = "currentColor",
         width: float = 1.0,
-        opacity: float = 1.0,
-        dash: Iterable[float] = (),
         fill: str | None = None,
         fill_opacity: float = 1.0,
     ) -> None:
         """Draw a polyline or an area; a row of NaN lifts the pen."""
         self._add(
             "path",
-            d=_path_data(self._place(points), closed),
+            d=path_data(self._place(points), closed),
             fill=fill or "none",
             fill_opacity=fill_opacity,
             stroke=stroke,
             stroke_width=width,
-            stroke_opacity=opacity,
             stroke_linejoin="round" if stroke else None,
-            stroke_dasharray=" ".join(map(str, dash)) or None,
         )
 
-    def dots(self, points: Floats, *, color: str = "currentColor", radius: float = 2.0) -> None:
+    def dots(self, points: Floats, *, radius: float) -> None:
         """Draw points."""
         for x, y in self._place(points).tolist():
-            self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill=color)
+            self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill="currentColor")
 
-    def svg(self, title: str, *, background: str | None = None) -> str:
+    def svg(self, title: str) -> str:
         """Return the picture; the title describes it to screen readers."""
         width, height = self._size.tolist()
-        paper = f'<rect width="100%" height="100%" fill="{background}"/>' if background else ""
-        return _document(width, height, title, paper + self.elements)
+        return _document(width, height, title, "".join(self._elements))
 
     def _place(self, points: Floats) -> Floats:
         x = (points - self._corner) * self._scale
@@ -135,15 +114,12 @@ def _document(width: float, height: float, title: str, body: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Format a number with a true minus sign.
-
-    >>> number(-0.25)
-    '−0.25'
-    """
+    """Format a number with a true minus sign."""
     return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 
-def _path_data(points: Floats, closed: bool) -> str:
+def path_data(points: Floats, closed: bool = False) -> str:
+    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
     parts = []
     for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
         whole = piece[~np.isnan(piece[:, 0])]

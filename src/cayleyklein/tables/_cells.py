@@ -67,35 +67,16 @@ DAY = 86_400_000_000
 
 @dataclass(frozen=True)
 class CellFormat:
-    """How the cells of one column are written.
+    """How the cells of one column are written."""
 
-    Attributes
-    ----------
-    kind : {"number", "date", "words"}
-    decimal : {".", ","}
-        The decimal mark.
-    unit : str
-        "%", a currency or a unit that stands beside the numbers.
-    bare : bool
-        Whether the unit may be left out; not where each number was a percentage.
-    grouped : bool
-        Whether the other decimal mark groups thousands; where it did not, 1,234 may be 1.234.
-    date : str
-        A format of `strptime`, or "ISO8601".
-    absent : tuple of str
-        Cells that are neither number nor date, and missing.
-    guess : str
-        What could be meant otherwise, for a warning.
-    """
-
-    kind: str = "words"
-    decimal: str = "."
-    unit: str = ""
-    date: str = ""
-    bare: bool = True
-    grouped: bool = False
-    absent: tuple[str, ...] = ()
-    guess: str = ""
+    kind: str = "words"  # or "number", or "date"
+    decimal: str = "."  # or ","
+    unit: str = ""  # "%", a currency or a unit that stands beside the numbers
+    date: str = ""  # a format of `strptime`, or "ISO8601"
+    bare: bool = True  # whether the unit may be left out; not where all numbers were percentages
+    grouped: bool = False  # whether the other mark groups thousands; else 1,234 may be 1.234
+    absent: tuple[str, ...] = ()  # cells that are neither number nor date, and missing
+    guess: str = ""  # what could be meant otherwise, for a warning
 
     def floats(self, values: Any) -> Floats:
         """Return numbers, or days since 1970, NaN where missing; raise for any other cell."""

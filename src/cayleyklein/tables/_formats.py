@@ -1,8 +1,4 @@
-"""How the cells of each column are written: as numbers, as dates, or as words.
-
-A column is numbers or dates if nine tenths of its cells are, or the others are words for a missing
-value.
-"""
+"""How the cells of each column are written: as numbers or dates if nine tenths are, or as words."""
 
 from __future__ import annotations
 

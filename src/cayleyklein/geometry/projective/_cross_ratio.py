@@ -251,10 +251,8 @@ def _check_size(points: AnyArray, is_homogeneous: bool) -> None:
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
-    """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent.
-
-    Affine points are paired with w = 1, so that minors are differences, rounded once.
-    """
+    """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent."""
+    # affine points are paired with w = 1, so that minors are differences, rounded once
     vectors = points if is_homogeneous else homogenize(points)
     n = vectors.shape[-1]
     i, j = np.triu_indices(n, 1) if is_homogeneous else (np.arange(n - 1), np.full(n - 1, n - 1))

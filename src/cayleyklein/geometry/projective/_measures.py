@@ -310,10 +310,7 @@ def _pencil(form: Floats, x: Floats, y: Floats, u: Floats, same: Bools) -> Penci
 
 
 def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats, float]:
-    """Scale the chart and the form by powers of two to avoid underflow.
-
-    The last value is the new unit in terms of the old one.
-    """
+    """Scale the chart and the form by powers of two against underflow; last is the new unit."""
     _, exponent = np.frexp(max(np.abs(p).max(), np.abs(q).max()))
     unit = float(np.ldexp(1.0, np.clip(exponent, -500, 500)))
     units = np.append(np.full(len(form) - 1, unit), 1.0)
@@ -322,10 +319,7 @@ def rescale(form: Floats, p: Floats, q: Floats) -> tuple[Floats, Floats, Floats,
 
 
 def span(x: Floats, y: Floats) -> tuple[Floats, Floats, Floats]:
-    """Scale homogeneous vectors to order 1, and return u = y less a power of two times x, too.
-
-    u is exact when x and y differ by little.
-    """
+    """Scale homogeneous vectors to order 1; return u = y - 2ⁿx too, exact where both are close."""
     x, y = x / binary_scale(x), y / binary_scale(y)
     share = (x * y).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True)
     power = np.sign(share) * np.exp2(np.rint(np.log2(np.maximum(np.abs(share), 0.125))))
