@@ -7,11 +7,11 @@ VENV ?= .venv
 WORKERS ?= 2
 ARGS ?=
 
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help run test check format bench docs clean release-check fuzz soak lowest audit
+.PHONY: help run test check format bench evidence docs clean release-check fuzz soak lowest audit
 
 help: ## Say what the targets are
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -46,6 +46,9 @@ format: $(READY) ## Rewrite the code in the house format
 
 bench: $(READY) ## Run every benchmark in turn
 	@set -e; for bench in benchmarks/bench_*.py; do echo "== $$bench"; $(BIN)/python "$$bench"; done
+
+evidence: $(READY) ## Take the measurements behind the documents again, about an hour, and check the documents
+	$(BIN)/python benchmarks/evidence.py $(ARGS)
 
 # A fresh environment each time: a warning in an unchanged page must not go unseen.
 docs: $(READY) ## Build the documentation into docs/_build/html

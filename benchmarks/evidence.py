@@ -30,6 +30,7 @@ PAGE = ROOT / "docs" / "evidence.md"
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba")
 
 RUNS = {
+    "start": "tests/snippets.py README.md",
     "first": "benchmarks/bench_first.py",
     "pairwise": "benchmarks/bench_pairwise.py",
     "learning": "benchmarks/bench_learning.py",
@@ -55,7 +56,7 @@ HEAD = """\
 
 What README and this documentation say in numbers, and the line of an output that proves it. `make evidence` takes the measurements again (about
 an hour on two cores) and writes this page; a test fails where a page and an output differ. The outputs, each under its command, commit
-and versions, are in [`docs/evidence`](https://github.com/cayleyklein/cayleyklein/tree/main/docs/evidence).
+and versions, are in the repository's folder `docs/evidence`.
 
 | page | claim | output | line |
 |---|---|---|---|

@@ -10,6 +10,7 @@ between backticks. On the line before a block an HTML comment may say
 
 import re
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,3 +102,10 @@ def command_lines(text, page):
         lines += [(number, span) for span in SPAN.findall(row) if not SCHEMATIC.search(span)]
     words = ((f"{page}:{n}", shlex.split(row, comments=True)) for n, row in sorted(lines))
     return [(place, line) for place, line in words if line]
+
+
+if __name__ == "__main__":  # python tests/snippets.py README.md: run a page's Python
+    for given in map(Path, sys.argv[1:]):
+        for block in blocks_of(given.read_text("utf-8"), given.name):
+            if block.language == "python":
+                exec(compile(block.code, block.name, "exec"), {"__name__": "snippet"})
