@@ -84,7 +84,7 @@ async def _serve(
         server = Explorer(port, host)
     except OSError as error:
         raise InvalidInputError(
-            f"Cannot listen on host={host!r}, port={port}: {error.strerror or error}. Give another "
+            f"Cannot listen on host {host}, port {port}: {error.strerror or error}. Give another "
             f"host or port; port 0 is any that is free."
         ) from error
     ended = asyncio.Event()
