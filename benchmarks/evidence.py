@@ -51,12 +51,16 @@ RUNS = {
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
+ALL_CORES = ("first", "large", "dask", "explorer")
+"""Measurements with as many threads as a user would have; the others run in one."""
+
 HEAD = """\
 # Evidence
 
-What README and this documentation say in numbers, and the line of an output that proves it. `make evidence` takes the measurements again (about
-an hour on two cores) and writes this page; a test fails where a page and an output differ. The outputs, each under its command, commit
-and versions, are in the repository's folder `docs/evidence`.
+What README and this documentation say in numbers, and the line of an output that proves it.
+`make evidence` takes the measurements again (about an hour on two cores) and writes this page; a
+test fails where a page and an output differ. The outputs, each under its command, commit and
+versions, are in the repository's folder `docs/evidence`.
 
 | page | claim | output | line |
 |---|---|---|---|
@@ -90,11 +94,14 @@ def measure(name: str) -> None:
     """Run one measurement and keep its output; a failed run leaves the old output."""
     command = RUNS[name]
     print(f"== {name}: python {command}", flush=True)
-    head = f"$ python {command}\n{provenance()}\n\n"
+    one = {} if name in ALL_CORES else {"OMP_NUM_THREADS": "1"}
+    limits = "".join(f"{key}={value} " for key, value in one.items())
+    head = f"$ {limits}python {command}\n{provenance()}\n\n"
     start = time.perf_counter()
     done = subprocess.run(
-        [sys.executable, *command.split()], cwd=ROOT, capture_output=True, text=True
-    )
+        [sys.executable, *command.split()],
+        cwd=ROOT, capture_output=True, text=True, env=os.environ | one,
+    )  # fmt: skip
     if done.returncode:
         sys.exit(f"{name} failed:\n{done.stdout}\n{done.stderr}")
     OUTPUTS.mkdir(exist_ok=True)

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         experiments,
         geometry,
         learning,
+        manifold,
+        meshes,
         metrics,
         neighbors,
         plotting,
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
+    from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
 
@@ -41,6 +45,7 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedMDS",
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
@@ -56,6 +61,10 @@ __all__ = [
     "experiments",
     "geometry",
     "learning",
+    "lloyd",
+    "manifold",
+    "mesh_polygon",
+    "meshes",
     "metrics",
     "neighbors",
     "plotting",
@@ -67,6 +76,7 @@ _HOME = {
     "CurvedKNeighborsClassifier": "learning",
     "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedMDS": "manifold",
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
@@ -76,6 +86,8 @@ _HOME = {
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
+    "lloyd": "meshes",
+    "mesh_polygon": "meshes",
 }
 
 

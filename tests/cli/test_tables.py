@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import log_loss
 
 from cayleyklein.tables import load_model
 
@@ -116,7 +117,14 @@ def test_evaluate(command, wine_files):
     )
     assert np.trace(values["confusion"]) == (said == truth["class"]).sum()
     assert np.sum(values["confusion"]) == values["rows"] == 89
+    shares = load_model(wine_files / "wine.ckm").predict_proba(truth)
+    assert values["log_loss"] == pytest.approx(log_loss(truth["class"], shares))
+    groups = values["calibration"]
+    assert sum(group["rows"] for group in groups) == 89
+    right = sum(group["rows"] * group["accuracy"] for group in groups)
+    assert right == pytest.approx(np.trace(values["confusion"]))
     text = command("evaluate", wine_files / "wine.ckm", wine_files / "test.csv").out
+    assert f"log loss           {values['log_loss']:.4f}" in text
     assert f"accuracy           {values['accuracy']:.4f} ±" in text
     assert "true \\ predicted" in text
 

@@ -3,10 +3,14 @@
 import contextlib
 import io
 import json
+import re
 import sys
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import StratifiedShuffleSplit
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
@@ -63,12 +67,43 @@ def test_page_holds_everything_itself(comparison, tmp_path):
     path = comparison.write_report(tmp_path / "deep" / "report.html")
     page = path.read_text("utf-8")
     assert not external_references(page)
-    assert page.count("data:image/png;base64,") == 2 * 3
+    assert page.count("data:image/png;base64,") == 2 * 5
     assert "small &amp; &lt;sound&gt;" in page
     assert "<sound>" not in page
     assert "How to read it" in page
     assert "prefers-color-scheme: dark" in page
     assert comparison.provenance["date"] in page
+
+
+def test_reliability_is_that_of_scikit_learn():
+    """The groups of all splits add up to calibration_curve of the pooled top labels."""
+    problem = small_problem()
+    found = compare(problem, methods=["forest"], n_splits=3, test_size=0.3)
+    confidence, is_right = [], []
+    splits = StratifiedShuffleSplit(3, test_size=0.3, random_state=0).split(problem.X, problem.y)
+    for train, test in splits:
+        forest = RandomForestClassifier(200, random_state=0).fit(problem.X[train], problem.y[train])
+        shares = forest.predict_proba(problem.X[test])
+        confidence.append(shares.max(axis=1))
+        is_right.append(shares.argmax(axis=1) == problem.y[test])
+    accuracy, mean = calibration_curve(np.hstack(is_right), np.hstack(confidence), n_bins=10)
+    outcomes = found[problem.name, "forest"]["outcomes"]
+    n, confidences, right = np.sum([outcome["calibration"] for outcome in outcomes], axis=0).T
+    some = n > 0
+    assert n.sum() == sum(outcome["n_test"] for outcome in outcomes)
+    np.testing.assert_allclose(confidences[some] / n[some], mean)
+    np.testing.assert_allclose(right[some] / n[some], accuracy)
+
+
+def test_page_says_which_column_weighs_most(tmp_path):
+    """A column of a table is one bar, whatever numbers it becomes; other columns have a number."""
+    path = write_flowers(tmp_path / "flowers.csv")
+    page = compare([path, small_problem()], target="species", methods=["knn"], n_splits=2).to_html()
+    largest = re.findall(r"<figcaption>Share of each column .* the largest is that of (.*), ", page)
+    assert largest[0] in ("length", "colour")
+    assert largest[1] == "column 1"
+    for words in ("too confident", "Accuracy and log loss on flowers.csv"):
+        assert words in page
 
 
 def test_page_without_matplotlib(comparison, monkeypatch):

@@ -4,9 +4,16 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from sklearn.datasets import make_friedman1
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
-from cayleyklein.learning import _lmnn, _selection
+from cayleyklein import (
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedLMNN,
+    CurvedMLKR,
+)
+from cayleyklein.learning import _selection
+from cayleyklein.learning.labels import _lmnn
 
 
 @pytest.fixture
@@ -30,11 +37,27 @@ def test_a_sample_doubles_while_that_helps(rows, small_samples):
     sizes = [stage.n_rows for stage in stages]
     assert sizes[0] == 400
     assert all(b == 2 * a for a, b in pairwise(sizes[:-1]))
-    losses = [stage.log_loss for stage in stages]
+    losses = [stage.loss for stage in stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
     product = learner.selection_.trials[0]
     assert product.log_loss == pytest.approx(min(losses[-2:]))
     assert "400 rows" in repr(learner.selection_)
+
+
+def test_a_regression_sample_doubles_too(small_samples):
+    X, y = make_friedman1(3200, noise=0.5, random_state=0)
+    model = CurvedKNeighborsRegressor(random_state=0).fit(X[:2700], y[:2700])
+    selection = model.learner_.selection_
+    sizes = [stage.n_rows for stage in selection.stages]
+    assert sizes[:3] == [400, 800, 1600]
+    losses = [stage.loss for stage in selection.stages]
+    assert all(b < a for a, b in pairwise(losses[:-1]))
+    assert selection.trials[0].r2 == pytest.approx(1 - min(losses))
+    assert model.learner_.n_samples_learned_ == sizes[int(np.argmin(losses))]
+    assert repr(selection).endswith("(1 - R²)")
+    few = CurvedMLKR(subsample=400, random_state=0).fit(X[:2700], y[:2700])
+    plain = CurvedKNeighborsRegressor(learner=few).fit(X[:2700], y[:2700])
+    assert model.score(X[2700:], y[2700:]) > plain.score(X[2700:], y[2700:])
 
 
 def test_the_same_input_gives_the_same_model(rows, small_samples):
@@ -66,8 +89,8 @@ def test_a_callback_stops_between_samples(rows, small_samples):
 
 def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_lmnn, "POOL_ROWS", 600)
-    monkeypatch.setattr(_lmnn, "LEARN_FROM", 600)
+    monkeypatch.setattr(_selection, "POOL_ROWS", 600)
+    monkeypatch.setattr(_selection, "LEARN_FROM", 600)
     model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(learner=CurvedLMNN(subsample=600, random_state=0)).fit(X, y)

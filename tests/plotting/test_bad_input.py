@@ -37,6 +37,7 @@ MADE = {
     ),
     "FeatureWeightsDisplay": lambda: plotting.FeatureWeightsDisplay.from_metric(FLAT, X),
     "GeodesicDisplay": lambda: plotting.GeodesicDisplay.from_points(DISC, P, Q),
+    "MapDisplay": lambda: plotting.MapDisplay.from_estimator(fitted("mds"), Y),
     "MetricDisplay": lambda: plotting.MetricDisplay.from_metric(FLAT, X, Y, lattice=2),
     "VoronoiDisplay": lambda: plotting.VoronoiDisplay.from_points(FEW, DISC),
 }
@@ -103,6 +104,12 @@ CALLS = {
         "metric": metric, "line": an_object(DISC.bisector(P[0], Q[0])), "resolution": count(2),
     }),
     "GeodesicDisplay.plot": plot("GeodesicDisplay", ax=ax, color=color),
+    "MapDisplay.from_estimator": Call(plotting.MapDisplay.from_estimator, {
+        "estimator": an_object(fitted("mds")), "y": labels(Y, "None"),
+        "names": one_of([*"abcdefghijklmnop"], a_number=3, too_few=["a"]),
+        "edges": one_of([[0, 1]], a_number=3, no_such=[[0, 99]], fractions=[[0.5, 1]]),
+    }),
+    "MapDisplay.plot": plot("MapDisplay", ax=ax, legend=fixed(True)),
     "MetricDisplay.from_metric": Call(plotting.MetricDisplay.from_metric, {
         "metric": flat, "X": rows(X), "y": labels(Y, "None"), "features": features,
         "feature_names": names, "radius": real(0.5, 0.0, -1.0, accepted=("None",)),

@@ -25,7 +25,8 @@ from cayleyklein.neighbors._index import Ranked, merge
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    for module in ("neighbors._nearest", "learning.regression._regressor", "learning._classifier"):
+    users = ("neighbors._nearest", "learning.regression._regressor", "learning.labels._classifier")
+    for module in users:
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 

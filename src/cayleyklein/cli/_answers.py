@@ -240,11 +240,13 @@ def evaluate(
 ) -> None:
     """Measure how well a model predicts the known classes of a table.
 
-    Accuracy, balanced accuracy (the mean recall of the classes), the confusion matrix, and the
-    precision and recall of each class. Use rows that the model was not fitted on.
+    Accuracy, balanced accuracy (the mean recall of the classes), log loss, the precision and recall
+    of each class, the confusion matrix, and how often predictions are right by the probability that
+    the model gives them. Use rows that the model was not fitted on.
     """
     import numpy as np
 
+    from cayleyklein.experiments import calibration, log_loss
     from cayleyklein.tables import split_target
 
     fitted = load_table_model(model)
@@ -258,12 +260,16 @@ def evaluate(
         )
     are_fitted = fitted.recognizer()
     known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
+    total_loss, groups = 0.0, np.zeros((1, 3))
     for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
         rows, classes, dropped = split_target(piece, column, to_learn=False)
         n_unlabelled += dropped
         if len(rows):
             known.append(classes)
-            predicted.append(fitted.predict(rows))
+            shares = fitted.predict_proba(rows)
+            predicted.append(fitted.classes_[shares.argmax(axis=1)])
+            total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
+            groups = groups + calibration(shares, fitted.classes_, classes)
             n_fitted += int(are_fitted(rows).sum())
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
@@ -279,7 +285,16 @@ def evaluate(
             f"{n_fitted:,} of {len(truth):,} rows are the same as rows that the model was fitted "
             f"on, and find themselves: expect less accuracy on new ones"
         )
-    values = {**scores(truth, found), "fitted_rows": n_fitted}
+    values = {
+        **scores(truth, found),
+        "log_loss": total_loss / len(truth),
+        "calibration": [
+            {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
+            for n, confidence, right in groups.tolist()
+            if n
+        ],
+        "fitted_rows": n_fitted,
+    }
     console.result(values, scores_text(values))
 
 
@@ -314,6 +329,7 @@ def scores_text(values: dict[str, Any]) -> str:
     lines = [
         f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {n:,} rows)",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
+        f"log loss           {values['log_loss']:.4f}",
         "",
         columns_of_text(rows),
     ]
@@ -322,4 +338,9 @@ def scores_text(values: dict[str, Any]) -> str:
         counts = zip(names, values["confusion"], strict=True)
         matrix = [["true \\ predicted", *names], *([name, *map(str, row)] for name, row in counts)]
         lines += ["", columns_of_text(matrix)]
+    groups = [["confidence", "accuracy", "rows"]]
+    for group in values["calibration"]:
+        means = (f"{group[key]:.3f}" for key in ("confidence", "accuracy"))
+        groups.append([*means, f"{group['rows']:,}"])
+    lines += ["", columns_of_text(groups)]
     return "\n".join(lines)

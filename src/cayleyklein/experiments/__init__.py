@@ -8,6 +8,8 @@ from cayleyklein.experiments._paper import check_markers as check_markers
 from cayleyklein.experiments._problems import FULL, QUICK, Problem, Protocol, load_problem
 from cayleyklein.experiments._problems import PROBLEMS as PROBLEMS
 from cayleyklein.experiments._reproduce import Reproduction, reproduce
+from cayleyklein.experiments._runs import calibration as calibration
+from cayleyklein.experiments._runs import log_loss as log_loss
 from cayleyklein.experiments._runs import write as write
 from cayleyklein.experiments._statistics import (
     PairedDifference,

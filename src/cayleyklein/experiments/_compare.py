@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from joblib import delayed
-from sklearn.base import clone
 
 from cayleyklein._validation import as_count, as_path, require
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import AUTO, BASELINE, COMPARED, METHODS, choose_methods
+from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, choose_methods
 from cayleyklein.experiments._problems import Problem, load_problem, repeated_splits
+from cayleyklein.experiments._report import (
+    HOW_TO_READ,
+    dataset_pictures,
+    dataset_table,
+    fit_notes,
+)
 from cayleyklein.experiments._runs import (
     Cell,
     ProgressCallback,
@@ -26,8 +29,7 @@ from cayleyklein.experiments._runs import (
     run_cells,
     write,
 )
-from cayleyklein.experiments._statistics import Result, accuracy_text, summarize
-from cayleyklein.plotting import DecisionBoundaryDisplay, MetricDisplay, number
+from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.tables import check_writable
 
 PYTHON = """\
@@ -248,139 +250,3 @@ def compare(
     )
     found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size, notes)
     return Comparison(*found, provenance())
-
-
-# -- the report ---------------------------------------------------------------------
-
-COLUMNS = (
-    "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
-    "predict, s", "K", "α",
-)  # fmt: skip
-
-HOW_TO_READ = (
-    "Accuracy is the share of test rows with the right class, averaged over random stratified "
-    "splits; ± is its standard error. All methods have the same splits, and learn scaling, "
-    "curvature and every other choice from the training rows only.",
-    "Log loss is the mean of −log p, where p is the probability of the true class. Smaller is "
-    "better; equal probabilities have the logarithm of the number of classes.",
-    "Over k-NN is the mean difference to Euclidean k-NN on standardised columns, split by split, "
-    "with its 95 % interval. Training sets overlap, so splits are not independent, and the "
-    "interval is widened for that (Nadeau and Bengio 2003). An interval with 0 in it shows no "
-    "difference.",
-    "Bold is a gain over Euclidean k-NN that is significant at 5 % after an adjustment for the "
-    "number of methods (Holm). Other methods may be better too, but the data do not show it.",
-    "K is the curvature of each part of the metric: above 0 elliptic, 0 flat, below 0 hyperbolic. "
-    "It is the median over the splits with the most frequent geometry, with their number if it is "
-    "not all. α is the share of the elliptic part of a mixed metric.",
-    "Times are medians of CPU seconds, on one thread, of one fit and of predicting its test rows.",
-    "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
-    "dashed line is Euclidean k-NN. A filled ring is bold in the table.",
-)
-
-
-def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
-    """Return the table of one data set, with a verdict in its notes."""
-    rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
-    for result in results:
-        bold = "**" if result["is_better_than_knn"] else ""
-        loss, alpha = result["log_loss"], result["alpha"]
-        rows.append(
-            [
-                f"{bold}{result['title']}{bold}",
-                f"{bold}{accuracy_text(result)}{bold}",
-                "" if loss is None else f"{loss:.3f}",
-                interval(result["over_knn"]),
-                interval(result["over_flat"]),
-                f"{result['fit_seconds']:.2f}",
-                f"{result['predict_seconds']:.3f}",
-                curvature_text(result),
-                "" if alpha is None else f"{alpha:.2f}",
-            ]
-        )
-    best = max(result["accuracy"] for result in results)
-    titles = [result["title"] for result in results if result["accuracy"] == best]
-    holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
-    shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
-    verdict = (
-        f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
-        f"than Euclidean k-NN."
-    )
-    title = f"{problem.name}: {problem.describe()}"
-    return html.Table(title, COLUMNS, rows, notes=(*problem.notes, verdict))
-
-
-def interval(difference: dict[str, float | None] | None) -> str:
-    """Format a difference and its interval, if they are known."""
-    if difference is None:
-        return ""
-    values = (difference[name] for name in ("difference", "low", "high"))
-    mean, *ends = (f"{v:+.3f}".replace("-", "\N{MINUS SIGN}") for v in values if v is not None)
-    return f"{mean} [{', '.join(ends)}]" if ends else mean
-
-
-def curvature_text(result: Result) -> str:
-    """Format the curvatures, with the number of splits that agree on the geometry if not all."""
-    if (learned := result["learned"]) is None:
-        return ""
-    K, n = ", ".join(number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
-    return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
-
-
-def fit_notes(results: Sequence[Result]) -> str:
-    """Return the warnings of the fits, each with its methods, as HTML."""
-    titles: dict[str, dict[str, None]] = {}
-    for result in results:
-        for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
-            titles.setdefault(note, {})[result["title"]] = None
-    return html.bullets([f"{', '.join(some)}: {note}" for note, some in titles.items()])
-
-
-MOST_ROWS = 800
-"""Rows in a picture; more would hide each other."""
-
-LEGEND_CLASSES = 12
-"""Most classes that a legend lists."""
-
-
-def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
-    """Return the chart of accuracies, and pictures of the metric that auto learns, as HTML."""
-    from matplotlib.figure import Figure
-
-    chart = Figure(figsize=(7.4, 0.8 + 0.3 * len(results)), layout="constrained")
-    draw_accuracies(chart.add_subplot(), results)
-    X = problem.X if problem.prepare is None else clone(problem.prepare).fit_transform(problem.X)
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS])
-    X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
-    model = METHODS[AUTO].make(k, None)
-    with warnings.catch_warnings():  # the notes have the warnings of the fits
-        warnings.simplefilter("ignore")
-        model.fit(X, y)
-    displays: dict[str, Any] = {
-        f"The metric that auto learned from all rows of {problem.name}, on the principal plane of "
-        f"its own coordinates. All balls have the same radius: where they look small, distances "
-        f"are long.": MetricDisplay.from_estimator(model, X, y),
-        "Predictions of auto on the principal plane of the standardised columns. Rows are "
-        "projected to that plane, so some are on the colour of another "
-        "class.": DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
-    }
-    pictures = []
-    for caption, display in displays.items():
-        figure = Figure(figsize=(5.6, 4.4), layout="constrained")
-        display.plot(figure.add_subplot(), legend=len(problem.classes) <= LEGEND_CLASSES)
-        pictures.append(html.picture(figure, caption))
-    caption = f"Accuracy on {problem.name} by method; the table has the numbers."
-    return html.picture(chart, caption), f'<div class="pictures">{"".join(pictures)}</div>'
-
-
-def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
-    """Draw means, standard errors and single splits, one row for each method."""
-    ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
-    for row, result in enumerate(results):
-        scores = [outcome["accuracy"] for outcome in result["outcomes"]]
-        color, inside = ("C0", "C0") if result["is_better_than_knn"] else ("black", "white")
-        ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
-        mean, error = result["accuracy"], result["standard_error"]
-        ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
-    ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
-    ax.set(xlabel="accuracy", ylim=(len(results) - 0.5, -0.5))
-    ax.grid(axis="x", color="0.9")

@@ -283,3 +283,15 @@ def accuracy_text(result: Result) -> str:
     """Format the mean accuracy ± its standard error; a single split has no error."""
     error = result["standard_error"]
     return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
+
+
+LEAST_GROUP = 5
+"""Test rows below which a group says nothing of calibration."""
+
+
+def reliability(result: Result) -> tuple[Floats, Floats, Floats]:
+    """Return rows, mean confidence and accuracy of each group of enough test rows."""
+    groups = [outcome["calibration"] for outcome in result["outcomes"] if "calibration" in outcome]
+    n, confidence, right = np.sum(groups, axis=0).T if groups else np.zeros((3, 1))
+    some = n >= LEAST_GROUP
+    return n[some], confidence[some] / n[some], right[some] / n[some]

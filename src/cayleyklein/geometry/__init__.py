@@ -39,6 +39,7 @@ from cayleyklein.geometry._geodesics import (
 )
 from cayleyklein.geometry._geodesics import lower_by_mean as lower_by_mean
 from cayleyklein.geometry._geodesics import lower_steps as lower_steps
+from cayleyklein.geometry._lifts import cosine as cosine
 from cayleyklein.geometry._lifts import distance_from_sqchord as distance_from_sqchord
 from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
 from cayleyklein.geometry._lifts import euclidean_coordinates as euclidean_coordinates
@@ -47,6 +48,7 @@ from cayleyklein.geometry._lifts import lift_points as lift_points
 from cayleyklein.geometry._lifts import sine as sine
 from cayleyklein.geometry._lifts import slopes_from_sqchord as slopes_from_sqchord
 from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
+from cayleyklein.geometry._lifts import tangent as tangent
 from cayleyklein.geometry._rounding import map_rows as map_rows
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import Geometry as Geometry

@@ -170,14 +170,15 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floa
     At c = 0, where d has a kink, ∂d/∂c² is 0: a pair of coinciding points pulls nowhere.
     """
     chord = np.sqrt(sqchord)
+    if K == 0:
+        by_sqchord = np.divide(0.5, chord, out=np.zeros_like(chord), where=chord > 0)
+        return chord, by_sqchord, chord * sqchord / 24
     x = K * sqchord
     cosine = np.sqrt(np.maximum(1 - x / 4, np.finfo(float).eps))  # 0 only for antipodal points
     d = distance_from_sqchord(sqchord, K)
-    with np.errstate(divide="ignore"):
-        by_sqchord = np.where(chord > 0, 0.5 / (chord * cosine), 0.0)
+    stretched = chord * cosine
+    by_sqchord = np.divide(0.5, stretched, out=np.zeros_like(chord), where=chord > 0)
     series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
-    if K == 0:
-        return d, by_sqchord, series
     by_K = np.where(np.abs(x) < SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
     return d, by_sqchord, by_K
 

@@ -1,17 +1,18 @@
 """Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
-from cayleyklein.learning._classifier import CurvedKNeighborsClassifier
 from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._explanation import Explanation
-from cayleyklein.learning._lmnn import CurvedLMNN
-from cayleyklein.learning._mmc import MMC
-from cayleyklein.learning._trials import Selection, Stage, Trial
+from cayleyklein.learning._lbfgs import minimise as minimise
+from cayleyklein.learning._trials import RegressionTrial, Selection, Stage, Trial
 from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
-from cayleyklein.learning.regression import (
-    CurvedKNeighborsRegressor,
-    CurvedMLKR,
-    RegressionTrial,
+from cayleyklein.learning.labels import (
+    MMC,
+    CurvedKNeighborsClassifier,
+    CurvedLMNN,
+    Explanation,
 )
+from cayleyklein.learning.regression import CurvedKNeighborsRegressor, CurvedMLKR
+
+# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "MMC",

@@ -18,7 +18,7 @@ from cayleyklein.learning._base import Metric, MetricLearner
 from cayleyklein.learning._descent import Fit, Progress, Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import STARTS
-from cayleyklein.learning.objectives import Parameters, Placed, Recipe
+from cayleyklein.learning.objectives import LiftedRows, Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric
 
 SOLVER_COPIES, SQUARES = 24, 3
@@ -86,7 +86,7 @@ class DescentLearner(MetricLearner):
         else:
             unit = np.sqrt(abs(K)) if K and recipe.curvature else 1.0  # recipes have |K| = 1
             start = Parameters(unit * factor, center, recipe.curvature)
-        if not Placed(rows.X, start).inside:
+        if not LiftedRows(rows.X, start).inside:
             raise InvalidInputError(
                 f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink "
                 f"its factor."

@@ -134,6 +134,14 @@ class TrainingRows:
             self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale, self.basis
         )
 
+    def nested_order(self, rng: np.random.Generator) -> Ints:
+        """Return an order of the rows in which each beginning has all classes by their shares."""
+        place = np.empty(len(self))
+        for label in np.unique(self.labels):
+            own = np.flatnonzero(self.labels == label)
+            place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
+        return np.argsort(place, kind="stable")
+
     def to_metric(self, found: Parameters, unit: float = 1.0) -> CurvedMetric:
         """Return the metric for rows as they were given, its distances divided by a unit."""
         factor, center = found.factor, found.center

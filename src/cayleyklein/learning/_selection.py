@@ -1,14 +1,14 @@
 """What held-out rows choose: the metric, the size of its sample, and how many neighbours vote.
 
-geometry="auto" learns a product of an elliptic metric of curvature 0.09, one of curvature 1 and a
-flat one (in units of the margin), and keeps it where held-out rows show that it is better than
-plain neighbours. geometry="mixed" is the paper's α d_E + (1 - α) d_H, α chosen on held-out rows.
+One mechanism for labels and for targets: a :class:`Task` says what the parts of the product are,
+and how held-out rows score a candidate.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
@@ -17,33 +17,12 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import euclidean_coordinates
 from cayleyklein.learning._descent import Fit, Report, descend, n_anchors
 from cayleyklein.learning._rows import TrainingRows
-from cayleyklein.learning._starts import identity
-from cayleyklein.learning._trials import (
-    DEFAULT_NEIGHBORS,
-    NEIGHBORS,
-    TIE,
-    Selection,
-    Stage,
-    Trial,
-    compare,
-    gain_of,
-)
-from cayleyklein.learning._wide import focus
-from cayleyklein.learning.objectives import LargeMarginRecipe, Parameters
+from cayleyklein.learning._starts import identity, starting_factor
+from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, Stage, compare, gain_of
+from cayleyklein.learning.objectives import Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import (
-    NEAR,
-    LocalScales,
-    as_scales,
-    class_shares,
-    fifth_nearest,
-    local_votes,
-)
 
 Metric = CurvedMetric | MixedMetric | ProductMetric
-
-PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
-"""Geometries and margins of the parts. A margin m at K = 1 is a margin of 1 at K = m²."""
 
 SELECT_FROM = 60
 """Rows from which held-out rows can tell candidates apart."""
@@ -54,10 +33,13 @@ N_FOLDS, FOLDS_UP_TO = 3, 2500
 The metric learned from the other rows is then the one that is kept.
 """
 
-FOLD_PASSES = 2
-"""Passes of the fits that only serve the choice."""
-
 HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+LEARN_FROM = 10_000
+"""Rows that one geometry is learned from by default: d² numbers need no more."""
+
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
+"""Rows, and their entries, among which a sample may grow."""
 
 FIRST_SAMPLE = 8000
 """Rows of the first sample, where their columns are few."""
@@ -71,9 +53,6 @@ NEIGHBOR_ROWS = 10_000
 FIRST_WORK, MOST_WORK = 4e9, 2e10
 """Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
 
-ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
-"""Shares of the elliptic metric in a mixed one that are tried; the first wins ties."""
-
 UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
 
 
@@ -86,75 +65,106 @@ class Learned:
     selection: Selection
 
 
+def as_they_are(*rows: TrainingRows) -> tuple[TrainingRows, ...]:
+    """Return rows without a change."""
+    return rows
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a product is learned for.
+
+    Parameters
+    ----------
+    parts : tuple of Recipe
+    fold_passes : int
+        Passes of the fits that only serve the choice.
+    score : callable
+        (train, held_out, Z, Q) → scores (n_scores, n_votes, m) of held-out rows with coordinates Q
+        among rows with coordinates Z, for each number of neighbours; the first is the loss.
+    trial : callable
+        (name, n_neighbors, mean scores) → a trial.
+    focus : callable
+        (train, held_out) → the same in the coordinates to learn in.
+    """
+
+    parts: tuple[Recipe, ...]
+    fold_passes: int
+    score: Callable[[Any, Any, Floats, Floats], Floats]
+    trial: Callable[[str, int, Floats], Any]
+    focus: Callable[..., tuple[TrainingRows, ...]] = as_they_are
+
+
+def rows_to_draw(subsample: int | float | str | None, geometry: str, d: int) -> int | float | None:
+    """Return how many rows of d columns to learn from, or their share; None for all."""
+    if not isinstance(subsample, str):
+        return subsample
+    if geometry != "auto":
+        return LEARN_FROM
+    return max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // max(d, 1)))  # among which it grows
+
+
 # -- products -----------------------------------------------------------------------
 
 
 def learn_product(
-    rows: TrainingRows,
-    base: LargeMarginRecipe,
-    rng: np.random.Generator,
-    report: Report | None = None,
+    rows: TrainingRows, task: Task, rng: np.random.Generator, report: Report | None = None
 ) -> Learned:
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows.
 
     Up to `FOLDS_UP_TO` rows, folds choose and all rows teach. Of more rows some are held out once,
     and the metric is learned from a sample of the others that doubles as long as that helps.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    base : LargeMarginRecipe
-        What its parts share; their geometry and margin are their own.
-    rng : numpy.random.Generator
-    report : callable, optional
     """
-    few = min(base.n_passes, FOLD_PASSES)
-    if len(rows) < SELECT_FROM:
-        (learn,) = focus(base.init, rows)
-        fits = fit_parts(learn, base, rng, report)
-        reason = f"too few rows, {len(rows)}, to hold some out"
-        k = int(np.clip(len(rows) // 10, 3, DEFAULT_NEIGHBORS))
-        return Learned(product_of(learn, fits), fits, Selection("product", reason, k))
-
-    plain = {"standardised k-NN": np.eye(rows.n_columns)}
-    if base.n_components is None:
+    n_components = task.parts[0].n_components
+    plain = {"standardised k-NN": standardised(rows, n_components)}
+    if n_components is None:
         plain["Euclidean k-NN"] = identity(rows, rows.n_columns)
     scores: dict[str, list[Floats]] = {}
     stages: tuple[Stage, ...] = ()
     folds = split_rows(rows, rng)
     for train, held_out in folds:
-        learn, test = focus(base.init, train, held_out)
+        learn, test = task.focus(train, held_out)
         if len(folds) == 1:
-            order = nested_order(train, rng)
-            fits, product, stages = grow(learn, test, order, base, rng, report)
+            order = train.nested_order(rng)
+            fits, product, stages = grow(learn, test, order, task, rng, report)
             train = train.take(order[:NEIGHBOR_ROWS])
         else:
-            fits = fit_parts(learn, replace(base, n_passes=few), rng)
-            product = score_product(learn, test, learn, fits)
+            few = min(task.parts[0].n_passes, task.fold_passes)
+            fits = fit_parts(learn, task.parts, rng, n_passes=few)
+            product = score_product(learn, test, learn, fits, task)
         scores.setdefault("product", []).append(product)
         for name, factor in plain.items():
-            nearest = _nearest(train.X @ factor.T, held_out.X @ factor.T)
-            scores.setdefault(name, []).append(held_out_scores(train, held_out, *nearest))
-    selection = choose(scores, [held_out.weights for _, held_out in folds])
+            found = task.score(train, held_out, train.X @ factor.T, held_out.X @ factor.T)
+            scores.setdefault(name, []).append(found)
+    selection = choose(scores, [held_out.weights for _, held_out in folds], task.trial)
     selection = replace(selection, stages=stages)
     if selection.chosen != "product":
-        factor = plain[selection.chosen]
-        found = Parameters(factor, np.zeros(rows.n_columns), 0.0)
-        return Learned(rows.to_metric(found), (), selection)
+        return Learned(plain_metric(rows, plain[selection.chosen]), (), selection)
     if len(folds) > 1:
-        (learn,) = focus(base.init, rows)
-        fits = fit_parts(learn, base, rng, report)
+        (learn,) = task.focus(rows)
+        fits = fit_parts(learn, task.parts, rng, report)
     return Learned(product_of(learn, fits), fits, selection)
 
 
+def standardised(rows: TrainingRows, n_components: int | None) -> Floats:
+    """Return the factor of standardised columns, or of their principal components."""
+    r = rows.n_columns
+    return starting_factor("std", rows, min(n_components or r, r))
+
+
+def plain_metric(rows: TrainingRows, factor: Floats) -> CurvedMetric:
+    """Return the flat metric of a factor, around the mean."""
+    return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
+
+
 def fit_parts(
-    rows: TrainingRows, base: LargeMarginRecipe, rng: np.random.Generator,
-    report: Report | None = None, before: tuple[Fit, ...] = (),
+    rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
+    report: Report | None = None, before: tuple[Fit, ...] = (), n_passes: int | None = None,
 ) -> tuple[Fit, ...]:  # fmt: skip
     """Learn the parts of the product, or go on from fits of them."""
     fits: list[Fit] = []
-    for at, (geometry, margin) in enumerate(PRODUCT):
-        recipe = replace(base, geometry=geometry, margin=margin)
+    for at, part in enumerate(parts):
+        recipe = part if n_passes is None else replace(part, n_passes=n_passes)
         last = before[at] if before else None
         fit = descend(rows, recipe, rng, None if last is None else last.found, report)
         fits.append(fit if last is None else fit._replace(losses=last.losses + fit.losses))
@@ -164,20 +174,14 @@ def fit_parts(
 
 
 def grow(
-    rows: TrainingRows, held_out: TrainingRows, order: Ints, base: LargeMarginRecipe,
+    rows: TrainingRows, held_out: TrainingRows, order: Ints, task: Task,
     rng: np.random.Generator, report: Report | None,
 ) -> tuple[tuple[Fit, ...], Floats, tuple[Stage, ...]]:  # fmt: skip
     """Learn from a sample that doubles, one more pass each time, until held-out rows gain nothing.
 
     Samples are beginnings of an `order`. The first `NEIGHBOR_ROWS` of it are the neighbours of
-    the held-out rows each time, so that the metrics alone differ.
-
-    Returns
-    -------
-    fits : tuple of Fit
-    scores : ndarray
-        What `held_out_scores` returns for them.
-    stages : tuple of Stage
+    the held-out rows each time, so that the metrics alone differ. Returns the fits, their scores
+    and the stages.
     """
     size = min(FIRST_SAMPLE, most_rows(rows.n_columns, FIRST_WORK))
     most = min(len(rows), most_rows(rows.n_columns, MOST_WORK))
@@ -185,18 +189,18 @@ def grow(
     near = rows.take(order[:NEIGHBOR_ROWS])
     weights = held_out.weights / held_out.weights.sum()
     some = rows.take(order[:size])
-    fits = fit_parts(some, base, rng, report)
-    scores = score_product(near, held_out, some, fits)
-    loss = _log_losses(scores, weights)[1]
+    fits = fit_parts(some, task.parts, rng, report)
+    scores = score_product(near, held_out, some, fits, task)
+    loss = best_losses(scores, weights)[1]
     stages = [Stage(len(some), float(loss @ weights))]
     while most > LEAST_GROWTH * size and not fits[-1].stopped:
         size = min(2 * size, most)
         some = rows.take(order[:size])
-        more = fit_parts(some, replace(base, n_passes=1), rng, report, fits)
-        if len(more) < len(PRODUCT):
+        more = fit_parts(some, task.parts, rng, report, fits, n_passes=1)
+        if len(more) < len(task.parts):
             break
-        found = score_product(near, held_out, some, more)
-        lower = _log_losses(found, weights)[1]
+        found = score_product(near, held_out, some, more, task)
+        lower = best_losses(found, weights)[1]
         stages.append(Stage(len(some), float(lower @ weights)))
         gain, error = gain_of(loss, lower, weights)
         if gain > 0:
@@ -207,25 +211,17 @@ def grow(
 
 
 def score_product(
-    rows: TrainingRows, held_out: TrainingRows, some: TrainingRows, fits: tuple[Fit, ...]
-) -> Floats:
+    rows: TrainingRows, held_out: TrainingRows, some: TrainingRows, fits: tuple[Fit, ...],
+    task: Task,
+) -> Floats:  # fmt: skip
     """Return the scores of held-out rows among given rows, by a product learned from some."""
     embed = product_map(some, fits)
-    return held_out_scores(rows, held_out, *_nearest(embed(rows.X), embed(held_out.X)))
+    return task.score(rows, held_out, embed(rows.X), embed(held_out.X))
 
 
 def most_rows(r: int, work: float) -> int:
     """Return how many rows of r coordinates cost so many multiplications in each evaluation."""
     return int(max(np.sqrt(work / r), work / (r * n_anchors(r))))
-
-
-def nested_order(rows: TrainingRows, rng: np.random.Generator) -> Ints:
-    """Return an order of the rows in which each beginning has all classes by their shares."""
-    place = np.empty(len(rows))
-    for label in np.unique(rows.labels):
-        own = np.flatnonzero(rows.labels == label)
-        place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
-    return np.argsort(place, kind="stable")
 
 
 def product_map(rows: TrainingRows, fits: tuple[Fit, ...]) -> Callable[[Floats], Floats]:
@@ -251,50 +247,12 @@ def part_unit(rows: TrainingRows, found: Parameters) -> float:
     Z = _embed(rows.X, found)
     some = np.unique(np.linspace(0, len(Z) - 1, UNIT_ROWS).astype(int))
     k = min(UNIT_NEIGHBORS, len(Z) - 1)
-    distances, _ = _search(Z, Z[some], k + 1)
+    distances, _ = nearest_rows(Z, Z[some], k + 1)
     return float(np.median(distances[:, 1:])) or 1.0
 
 
 def _embed(X: Floats, found: Parameters) -> Floats:
     return euclidean_coordinates((X - found.center) @ found.factor.T, found.curvature)
-
-
-# -- the paper's mixed distance -----------------------------------------------------
-
-
-def learn_mixed(
-    rows: TrainingRows, base: LargeMarginRecipe, margins: tuple[float, float],
-    rng: np.random.Generator, report: Report | None = None,
-) -> Learned:  # fmt: skip
-    """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
-    names = ("elliptic", "hyperbolic")
-    recipes = [replace(base, geometry=g, margin=m) for g, m in zip(names, margins, strict=True)]
-
-    def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
-        return tuple(descend(some, recipe, rng, report=report) for recipe in recipes)
-
-    selection = Selection(f"α = {ALPHAS[0]:g}", f"too few rows, {len(rows)}, to hold some out")
-    if len(rows) >= SELECT_FROM:
-        scores: dict[str, list[Floats]] = {}
-        folds = split_rows(rows, rng)
-        for train, held_out in folds:
-            learn, test = focus(base.init, train, held_out)
-            tables = [
-                CurvedMetric(factor=found.factor, center=found.center, curvature=found.curvature)
-                .pairwise(test.X, learn.X, outside="inf") / part_unit(learn, found)
-                for found in (part.found for part in fit(learn))
-            ]  # fmt: skip
-            for alpha in ALPHAS:
-                nearest = _smallest(alpha * tables[0] + (1 - alpha) * tables[1])
-                found = held_out_scores(train, held_out, *nearest)
-                scores.setdefault(f"α = {alpha:g}", []).append(found)
-        selection = choose(scores, [held_out.weights for _, held_out in folds], tie_to_first=True)
-    alpha = float(selection.chosen.removeprefix("α = "))
-    (rows,) = focus(base.init, rows)
-    fits = fit(rows, report)
-    weights = [s / part_unit(rows, f.found) for s, f in zip((alpha, 1 - alpha), fits, strict=True)]
-    metric = MixedMetric([rows.to_metric(part.found) for part in fits], weights)
-    return Learned(metric, fits, selection)
 
 
 # -- held-out rows ------------------------------------------------------------------
@@ -319,80 +277,36 @@ def split_rows(
     ]
 
 
-def _search(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
+    """Return Euclidean distances and positions of the k rows of Z nearest to each of Q."""
     found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z).kneighbors(Q)
     return found[0], found[1]
 
 
-def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints, Floats]:
-    """Return the neighbours that the largest vote needs, and the scales of all rows."""
-    some = LocalScales.numbers_of(len(Z))
-    near, _ = _search(Z[some], Z, min(len(some), NEAR + 1))
-    fifth = fifth_nearest(near, np.isin(np.arange(len(Z)), some))
-    scales = as_scales(fifth, float(np.median(fifth[some])))
-    return *_search(Z, Q, min(len(Z), 2 * max(NEIGHBORS) + 1)), scales
-
-
-def _smallest(table: Floats) -> tuple[Floats, Ints, Floats]:
-    """Return the same from a table of distances, the scales alike."""
-    order = np.argsort(table, axis=1, kind="stable")[:, : 2 * max(NEIGHBORS) + 1]
-    return np.take_along_axis(table, order, axis=1), order, np.ones(table.shape[1])
-
-
-def held_out_scores(
-    train: TrainingRows, held_out: TrainingRows, distances: Floats, columns: Ints, scales: Floats
-) -> Floats:
-    """Return p(true class) and correctness (2, n_votes, m) for each number of neighbours."""
-    n_classes = int(held_out.labels.max()) + 1
-    prior = np.bincount(train.labels, weights=train.shares, minlength=n_classes).astype(float)
-    each = np.arange(len(held_out))
-    found = []
-    for k in NEIGHBORS:
-        k = min(k, distances.shape[1] - 1)
-        some = slice(0, 2 * k + 1)
-        chosen, votes = local_votes(distances[:, some], scales[columns[:, some]], k)
-        labels = train.labels[np.take_along_axis(columns, chosen, axis=1)]
-        shares = class_shares(votes, labels, prior)
-        found.append((shares[each, held_out.labels], shares.argmax(axis=1) == held_out.labels))
-    return np.moveaxis(np.array(found, dtype=float), 1, 0)
-
-
 def choose(
-    scores: dict[str, list[Floats]], weights: list[Floats], *, tie_to_first: bool = False
-) -> Selection:
-    """Choose between the first candidate and the best of the others, by log loss.
+    scores: dict[str, list[Floats]], weights: list[Floats],
+    trial: Callable[[str, int, Floats], Any], *, tie_to_first: bool = False,
+) -> Selection:  # fmt: skip
+    """Choose between the first candidate and the best of the others, by their loss.
 
-    Parameters
-    ----------
-    scores : dict
-        Candidate → what `held_out_scores` returned, fold by fold.
-    weights : list of ndarray
-        Weights of the held-out rows, fold by fold.
-    tie_to_first : bool
-        Whether the first wins where the difference is less than `TIE` standard errors.
+    `scores` and `weights` of held-out rows come fold by fold. With `tie_to_first` the first wins
+    where the difference is less than `TIE` standard errors.
     """
     share = np.concatenate(weights)
     share = share / share.sum()
-    trials, losses = [], {}
+    trials, losses = {}, {}
     for name, folds in scores.items():
         joined = np.concatenate(folds, axis=2)
-        best, losses[name] = _log_losses(joined, share)
-        loss, accuracy = float(losses[name] @ share), float(joined[1, best] @ share)
-        trials.append(Trial(name, NEIGHBORS[best], loss, accuracy))
+        best, losses[name] = best_losses(joined, share)
+        means = np.array([values @ share for values in joined[:, best]])
+        trials[name] = trial(name, NEIGHBORS[best], means)
     first, rival, enough = compare(losses, share, -TIE if tie_to_first else TIE)
-    by_name = {trial.name: trial for trial in trials}
-    names = (first, rival) if enough else (rival, first)
-    chosen, other = (by_name[name] for name in names)
-    reason = (
-        f"log loss {chosen.log_loss:.3f} on {len(share)} held-out rows, "
-        f"{other.name} {other.log_loss:.3f}"
-    )
-    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials))
+    chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
+    reason = f"{chosen.headline} on {len(share)} held-out rows, {other.name} {other.main_score:.3f}"
+    return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))
 
 
-def _log_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
+def best_losses(scores: Floats, share: Floats) -> tuple[int, Floats]:
     """Return the best number of neighbours, as its place in the grid, and the losses with it."""
-    with np.errstate(divide="ignore"):
-        losses = -np.log(np.maximum(scores[0], np.finfo(float).tiny))
-    best = int(np.argmin(losses @ share))
-    return best, losses[best]
+    best = int(np.argmin(scores[0] @ share))
+    return best, scores[0, best]

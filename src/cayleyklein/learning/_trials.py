@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -42,23 +42,77 @@ class Trial:
     log_loss: float
     accuracy: float
 
+    loss_name: ClassVar[str] = "log loss"
+
+    @property
+    def main_score(self) -> float:
+        """The score that decides."""
+        return self.log_loss
+
+    @property
+    def headline(self) -> str:
+        """The score that decides, in words."""
+        return f"log loss {self.log_loss:.3f}"
+
     @property
     def scores(self) -> str:
-        """The scores in words."""
-        return f"log loss {self.log_loss:.3f}, accuracy {self.accuracy:.3f}"
+        """All scores in words."""
+        return f"{self.headline}, accuracy {self.accuracy:.3f}"
 
 
-class Stage(NamedTuple):
-    """One size of the sample that a metric was learned from, and its log loss on held-out rows.
+@dataclass(frozen=True)
+class RegressionTrial:
+    """How one candidate did on rows it was not trained on.
+
+    Attributes
+    ----------
+    name : str
+    n_neighbors : int
+        The number of voting neighbours (weights="linear") with the least squared error.
+    r2 : float
+        R² over the held-out rows with that number, the mean over targets.
 
     Examples
     --------
-    >>> Stage(n_rows=8000, log_loss=0.31).n_rows
+    >>> RegressionTrial("product", n_neighbors=9, r2=0.81).r2
+    0.81
+    """
+
+    name: str
+    n_neighbors: int
+    r2: float
+
+    loss_name: ClassVar[str] = "1 - R²"
+
+    @property
+    def main_score(self) -> float:
+        """The score that decides."""
+        return self.r2
+
+    @property
+    def headline(self) -> str:
+        """The score that decides, in words."""
+        return f"R² {self.r2:.3f}"
+
+    @property
+    def scores(self) -> str:
+        """All scores in words."""
+        return self.headline
+
+
+class Stage(NamedTuple):
+    """One size of the sample that a metric was learned from, and its loss on held-out rows.
+
+    The loss is log loss for labels, and 1 - R² for targets.
+
+    Examples
+    --------
+    >>> Stage(n_rows=8000, loss=0.31).n_rows
     8000
     """
 
     n_rows: int
-    log_loss: float
+    loss: float
 
 
 @dataclass(frozen=True)
@@ -74,8 +128,8 @@ class Selection:
     trials : tuple of Trial or RegressionTrial
         Empty where nothing was to be chosen.
     stages : tuple of Stage
-        Sizes of the sample that the metric was learned from, with their log loss on held-out rows:
-        the least of them was kept. Empty for up to 2,500 rows, all of which teach.
+        Sizes of the sample that the metric was learned from, with their loss on held-out rows: the
+        least of them was kept. Empty for up to 2,500 rows, all of which teach.
 
     Examples
     --------
@@ -96,7 +150,7 @@ class Selection:
     @property
     def n_rows(self) -> int:
         """Rows of the stage that was kept, or 0 where there are none."""
-        return min(self.stages, key=lambda stage: stage.log_loss).n_rows if self.stages else 0
+        return min(self.stages, key=lambda stage: stage.loss).n_rows if self.stages else 0
 
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
@@ -106,27 +160,14 @@ class Selection:
         ]
         if self.stages:
             sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
-            lines.append(f"  learned from {sizes} (log loss)")
+            lines.append(f"  learned from {sizes} ({self.trials[0].loss_name})")
         return "\n".join(lines)
 
 
 def compare(losses: dict[str, Floats], share: Floats, least: float) -> tuple[str, str, bool]:
-    """Compare the first candidate with the best of the others by their mean loss.
+    """Return the first candidate, the best of the others, and whether the first is better.
 
-    Parameters
-    ----------
-    losses : dict
-        Candidate → losses (m,) of held-out rows.
-    share : ndarray of shape (m,)
-        Shares of the held-out rows.
-    least : float
-        Standard errors by which the first must be better.
-
-    Returns
-    -------
-    first, rival : str
-    enough : bool
-        Whether the first is better by that much.
+    It must have the lower mean loss over held-out rows, by `least` standard errors.
     """
     first, *others = losses
     rival = min(others, key=lambda name: float(losses[name] @ share))

@@ -72,6 +72,20 @@ class LearningNeighbors(CurvedNeighbors):
             )  # fmt: skip
         return self.learner if hasattr(self.learner, "metric_") else clone(self.learner)
 
+    @property
+    def _learns_by_default(self) -> bool:
+        """Whether neither a metric nor a learner is given."""
+        return self.metric is None and self.learner is None
+
+    def _fitted_learner(self, X: Any, y: Any, sample_weight: Any) -> Any:
+        """Return the learner, fitted here unless it was before; None with a ready-made metric."""
+        if self.metric is not None:
+            return None
+        learner = self._own_learner()
+        if learner is not self.learner:
+            learner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
+        return learner
+
     def _metric_of(self, learner: Any) -> Any:
         """Return the metric that was given, or that of a fitted learner."""
         if learner is None:

@@ -1,1 +1,5 @@
 """Maps of dissimilarities in spaces of constant curvature."""
+
+from cayleyklein.manifold._mds import CurvedMDS
+
+__all__ = ["CurvedMDS"]

@@ -88,7 +88,7 @@ def right_operand(w: Floats, sqnorm: Floats, scale: Floats) -> Floats:
     return np.column_stack([-2 * w, np.ones(len(w)), sqnorm]) * scale[:, None]
 
 
-class Placed(NamedTuple):
+class CoordinateRows(NamedTuple):
     """Rows and their coordinates; rows outside the domain are placed at the centre."""
 
     x: Floats
@@ -97,7 +97,7 @@ class Placed(NamedTuple):
     s: Floats
 
     @classmethod
-    def of(cls, x: Floats, metric: CurvedSpace, outside: Outside, name: str) -> "Placed":
+    def of(cls, x: Floats, metric: CurvedSpace, outside: Outside, name: str) -> "CoordinateRows":
         """Compute the coordinates of rows; raise for rows outside if asked to."""
         if outside == "raise":
             z, s = metric._inside(x, name)
@@ -142,7 +142,7 @@ class Rows(NamedTuple):
 
     @classmethod
     def lift(
-        cls, rows: Placed, u: Floats, z_0: Floats, s_0: Floats, K: float, unit: float
+        cls, rows: CoordinateRows, u: Floats, z_0: Floats, s_0: Floats, K: float, unit: float
     ) -> "Rows":
         """Lift rows, and measure v in a unit."""
         v, rounding = lift_from(u, rows.z, rows.s, z_0, s_0, K)
@@ -157,8 +157,8 @@ class BlockKernel:
 
     def __init__(self, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside) -> None:
         self.metric, self.outside = metric, outside
-        x = Placed.of(X, metric, outside, "X")
-        y = x if Y is None else Placed.of(Y, metric, outside, "Y")
+        x = CoordinateRows.of(X, metric, outside, "X")
+        y = x if Y is None else CoordinateRows.of(Y, metric, outside, "Y")
         at = x.middle()
         x_0, z_0, s_0 = x.x[at], x.z[at], x.s[at]
         u = x.steps(metric, x_0, z_0)

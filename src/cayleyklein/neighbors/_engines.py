@@ -17,7 +17,7 @@ from cayleyklein._validation import as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_share
-from cayleyklein.neighbors._space import ChordSpace, Placed, Pool
+from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool
 from cayleyklein.neighbors._vptree import VantagePointTree
 
 Algorithm = str | Callable[[Floats, Metric], Any]
@@ -44,7 +44,7 @@ class GivenIndex:
     def __init__(self, index: Any) -> None:
         self.index = index
 
-    def candidates(self, queries: Placed, k: int, pool: Pool) -> tuple[Ints, Floats]:
+    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
         """Ask for candidates of the queries inside; nothing is known of the others."""
         rows, floor = np.full((len(queries.v), k), -1), np.full(len(queries.v), -np.inf)
         inside = queries.inside
@@ -52,7 +52,7 @@ class GivenIndex:
             rows[inside], floor[inside] = self.index.candidates(queries.x[0][inside], k)
         return rows, floor
 
-    def within(self, queries: Placed, radius: float, pool: Pool) -> None:
+    def within(self, queries: ChordRows, radius: float, pool: Pool) -> None:
         """Have every row measured."""
 
 
@@ -61,7 +61,7 @@ Engine = EuclideanSearch | VantagePointTree | GivenIndex
 
 
 def build_engine(
-    algorithm: Algorithm, space: ChordSpace, rows: Placed
+    algorithm: Algorithm, space: ChordSpace, rows: ChordRows
 ) -> tuple[Engine | None, str]:
     """Return the engine of an algorithm, or of the one that `auto` picks, and its name.
 
@@ -90,7 +90,7 @@ def build_engine(
     return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
 
 
-def choose(space: ChordSpace, rows: Placed) -> str:
+def choose(space: ChordSpace, rows: ChordRows) -> str:
     """Return the algorithm that a sample of the rows promises to be the fastest."""
     if len(space.terms) > 1:
         tree, kind = "vptree", "mixed"
@@ -101,7 +101,7 @@ def choose(space: ChordSpace, rows: Placed) -> str:
     return tree if probe(space, rows, tree) < TREE_PAYS_BELOW[kind] else "brute"
 
 
-def probe(space: ChordSpace, rows: Placed, tree: str) -> float:
+def probe(space: ChordSpace, rows: ChordRows, tree: str) -> float:
     """Return the share of a sample's distances that a tree measures."""
     some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
     if tree == "tree":

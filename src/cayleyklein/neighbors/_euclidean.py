@@ -27,8 +27,8 @@ from cayleyklein.neighbors._space import (
     HUGE,
     SLACK,
     STRIP,
+    ChordRows,
     ChordSpace,
-    Placed,
     Pool,
     rounding_of,
 )
@@ -49,7 +49,7 @@ class Lorentz(NamedTuple):
 class EuclideanSearch:
     """Candidates for one metric of constant curvature, or for a product, by "brute" or "tree"."""
 
-    def __init__(self, space: ChordSpace, rows: Placed, algorithm: str) -> None:
+    def __init__(self, space: ChordSpace, rows: ChordRows, algorithm: str) -> None:
         (self.term,) = space.terms
         self.space, self.blur = space, float(space.blur(rows).max())
         self.lorentz: Lorentz | None = None
@@ -63,7 +63,7 @@ class EuclideanSearch:
         if self.usable:
             self.brute.fit(y)
 
-    def candidates(self, queries: Placed, k: int, pool: Pool) -> tuple[Ints, Floats]:
+    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
         """Return k rows of each query, and a distance that no other row is nearer than."""
         q = self.mapped(queries)
         sqnorm = np.einsum("ij,ij->i", q, q)
@@ -88,7 +88,7 @@ class EuclideanSearch:
         return found, floor * (1 - SLACK)
 
     def _hyperbolic_sqchord(
-        self, queries: Placed, sqnorm: Floats, square: Floats, blur: Floats
+        self, queries: ChordRows, sqnorm: Floats, square: Floats, blur: Floats
     ) -> Floats:
         assert self.lorentz is not None
         middle, beta, longest, y_blur = self.lorentz
@@ -103,7 +103,7 @@ class EuclideanSearch:
         rest = 2 * (own - shift) - sqnorm - longest + square - error
         return np.asarray(np.maximum(rest, 0) / sigma)
 
-    def mapped(self, queries: Placed) -> Floats:
+    def mapped(self, queries: ChordRows) -> Floats:
         """Return queries in the coordinates that are searched."""
         if self.lorentz is None:
             return queries.v - self.middle if self.middle.any() else queries.v
@@ -111,7 +111,7 @@ class EuclideanSearch:
         z = queries.v[:, :-1]
         return np.column_stack([z, np.broadcast_to(last, (len(z), 2))])
 
-    def within(self, queries: Placed, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
+    def within(self, queries: ChordRows, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
         """Return the pairs within a radius and perhaps more, or None to have every row measured."""
         if self.lorentz is not None or not self.usable:
             return None
@@ -139,7 +139,7 @@ def centred(v: Floats) -> tuple[Floats, Floats]:
     return (v - middle, middle) if far else (v, np.zeros_like(middle))
 
 
-def lorentz_rows(rows: Placed, K: float, blur: float) -> tuple[Floats, Lorentz]:
+def lorentz_rows(rows: ChordRows, K: float, blur: float) -> tuple[Floats, Lorentz]:
     """Return y of the module's docstring for fitted rows."""
     scale = rows.scale
     y = np.empty((len(rows.v), rows.v.shape[1] + 1))

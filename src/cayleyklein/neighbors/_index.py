@@ -21,7 +21,7 @@ from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import check_memory
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._engines import Algorithm, build_engine
-from cayleyklein.neighbors._space import ChordSpace, Placed, Pool, refuse_outside
+from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool, refuse_outside
 
 CHUNK = 4096
 """Queries at a time."""
@@ -78,7 +78,7 @@ class SearchIndex:
     `first_row` is where this shard begins among all rows; rows of an index `before` come first.
     """
 
-    rows: Placed
+    rows: ChordRows
     payload: AnyArray | None
 
     def __init__(
@@ -134,7 +134,7 @@ class SearchIndex:
         rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside, known)
 
-    def _placed(self, Q: Floats, own: int | None) -> tuple[Placed, Ints | None]:
+    def _placed(self, Q: Floats, own: int | None) -> tuple[ChordRows, Ints | None]:
         """Return placed queries, and which fitted rows they are, if they are."""
         if own is None:
             return self.space.place(np.ascontiguousarray(Q)), None
@@ -142,7 +142,7 @@ class SearchIndex:
         return self.rows.take(mine), mine
 
     def _nearest(
-        self, queries: Placed, k: int, own: Ints | None, pool: Pool
+        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
     ) -> tuple[Floats, Ints]:
         """Return values and rows of the k nearest; `own` are the rows that the queries are."""
         values = np.full((len(queries.v), k), np.inf)
@@ -166,7 +166,7 @@ class SearchIndex:
         return values, rows
 
     def _best_of(
-        self, queries: Placed, candidates: Ints, k: int, own: Ints | None, pool: Pool
+        self, queries: ChordRows, candidates: Ints, k: int, own: Ints | None, pool: Pool
     ) -> tuple[Floats, Ints]:
         """Return the k nearest of the candidates of each query."""
         if own is not None:
@@ -177,7 +177,7 @@ class SearchIndex:
         return taken_along(values, order), taken_along(candidates, order)
 
     def _scanned(
-        self, queries: Placed, k: int, own: Ints | None, pool: Pool
+        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
     ) -> tuple[Floats, Ints]:
         """Return the k nearest by looking at every row, all queries inside or all outside."""
         values = np.empty((len(queries.v), k))
@@ -205,7 +205,7 @@ class SearchIndex:
         return values, rows
 
     def _block(
-        self, queries: Placed, own: Ints | None, columns: slice, ranked: bool = False
+        self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool = False
     ) -> Floats:
         """Return rough distances of a block, or ranks; inf for a query that is the row itself."""
         if ranked:
@@ -229,7 +229,7 @@ class SearchIndex:
                 yield len(queries.v), *self._within(queries, radius, mine, pool)
 
     def _within(
-        self, queries: Placed, radius: float, own: Ints | None, pool: Pool
+        self, queries: ChordRows, radius: float, own: Ints | None, pool: Pool
     ) -> tuple[Ints, Ints, Floats]:
         """Return the pairs within a radius, in their order, and the distances."""
         inside = np.flatnonzero(queries.inside)
@@ -247,7 +247,7 @@ class SearchIndex:
         return inside[which[order]], columns[order], distances[order]
 
     def _scanned_within(
-        self, queries: Placed, own: Ints | None, radius: float
+        self, queries: ChordRows, own: Ints | None, radius: float
     ) -> tuple[Ints, Ints]:
         """Return the pairs within a radius, and perhaps a few more."""
         pairs = [np.empty((2, 0), dtype=np.intp)]
@@ -300,7 +300,7 @@ def slices(n: int, size: int) -> list[slice]:
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
-def taken(queries: Placed, own: Ints | None, at: Ints | slice) -> tuple[Placed, Ints | None]:
+def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
     """Return some queries, and which fitted rows they are."""
     return queries.take(at), None if own is None else own[at]
 

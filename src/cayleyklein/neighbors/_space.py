@@ -63,7 +63,7 @@ class Term(NamedTuple):
         return self.metric.curvature if isinstance(self.metric, CurvedMetric) else 0.0
 
 
-class Placed(NamedTuple):
+class ChordRows(NamedTuple):
     """Rows in a chord space: x as each term sees them, v (n, D), scale and reach (n, terms).
 
     The scale is 1/σ, or 1; the reach Σ_j |x_j - μ_j| ‖L_j‖ bounds the terms that v is summed from.
@@ -75,18 +75,18 @@ class Placed(NamedTuple):
     reach: Floats
     inside: Bools
 
-    def take(self, rows: Ints | slice) -> Placed:
+    def take(self, rows: Ints | slice) -> ChordRows:
         """Return some of the rows."""
         x = [points[rows] for points in self.x]
-        return Placed(x, self.v[rows], self.scale[rows], self.reach[rows], self.inside[rows])
+        return ChordRows(x, self.v[rows], self.scale[rows], self.reach[rows], self.inside[rows])
 
-    def followed_by(self, other: Placed) -> Placed:
+    def followed_by(self, other: ChordRows) -> ChordRows:
         """Return these rows and then others; fitted rows, which every term sees alike."""
         x, *rest = (
             np.concatenate(pair)
             for pair in zip((self.x[0], *self[1:]), (other.x[0], *other[1:]), strict=True)
         )
-        return Placed([x] * len(self.x), *rest)
+        return ChordRows([x] * len(self.x), *rest)
 
 
 class ChordSpace:
@@ -114,7 +114,7 @@ class ChordSpace:
         """A bound of the relative rounding of v and of sums over it."""
         return rounding_of(self.metric.dimension + self.width)
 
-    def place(self, X: Floats) -> Placed:
+    def place(self, X: Floats) -> ChordRows:
         """Place rows; a sum of metrics sees those outside pulled inside."""
         n, t = len(X), len(self.terms)
         v, inside = np.empty((n, self.width)), np.ones(n, dtype=bool)
@@ -129,16 +129,16 @@ class ChordSpace:
                 at = slice(start, start + STRIP)
                 v[at, term.columns], scale[at, i] = lifted(x[i][at], term.metric)
                 reach[at, i] = reach_of(x[i][at], term.metric)
-        return Placed(x, v, scale, reach, inside)
+        return ChordRows(x, v, scale, reach, inside)
 
-    def blur(self, rows: Placed) -> Floats:
+    def blur(self, rows: ChordRows) -> Floats:
         """Return how far rounding may move each row in each term, (n, terms)."""
         return 8 * self.rounding * rows.reach
 
     # -- distances ------------------------------------------------------------------
 
     def measure(
-        self, queries: Placed, which: Ints, rows: Placed, columns: Ints, pool: Pool = None
+        self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints, pool: Pool = None
     ) -> Floats:
         """Return the distances (p, w) of queries `which` (p,) to w rows each, inf for column -1."""
         found = np.empty(columns.shape)
@@ -154,7 +154,7 @@ class ChordSpace:
         found[columns < 0] = np.inf
         return found
 
-    def _measured(self, queries: Placed, which: Ints, rows: Placed, columns: Ints) -> Floats:
+    def _measured(self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints) -> Floats:
         shape = columns.shape
         apart = rows.v[columns]
         apart -= queries.v[which][:, None]
@@ -179,20 +179,20 @@ class ChordSpace:
             total += term.weight * distances
         return total.reshape(shape)
 
-    def pairwise(self, queries: Placed, X: Floats) -> Floats:
+    def pairwise(self, queries: ChordRows, X: Floats) -> Floats:
         """Return all distances of queries and rows X, right to `doubt`, by matrix products."""
         found = np.zeros((len(queries.v), len(X)))
         for x, term in zip(queries.x, self.terms, strict=True):
             found += term.weight * term.metric.pairwise(x, X)
         return found
 
-    def doubt(self, queries: Placed, rows: Placed) -> Floats:
+    def doubt(self, queries: ChordRows, rows: ChordRows) -> Floats:
         """Return how far, absolutely, `pairwise` may be off for each query (m,)."""
         blur, most = self.blur(queries), self.blur(rows).max(axis=0)
         weights = [term.weight for term in self.terms]
         return np.asarray((2 * (blur + most) * queries.scale) @ weights)
 
-    def affine_ranks(self, queries: Placed, rows: Placed, at: slice) -> Floats:
+    def affine_ranks(self, queries: ChordRows, rows: ChordRows, at: slice) -> Floats:
         """Return -f_p(x), which ranks rows p for queries x outside too (`geometry._bisectors`)."""
         v, scale = rows.v[at], rows.scale[at]
         height = v[:, -1:] * scale / -math.sqrt(-self.terms[0].K)

@@ -15,7 +15,7 @@ import numpy as np
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.geometry import distance_from_sqchord
 from cayleyklein.neighbors._kernels import search_nearest, search_within
-from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordSpace, Placed, Pool
+from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordRows, ChordSpace, Pool
 
 LEAF = 24
 """Rows of a leaf: at the most so many are looked at one after the other."""
@@ -34,7 +34,7 @@ TINY = float(np.finfo(np.float64).tiny)
 class VantagePointTree:
     """Candidates by a tree of vantage points, for curved and mixed metrics."""
 
-    def __init__(self, space: ChordSpace, rows: Placed) -> None:
+    def __init__(self, space: ChordSpace, rows: ChordRows) -> None:
         self.space = space
         self.blur, self.reach = space.blur(rows).max(axis=0), rows.reach.max(axis=0)
         self.highest = rows.scale.max(axis=0)
@@ -77,12 +77,12 @@ class VantagePointTree:
         units = [term.weight / (math.sqrt(abs(term.K)) or 1.0) for term in terms]
         return self.v, cuts, K, np.array(units), self.runs, self.shells, self.to_vantage
 
-    def _queries(self, queries: Placed) -> tuple[Floats, Floats]:
+    def _queries(self, queries: ChordRows) -> tuple[Floats, Floats]:
         """Return queries as rows of the tree, and by how much their distances may be off."""
         slack = self._slack(queries.scale, self.space.blur(queries), queries.reach)
         return np.hstack([queries.v, queries.scale]), slack + self.own_slack
 
-    def search(self, queries: Placed, k: int, pool: Pool) -> tuple[Floats, Ints, Floats, Ints]:
+    def search(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Floats, Ints, Floats, Ints]:
         """Return distances to rounding, rows, slack, and the number of distances measured."""
         m = len(queries.v)
         q, slack = self._queries(queries)
@@ -92,13 +92,13 @@ class VantagePointTree:
         in_tasks(lambda begin, end: search_nearest(begin, end, *arrays), m, pool)
         return values, np.where(rows < 0, -1, self.order[rows]), slack, measured
 
-    def candidates(self, queries: Placed, k: int, pool: Pool) -> tuple[Ints, Floats]:
+    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
         """Return k rows of each query, and a distance that no other row is nearer than."""
         values, rows, slack, _ = self.search(queries, k, pool)
         with np.errstate(invalid="ignore"):  # nan, which certifies nothing
             return rows, (values.max(axis=1) - 3 * slack) * (1 - SLACK)
 
-    def within(self, queries: Placed, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
+    def within(self, queries: ChordRows, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
         """Return the pairs within a radius and perhaps more, or None to have every row measured."""
         q, slack = self._queries(queries)
         limit = radius * (1 + SLACK) + 3 * slack
@@ -110,7 +110,7 @@ class VantagePointTree:
         return rows, self.order[columns]
 
 
-def build(space: ChordSpace, rows: Placed) -> tuple[Ints, Ints, Floats, Floats]:
+def build(space: ChordSpace, rows: ChordRows) -> tuple[Ints, Ints, Floats, Floats]:
     """Order rows as a tree, all nodes of a level at a time.
 
     Return the rows in the tree's order; for each node its first row, its last + 1, and its near and
@@ -146,7 +146,7 @@ def build(space: ChordSpace, rows: Placed) -> tuple[Ints, Ints, Floats, Floats]:
         count += len(firsts)
 
 
-def rough_distances(space: ChordSpace, rows: Placed, first: Ints, second: Ints) -> Floats:
+def rough_distances(space: ChordSpace, rows: ChordRows, first: Ints, second: Ints) -> Floats:
     """Return the distances of pairs of rows, right to the tree's slack."""
     found = np.zeros(len(first))
     step = max(1, PAIRS // space.width)

@@ -202,7 +202,7 @@ class ChartDisplay:
             as_axes(ax, "axes")
         look = {"colors": BLUE, "linewidths": EDGE_WIDTH} | style
         for ax, panel in zip(axes, self.panels, strict=True):
-            (_draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
+            (draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
             ax.set_title(panel.title, fontsize="medium")
         self.axes_ = axes
         self.figure_ = self.axes_[0].figure
@@ -282,7 +282,8 @@ def _draw_plane(ax: Axes, panel: ChartPanel, look: dict[str, Any]) -> None:
     finish_axes(ax, panel.bounds, (f"${letter}_1$", f"${letter}_2$"))
 
 
-def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
+def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
+    """Draw a panel on a sphere or a hyperboloid, its far side faint."""
     low, high = panel.bounds
     ax.plot_surface(*_surface(panel), color="0.9", alpha=0.3, linewidth=0)
     for front, alpha in ((False, BEHIND), (True, 1.0)):
@@ -290,10 +291,10 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
             *((edge, look["colors"], look["linewidths"]) for edge in panel.edges),
             (panel.rim, "black", panel.rim_width),
         ]:
-            seen = (_in_front(path, panel.chart) == front) & (path[:, 2] <= high[2])
+            seen = (in_front(path, panel.chart) == front) & (path[:, 2] <= high[2])
             shown = np.where(seen[:, None], path, np.nan)
             ax.plot(*shown.T, color=color, linewidth=width, alpha=alpha, solid_capstyle="butt")
-        dots = panel.points[_in_front(panel.points, panel.chart) == front]
+        dots = panel.points[in_front(panel.points, panel.chart) == front]
         ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
     ax.set_proj_type("ortho")
     ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
@@ -304,7 +305,7 @@ def _draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
-def _in_front(points: Floats, chart: str) -> Bools:
+def in_front(points: Floats, chart: str) -> Bools:
     """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
     flat = math.cos(ELEVATION)
     eye = np.array([flat * math.cos(AZIMUTH), flat * math.sin(AZIMUTH), math.sin(ELEVATION)])
@@ -318,7 +319,7 @@ def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
         height = np.linspace(1, panel.bounds[1, 2], 13)
         radius = np.sqrt(height**2 - 1)
     else:
-        rise = np.linspace(0, math.pi / 2, 13)
+        rise = np.linspace(math.asin(panel.bounds[0, 2]), math.pi / 2, 13)
         radius, height = np.cos(rise), np.sin(rise)
     turn, radius = np.meshgrid(around, radius)
     return (

@@ -1,8 +1,9 @@
 """Objectives: functions of distances with gradients in (L, μ, K), one file each.
 
 A new objective is a new file here: a class that is called with a metric and returns an
-:class:`Evaluation`, and a :class:`Recipe` that poses it. It asks :class:`Placed` for the squared
-chords of some pairs and tells it how the loss changes with each; curvature is dealt with there.
+:class:`Evaluation`, and a :class:`Recipe` that poses it. It asks :class:`LiftedRows` for the
+squared chords of some pairs and tells it how the loss changes with each; curvature is dealt with
+there.
 """
 
 from cayleyklein.learning.objectives._comparisons import ComparisonRecipe, Comparisons
@@ -12,11 +13,11 @@ from cayleyklein.learning.objectives._large_margin import (
     LargeMarginRecipe,
     nearest_of_class,
 )
-from cayleyklein.learning.objectives._placed import (
+from cayleyklein.learning.objectives._lifted import (
     DOMAIN_EDGE,
     Gradient,
+    LiftedRows,
     Parameters,
-    Placed,
     distance_power,
 )
 from cayleyklein.learning.objectives._recipe import Evaluation, Objective, Recipe
@@ -32,10 +33,10 @@ __all__ = [
     "KernelRegression",
     "LargeMargin",
     "LargeMarginRecipe",
+    "LiftedRows",
     "NearestRows",
     "Objective",
     "Parameters",
-    "Placed",
     "Recipe",
     "blocks_of",
     "distance_power",

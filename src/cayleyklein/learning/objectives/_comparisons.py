@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.objectives._placed import Parameters, Placed, distance_power
+from cayleyklein.learning.objectives._lifted import LiftedRows, Parameters, distance_power
 from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import blocks_of
 
@@ -78,7 +78,7 @@ class Comparisons:
 
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
-        placed = Placed(self.X, metric)
+        placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None, 0)
         K = metric.curvature

@@ -24,7 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.objectives._placed import Parameters, Placed, distance_power
+from cayleyklein.learning.objectives._lifted import LiftedRows, Parameters, distance_power
 from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 
@@ -96,7 +96,7 @@ class KernelRegression:
 
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
-        placed = Placed(self.X, metric)
+        placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None, 0)
         m = min(self.n_neighbors, len(self.X) - 1)
@@ -106,7 +106,7 @@ class KernelRegression:
             loss += self._add_block(placed, self.anchors[block], columns)
         return Evaluation(loss, placed.gradient(), 0)
 
-    def _add_block(self, placed: Placed, anchors: Ints, columns: Ints) -> float:
+    def _add_block(self, placed: LiftedRows, anchors: Ints, columns: Ints) -> float:
         """Return the loss of some anchors; tell `placed` the forces."""
         sqchord = placed.sqchords(anchors, columns)
         value, slope, by_K = distance_power(sqchord, placed.metric.curvature, squared=True)

@@ -21,7 +21,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import sqchord_from
-from cayleyklein.learning.objectives._placed import Parameters, Placed, distance_power
+from cayleyklein.learning.objectives._lifted import LiftedRows, Parameters, distance_power
 from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import NearestRows, blocks_of
 
@@ -119,13 +119,13 @@ class LargeMargin:
 
     def __call__(self, metric: Parameters) -> Evaluation:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
-        placed = Placed(self.X, metric)
+        placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None, 0)
         loss, n_active = self.evaluate(placed)
         return Evaluation(loss, placed.gradient(), n_active)
 
-    def evaluate(self, placed: Placed, impostors: Ints | None = None) -> tuple[float, int]:
+    def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> tuple[float, int]:
         """Return the loss and the number of violated triplets, and tell `placed` the forces.
 
         The loss is over the given `impostors` (a, w), -1 for none, or those found now.
@@ -141,7 +141,7 @@ class LargeMargin:
             loss, n_active = loss + more, n_active + active
         return loss, n_active
 
-    def impostors(self, placed: Placed) -> Ints:
+    def impostors(self, placed: LiftedRows) -> Ints:
         """Return the impostors (a, w) of all anchors, -1 for none."""
         blocks = [self._impostors(placed, block, reach) for block, reach in self._blocks(placed)]
         found = np.full((len(self.anchors), max(block.shape[1] for block in blocks)), -1)
@@ -151,7 +151,7 @@ class LargeMargin:
             start += len(block)
         return found
 
-    def _blocks(self, placed: Placed) -> Iterator[tuple[slice, Floats]]:
+    def _blocks(self, placed: LiftedRows) -> Iterator[tuple[slice, Floats]]:
         """Yield blocks of anchors, and c² within which an impostor violates a margin."""
         K = placed.metric.curvature
         for block in blocks_of(len(self.anchors), len(self.X)):
@@ -162,7 +162,7 @@ class LargeMargin:
             distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
             yield block, np.where(farthest >= 0, sqchord_from(distance, K), -np.inf)
 
-    def _impostors(self, placed: Placed, block: slice, reach: Floats) -> Ints:
+    def _impostors(self, placed: LiftedRows, block: slice, reach: Floats) -> Ints:
         """Return the nearest impostors (b, w) within reach of each anchor, -1 for none."""
         if self.n_impostors is not None:
             return self._search.find(placed, block, self.n_impostors, reach)
@@ -177,7 +177,7 @@ class LargeMargin:
         return found
 
     def _add_block(
-        self, placed: Placed, anchors: Ints, targets: Ints, impostors: Ints
+        self, placed: LiftedRows, anchors: Ints, targets: Ints, impostors: Ints
     ) -> tuple[float, int]:
         """Return the loss and violated triplets of some anchors; tell `placed` the forces."""
         K = placed.metric.curvature
@@ -210,7 +210,7 @@ def nearest_of_class(
 
     Equally near rows come in their order. k is `n_targets`, or fewer where no class has so many.
     """
-    placed = Placed(X, metric)
+    placed = LiftedRows(X, metric)
     n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)
     for label in np.unique(labels[anchors]):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.objectives._placed import Gradient, Parameters
+from cayleyklein.learning.objectives._lifted import Gradient, Parameters
 
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows

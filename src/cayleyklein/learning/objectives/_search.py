@@ -9,7 +9,7 @@ import numpy as np
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.objectives._placed import Placed
+from cayleyklein.learning.objectives._lifted import LiftedRows
 
 BLOCK_ENTRIES = 2_000_000
 """Entries of a block of squared chords: 16 MB."""
@@ -46,14 +46,14 @@ class NearestRows:
         size = min(len(self.anchors), max(1, BLOCK_ENTRIES // self.n_rows))
         return np.empty((size, self.n_rows))
 
-    def products(self, placed: Placed, block: slice) -> tuple[Floats, Floats]:
+    def products(self, placed: LiftedRows, block: slice) -> tuple[Floats, Floats]:
         """Return the forms of a block of anchors with all rows, and of each row with itself."""
         lift, anchors = placed.lift, self.anchors[block]
         sqnorm = np.einsum("ij,ij,j->i", lift, lift, placed.signature)
         room = self._room[: len(anchors)]
         return np.matmul(lift[anchors] * placed.signature, lift.T, out=room), sqnorm
 
-    def find(self, placed: Placed, block: slice, m: int, reach: Floats | None = None) -> Ints:
+    def find(self, placed: LiftedRows, block: slice, m: int, reach: Floats | None = None) -> Ints:
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none."""
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
@@ -65,7 +65,7 @@ class NearestRows:
         self._last_found[block.start] = found
         return found
 
-    def _within(self, placed: Placed, block: slice, reach: Floats) -> Floats:
+    def _within(self, placed: LiftedRows, block: slice, reach: Floats) -> Floats:
         """Return a smaller reach that holds the m nearest rows all the same.
 
         m rows are known, those of the last evaluation, and the m nearest are no farther than the

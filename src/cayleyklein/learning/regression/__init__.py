@@ -2,6 +2,5 @@
 
 from cayleyklein.learning.regression._mlkr import CurvedMLKR
 from cayleyklein.learning.regression._regressor import CurvedKNeighborsRegressor
-from cayleyklein.learning.regression._selection import RegressionTrial
 
-__all__ = ["CurvedKNeighborsRegressor", "CurvedMLKR", "RegressionTrial"]
+__all__ = ["CurvedKNeighborsRegressor", "CurvedMLKR"]

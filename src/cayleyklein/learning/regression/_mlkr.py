@@ -26,12 +26,12 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend
 from cayleyklein.learning._learner import DescentLearner, given
 from cayleyklein.learning._sampling import class_shares, rows_at
-from cayleyklein.learning._selection import Learned
+from cayleyklein.learning._selection import Learned, rows_to_draw
 from cayleyklein.learning._trials import Selection
 from cayleyklein.learning.objectives import KernelRecipe
 from cayleyklein.learning.regression._selection import (
     RegressionRows,
-    learn_product,
+    learn_auto,
     left_out_neighbors,
     plain,
 )
@@ -42,9 +42,6 @@ GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned")
 
 WINDOWS = {"window": 30, "gaussian": 200}
 """Rows in the window of each kernel."""
-
-LEARN_FROM = 10_000
-"""Rows that a metric is learned from by default: d² numbers need no more."""
 
 
 class CurvedMLKR(DescentLearner):
@@ -82,7 +79,9 @@ class CurvedMLKR(DescentLearner):
     n_passes : int or "auto", default="auto"
         Passes, each with the rows whose errors count drawn anew where there are many; 2 by default.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share; "auto" takes at most 10,000 and None all of them.
+        Rows to learn from, or their share. "auto" takes at most 10,000 for one geometry; with
+        geometry="auto" the sample doubles from 8,000 rows on until held-out rows show no gain
+        (``selection_.stages``). None takes all rows.
     random_state : int, RandomState or None, default=None
         Draws held-out rows, anchors and the subsample.
     callback : callable or None, default=None
@@ -105,6 +104,8 @@ class CurvedMLKR(DescentLearner):
     loss_history_ : list of list of float
         For each pass of each part the loss before its first iteration and after each: 1 - R² of
         leaving one row out.
+    n_samples_learned_ : int
+        Rows that the metric was learned from.
     selection_ : Selection
         What was tried on held-out rows, what was chosen and why.
     n_features_in_ : int
@@ -203,7 +204,7 @@ class CurvedMLKR(DescentLearner):
         self, X: Floats, y: AnyArray, weights: Floats, rng: np.random.Generator
     ) -> CurvedMLKR:
         some = np.flatnonzero(weights > 0)
-        some = some[self._drawn(len(some), rng)]
+        some = some[self._drawn(len(some), X.shape[1], rng)]
         return self._fit_drawn(X[some], y[some], weights[some], rng)
 
     def _fit_drawn(
@@ -223,6 +224,7 @@ class CurvedMLKR(DescentLearner):
         self._keep(learned.metric, learned.fits)
         self.n_iter_ = max(1, self.n_iter_)  # which scikit-learn wants of few rows too
         self.selection_ = learned.selection
+        self.n_samples_learned_ = learned.selection.n_rows or len(X)
         return self
 
     def _check_parameters(self) -> None:
@@ -238,9 +240,9 @@ class CurvedMLKR(DescentLearner):
                 f"their own; drop it, or give one geometry."
             )
 
-    def _drawn(self, n: int, rng: np.random.Generator) -> Ints:
-        """Return the rows to learn from."""
-        size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+    def _drawn(self, n: int, d: int, rng: np.random.Generator) -> Ints:
+        """Return the rows to learn from, out of n with d columns."""
+        size = rows_to_draw(self.subsample, self.geometry, d)
         (count,) = class_shares(np.array([n]), size, 2)
         return np.sort(rng.choice(n, count, replace=False, shuffle=False))
 
@@ -250,7 +252,7 @@ class CurvedMLKR(DescentLearner):
         """Return a sample of Dask rows, their targets and their weights."""
         check_columns(self, X, y, reset=True)
         blocks = row_blocks(X, y)
-        drawn = self._drawn(blocks.n_rows, rng)
+        drawn = self._drawn(blocks.n_rows, blocks.n_columns, rng)
         weights = np.ones(len(drawn))
         starts = blocks.starts
         if sample_weight is not None:
@@ -277,7 +279,7 @@ class CurvedMLKR(DescentLearner):
             )
             return plain(rows, self.n_components, "y is constant")
         if self.geometry == "auto":
-            return learn_product(rows, self._recipe("flat"), rng, report)
+            return learn_auto(rows, self._recipe("flat"), rng, report)
         recipe = self._recipe(self.geometry)
         fit = descend(rows, recipe, rng, self._start(rows, recipe), report)
         k = left_out_neighbors(rows, fit.found)

@@ -154,13 +154,10 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         rows, targets = self._checked(X, y, reset=True)
         given = None if sample_weight is None else as_weights(sample_weight, rows)
         weights = np.ones(len(rows)) if given is None else given
-        learner = None
-        if self.metric is None:
-            learner = self._own_learner()
-            if self.learner is None:
-                learner = self._learned(rows, targets, weights)
-            elif learner is not self.learner:
-                learner.fit(X, targets, **({} if given is None else {"sample_weight": given}))
+        if self._learns_by_default:
+            learner = self._learned(rows, targets, weights)
+        else:
+            learner = self._fitted_learner(X, targets, given)
         self._outputs: tuple[int, ...] = targets.shape[1:]
         metric = as_metric(self._metric_of(learner), rows.shape[1])
         self._index(rows, metric, payload_of(targets, weights))
@@ -182,12 +179,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         weights: list[Any] = [None] * len(targets)
         if sample_weight is not None:
             weights = target_blocks(sample_weight, rows.lengths, "sample_weight")
-        learner = None
-        if self.metric is None:
-            learner = self._own_learner()
-            if learner is not self.learner:
-                extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-                learner.fit(X, y, **extra)
+        learner = self._fitted_learner(X, y, sample_weight)
         self._outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
         blocks = zip(targets, weights, rows.starts, strict=True)
         known = [task(payload_of_block, *block, self._outputs) for block in blocks]

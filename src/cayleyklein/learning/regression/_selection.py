@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import cast
 
 import numpy as np
-from sklearn.neighbors import NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._descent import Fit, Report, descend
+from cayleyklein.learning._descent import Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._selection import (
     SELECT_FROM,
     Learned,
-    product_map,
-    product_of,
-    split_rows,
+    Task,
+    learn_product,
+    nearest_rows,
+    plain_metric,
+    standardised,
 )
-from cayleyklein.learning._starts import identity, starting_factor
-from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, compare
+from cayleyklein.learning._trials import NEIGHBORS, RegressionTrial, Selection
 from cayleyklein.learning.objectives import (
     KernelRecipe,
+    LiftedRows,
     NearestRows,
     Parameters,
-    Placed,
     blocks_of,
     distance_power,
 )
@@ -37,36 +36,11 @@ where a standardised column has the unit 1."""
 DEFAULT_NEIGHBORS = 9
 """Voting neighbours of a metric that was not learned here."""
 
+FOLD_PASSES = 1
+"""Passes of the fits that only serve the choice."""
+
 LEFT_OUT = 2000
 """Rows that are left out, one at a time, to choose the number of neighbours of one geometry."""
-
-
-@dataclass(frozen=True)
-class RegressionTrial:
-    """How one candidate did on rows it was not trained on.
-
-    Attributes
-    ----------
-    name : str
-    n_neighbors : int
-        The number of voting neighbours (weights="linear") with the least squared error.
-    r2 : float
-        R² over the held-out rows with that number, the mean over targets.
-
-    Examples
-    --------
-    >>> RegressionTrial("product", n_neighbors=9, r2=0.81).r2
-    0.81
-    """
-
-    name: str
-    n_neighbors: int
-    r2: float
-
-    @property
-    def scores(self) -> str:
-        """The scores in words."""
-        return f"R² {self.r2:.3f}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,6 +79,10 @@ class RegressionRows(TrainingRows):
         """Return some of the rows, in the same coordinates."""
         return self._of(super().take(rows), self.targets[np.sort(rows)])
 
+    def nested_order(self, rng: np.random.Generator) -> Ints:
+        """Return a random order, by a child of a generator, which itself is left as it is."""
+        return rng.spawn(1)[0].permutation(len(self))
+
     @property
     def weight_unit(self) -> float:
         """1: the loss is a weighted mean."""
@@ -118,69 +96,36 @@ def default_neighbors(n: int) -> int:
 
 def plain(rows: RegressionRows, n_components: int | None, reason: str) -> Learned:
     """Return the metric of standardised columns."""
-    factor = starting_factor("std", rows, n_components or rows.n_columns)
-    found = Parameters(factor, np.zeros(rows.n_columns), 0.0)
-    k = default_neighbors(len(rows))
-    return Learned(rows.to_metric(found), (), Selection("standardised k-NN", reason, k))
+    selection = Selection("standardised k-NN", reason, default_neighbors(len(rows)))
+    return Learned(plain_metric(rows, standardised(rows, n_components)), (), selection)
 
 
-def learn_product(
+def learn_auto(
     rows: RegressionRows, base: KernelRecipe, rng: np.random.Generator,
     report: Report | None = None,
 ) -> Learned:  # fmt: skip
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows."""
-    recipes = [replace(base, geometry=g, spread=s) for g, s in PRODUCT]
-
-    def fit(some: TrainingRows, passes: int, report: Report | None = None) -> tuple[Fit, ...]:
-        fits: list[Fit] = []
-        for recipe in recipes:
-            fits.append(descend(some, replace(recipe, n_passes=passes), rng, report=report))
-            if fits[-1].stopped:
-                break
-        return tuple(fits)
-
     if len(rows) < SELECT_FROM:
         return plain(rows, base.n_components, f"too few rows, {len(rows)}, to learn from")
-    r = base.n_components or rows.n_columns
-    factors = {"standardised k-NN": starting_factor("std", rows, r)}
-    if base.n_components is None:
-        factors["Euclidean k-NN"] = identity(rows, rows.n_columns)
-    errors: dict[str, list[Floats]] = {}
-    fits: tuple[Fit, ...] = ()
-    folds = cast(list[tuple[RegressionRows, RegressionRows]], split_rows(rows, rng))
-    for train, held_out in folds:
-        if len(folds) == 1:
-            fits = fit(train, base.n_passes, report)
-        else:
-            fits = fit(train, 1)
-        embed = product_map(train, fits)
-        maps = {"product": (embed(train.X), embed(held_out.X))}
-        maps |= {name: (train.X @ L.T, held_out.X @ L.T) for name, L in factors.items()}
-        for name, (Z, Q) in maps.items():
-            errors.setdefault(name, []).append(held_out_errors(train, held_out, Z, Q))
-    selection = choose(errors, np.concatenate([held_out.weights for _, held_out in folds]))
-    if selection.chosen != "product":
-        found = Parameters(factors[selection.chosen], np.zeros(rows.n_columns), 0.0)
-        return Learned(rows.to_metric(found), (), selection)
-    if len(folds) > 1:
-        fits = fit(rows, base.n_passes, report)
-    return Learned(product_of(rows, fits), fits, selection)
+    parts = tuple(replace(base, geometry=g, spread=s) for g, s in PRODUCT)
+    return learn_product(rows, Task(parts, FOLD_PASSES, target_scores, as_trial), rng, report)
 
 
-def held_out_errors(
-    train: RegressionRows, held_out: RegressionRows, Z: Floats, Q: Floats
-) -> Floats:
-    """Return the squared errors (n_votes, m) of held-out rows for each number of neighbours."""
-    most = min(len(Z), max(NEIGHBORS) + 1)
-    search = NearestNeighbors(n_neighbors=most, algorithm="brute").fit(Z)
-    distances, columns = search.kneighbors(Q)
-    return squared_errors(train, distances, columns, held_out.targets)
+def as_trial(name: str, n_neighbors: int, scores: Floats) -> RegressionTrial:
+    """Return a trial from its mean squared error."""
+    return RegressionTrial(name, n_neighbors, 1 - float(scores[0]))
+
+
+def target_scores(train: RegressionRows, held_out: RegressionRows, Z: Floats, Q: Floats) -> Floats:
+    """Return the squared errors (1, n_votes, m) of rows Q among rows Z."""
+    nearest = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
+    return squared_errors(train, *nearest, held_out.targets)[None]
 
 
 def left_out_neighbors(rows: RegressionRows, found: Parameters) -> int:
     """Return the number of neighbours that predicts rows best, each left out in turn."""
     some = np.unique(np.linspace(0, len(rows) - 1, LEFT_OUT).astype(int))
-    placed = Placed(rows.X, found)
+    placed = LiftedRows(rows.X, found)
     search = NearestRows(len(rows), some, some, some + 1)
     m = min(len(rows) - 1, max(NEIGHBORS) + 1)
     columns = np.vstack(
@@ -206,20 +151,3 @@ def squared_errors(
         error = weighted_mean(votes, train.targets[columns[:, :k]]) - truth
         found.append(np.einsum("mt,mt->m", error, error))
     return np.array(found)
-
-
-def choose(errors: dict[str, list[Floats]], weights: Floats) -> Selection:
-    """Choose between the product and the best plain neighbours, by squared error."""
-    share = weights / weights.sum()
-    trials, losses = {}, {}
-    for name, folds in errors.items():
-        every = np.concatenate(folds, axis=1)
-        best = int(np.argmin(every @ share))
-        losses[name] = every[best]
-        trials[name] = RegressionTrial(name, NEIGHBORS[best], 1 - float(losses[name] @ share))
-    first, other, enough = compare(losses, share, TIE)
-    chosen, rival = (first, other) if enough else (other, first)
-    reason = (
-        f"R² {trials[chosen].r2:.3f} on {len(share)} held-out rows, {rival} {trials[rival].r2:.3f}"
-    )
-    return Selection(chosen, reason, trials[chosen].n_neighbors, tuple(trials.values()))

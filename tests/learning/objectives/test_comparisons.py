@@ -6,7 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from tests.learning import slow
-from tests.learning.test_large_margin import CURVATURES, metric_of
+from tests.learning.objectives.test_large_margin import CURVATURES, metric_of
 
 from cayleyklein.learning.objectives import Comparisons, Parameters, _search
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.metrics import Metric
 
 MOST_ROWS, MOST_COLUMNS = 10, 5
 """Voters and columns that are printed."""
@@ -73,3 +75,25 @@ class Explanation:
         if len(self.rows) > MOST_ROWS:
             lines.append(f"  and {len(self.rows) - MOST_ROWS} more voters")
         return "\n".join(lines)
+
+
+def explanations(
+    queries: Floats, fitted: Floats, metric: Metric, classes: AnyArray, names: AnyArray, found: Any
+) -> list[Explanation]:
+    """Return the explanation of each query from its voters, as `explained` finds them."""
+    why = []
+    for query, near, distances, labels, votes, shares in zip(queries, *found, strict=True):
+        order = np.argsort(-votes, kind="stable")
+        order = order[votes[order] > 0] if votes.any() else order
+        columns = np.full((len(order), queries.shape[1]), np.nan)
+        finite = np.isfinite(distances[order])
+        if finite.any():
+            some = fitted[near[order][finite]]
+            columns[finite] = metric.column_shares(np.broadcast_to(query, some.shape), some)
+        why.append(
+            Explanation(
+                classes[shares.argmax()], shares, classes, near[order], classes[labels[order]],
+                distances[order], votes[order] / (votes.sum() or 1.0), columns, names,
+            )
+        )  # fmt: skip
+    return why

@@ -29,6 +29,7 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning._selection import choose
+from cayleyklein.learning.labels._selection import as_trial
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
@@ -178,9 +179,8 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
     loss = rng.uniform(0.2, 1.0, size=(8, 400))
     right = np.ones((8, 400))
     better = loss - gain + 0.3 * rng.normal(size=400)
-    scores = {name: [np.array([np.exp(-some), right])]
-              for name, some in (("product", better), ("plain", loss))}  # fmt: skip
-    assert choose(scores, [np.ones(400)]).chosen == chosen
+    scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
+    assert choose(scores, [np.ones(400)], as_trial).chosen == chosen
 
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):

@@ -1,7 +1,7 @@
-"""Rows placed in a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
+"""Rows lifted under a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
 
-An objective is a function of squared chords. It asks `Placed` for the chords of some pairs, says
-how it changes with each (the force ∂ε/∂c²), and gets the gradient. This file knows nothing of
+An objective is a function of squared chords. It asks `LiftedRows` for the chords of some pairs,
+says how it changes with each (the force ∂ε/∂c²), and gets the gradient. This file knows nothing of
 objectives, and an objective nothing of curvature but the distance of a chord.
 """
 
@@ -40,7 +40,7 @@ class Gradient(NamedTuple):
     curvature: float
 
 
-class Placed:
+class LiftedRows:
     """Rows lifted under a metric.
 
     Parameters

@@ -24,8 +24,8 @@ from cayleyklein.learning.objectives import (
     DOMAIN_EDGE,
     LargeMargin,
     LargeMarginRecipe,
+    LiftedRows,
     Parameters,
-    Placed,
     nearest_of_class,
 )
 from cayleyklein.metrics import CurvedMetric
@@ -228,14 +228,14 @@ class PaperDescent:
             self._best = loss, self._matrix
         return loss, n_active
 
-    def _placed(self) -> tuple[Placed, Floats, Floats]:
+    def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
         """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
         y, w = self._coordinates(self._matrix)
         if self.recipe.geometry == "flat":
             w = np.ones_like(w)
         z = y / (np.sqrt(self._c) * w[:, None])
         d = z.shape[1]
-        return Placed(z, Parameters(np.eye(d), np.zeros(d), self.recipe.curvature)), z, w
+        return LiftedRows(z, Parameters(np.eye(d), np.zeros(d), self.recipe.curvature)), z, w
 
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
         """Return the loss over given impostors and its gradient in L̃."""

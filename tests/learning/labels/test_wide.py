@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
-from cayleyklein.learning import _lbfgs, _lmnn
+from cayleyklein.learning import _lbfgs
 from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning.labels import _lmnn
 
 
 def wide_table(n, d, n_informative, seed=0):

@@ -27,13 +27,14 @@ from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend, n_anchors
 from cayleyklein.learning._learner import DescentLearner
-from cayleyklein.learning._paper import PaperDescent
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
-from cayleyklein.learning._selection import Learned, learn_mixed, learn_product
+from cayleyklein.learning._selection import Learned, rows_to_draw
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._trials import Selection
-from cayleyklein.learning._wide import focus
+from cayleyklein.learning.labels._paper import PaperDescent
+from cayleyklein.learning.labels._selection import learn_auto, learn_mixed
+from cayleyklein.learning.labels._wide import focus
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric
 
@@ -46,12 +47,6 @@ MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 
 PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None}
 """What solver="gradient" does, as the paper has it."""
-
-LEARN_FROM = 10_000
-"""Rows that one geometry is learned from by default: d² numbers need no more."""
-
-POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
-"""Rows, and their entries, among which geometry="auto" lets its sample grow."""
 
 EVALUATIONS, RATE, LONG = 7, 2e10, 120
 """Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
@@ -286,11 +281,7 @@ class CurvedLMNN(DescentLearner):
             raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
 
     def _draw(self, d: int, rng: np.random.Generator) -> Draw:
-        size: int | float | None = LEARN_FROM
-        if not isinstance(self.subsample, str):
-            size = self.subsample
-        elif self.geometry == "auto":  # its sample grows
-            size = max(LEARN_FROM, min(POOL_ROWS, POOL_ENTRIES // max(d, 1)))
+        size = rows_to_draw(self.subsample, self.geometry, d)
         return Draw.of(size, self.n_targets + 1, rng)
 
     def _recipe(self, geometry: str) -> LargeMarginRecipe:
@@ -310,7 +301,7 @@ class CurvedLMNN(DescentLearner):
     def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> Learned:
         report = self._report()
         if self.geometry == "auto":
-            return learn_product(rows, self._recipe("flat"), rng, report)
+            return learn_auto(rows, self._recipe("flat"), rng, report)
         if self.geometry == "mixed":
             pair = self._recipe("elliptic"), self._recipe("hyperbolic")
             return learn_mixed(rows, pair[0], (pair[0].margin, pair[1].margin), rng, report)

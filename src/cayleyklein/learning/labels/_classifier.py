@@ -38,26 +38,28 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._explanation import Explanation
-from cayleyklein.learning._lmnn import CurvedLMNN
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
+from cayleyklein.learning.labels._explanation import Explanation, explanations
+from cayleyklein.learning.labels._lmnn import CurvedLMNN
+from cayleyklein.learning.labels._votes import (
+    explained,
+    payload_of_block,
+    shares_of,
+    winners_of,
+)
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
     LEAST_ROWS,
     Algorithm,
     LocalScales,
-    Ranked,
     Weights,
     as_metric,
     check_weights,
-    class_shares,
     labels_and_weights,
-    local_votes,
     payload_of,
-    votes_of,
 )
 
 
@@ -193,7 +195,10 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         labels = labels_of(target, known)
         given = None if sample_weight is None else as_weights(sample_weight, rows)
         weights = np.ones(len(rows)) if given is None else given
-        learner = self._learned(X, rows, target, labels, known, weights, given)
+        if self._learns_by_default:
+            learner = self._own_learner()._fit_checked(rows, labels, known, weights)
+        else:
+            learner = self._fitted_learner(X, target, given)
         metric = as_metric(self._metric_of(learner), rows.shape[1])
         everyone = np.arange(len(rows))
         self._local: LocalScales | None = None
@@ -217,12 +222,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         if sample_weight is not None:
             weights = target_blocks(sample_weight, rows.lengths, "sample_weight")
         known, mass = classes_of_blocks(targets, weights, rows)
-        learner = None
-        if self.metric is None:
-            learner = self._own_learner()
-            if learner is not self.learner:
-                extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-                learner.fit(X, y, **extra)
+        learner = self._fitted_learner(X, y, sample_weight)
         metric = as_metric(self._metric_of(learner), rows.n_columns)
         self._local = None
         if self.weights == "local":
@@ -240,21 +240,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         self.classes_, self.class_prior_ = classes, prior
         self._keep_learner(learner)
         return self
-
-    def _learned(
-        self, X: Any, rows: Floats, target: Any, labels: Any, classes: Any, weights: Floats,
-        given: Floats | None,
-    ) -> Any:  # fmt: skip
-        """Return the fitted learner; None with a ready-made metric."""
-        if self.metric is not None:
-            return None
-        learner = self._own_learner()
-        if learner is self.learner:
-            return learner
-        if self.learner is None:
-            return learner._fit_checked(rows, labels, classes, weights)
-        learner.fit(X, target, **({} if given is None else {"sample_weight": given}))
-        return learner
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -388,23 +373,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(rows.shape[1])])
-        why = []
-        for row, near, distances, labels, votes, shares in zip(rows, *found, strict=True):
-            order = np.argsort(-votes, kind="stable")
-            order = order[votes[order] > 0] if votes.any() else order
-            columns = np.full((len(order), rows.shape[1]), np.nan)
-            finite = np.isfinite(distances[order])
-            if finite.any():
-                some = fitted[near[order][finite]]
-                columns[finite] = self.metric_.column_shares(np.broadcast_to(row, some.shape), some)
-            total = votes.sum() or 1.0
-            why.append(
-                Explanation(
-                    self.classes_[shares.argmax()], shares, self.classes_, near[order],
-                    self.classes_[labels[order]], distances[order], votes[order] / total, columns,
-                    names,
-                )
-            )  # fmt: skip
+        why = explanations(rows, fitted, self.metric_, self.classes_, names, found)
         return why[0] if single else why
 
     def score(
@@ -426,49 +395,3 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
 CurvedKNeighborsClassifier.__signature__ = inspect.signature(
     partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
 )
-
-
-def payload_of_block(
-    rows: Floats, target: AnyArray, weights: Any, first_row: int, classes: AnyArray,
-    local: LocalScales | None,
-) -> Floats:  # fmt: skip
-    """Return the payload of a block of a Dask collection."""
-    labels = labels_of(target, classes)
-    checked = None if weights is None else as_weights(weights, labels, first_row)
-    numbers = first_row + np.arange(len(rows))
-    return payload_of(labels, checked, None if local is None else local.of(rows, numbers))
-
-
-def voters_of(found: Ranked, k: int, weights: Weights) -> tuple[Ints, Ints, Floats]:
-    """Return which k of the neighbours found vote, their labels, and their votes, each (m, k)."""
-    assert found.payload is not None
-    if weights == "local":
-        chosen, votes = local_votes(found.distances, found.payload[:, :, 2], k)
-    else:
-        votes = votes_of(found, k, weights)
-        chosen = np.broadcast_to(np.arange(k), votes.shape)
-    payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
-    return chosen, payload[:, :, 0].astype(np.intp), votes * payload[:, :, 1]
-
-
-def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
-    """Return the probability of each class by the votes of k of the neighbours found."""
-    _, labels, votes = voters_of(found, k, weights)
-    return (class_shares(votes, labels, prior),)
-
-
-def explained(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Any, ...]:
-    """Return rows, distances, labels and votes of the voters, and the probabilities."""
-    chosen, labels, votes = voters_of(found, k, weights)
-    rows, distances = (
-        np.take_along_axis(values, chosen, axis=1) for values in (found.rows, found.distances)
-    )
-    return rows, distances, labels, votes, class_shares(votes, labels, prior)
-
-
-def winners_of(
-    found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
-) -> tuple[AnyArray]:
-    """Return the most probable class."""
-    (shares,) = shares_of(found, k, weights, prior)
-    return (np.asarray(classes[shares.argmax(axis=1)]),)

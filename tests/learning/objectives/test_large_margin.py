@@ -8,7 +8,7 @@ from tests.learning import slow
 
 from cayleyklein.learning.objectives import _search
 from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class
-from cayleyklein.learning.objectives._placed import Parameters
+from cayleyklein.learning.objectives._lifted import Parameters
 
 CURVATURES = [-0.7, -1e-3, 0.0, 1e-3, 0.7]
 

@@ -1,0 +1,237 @@
+"""The report of a comparison: its tables, its pictures, and how to read them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from cayleyklein._typing import Floats
+from cayleyklein.experiments import _page as html
+from cayleyklein.experiments._methods import AUTO, METHODS
+from cayleyklein.experiments._problems import Problem
+from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
+from cayleyklein.plotting import (
+    BLUE,
+    DecisionBoundaryDisplay,
+    FeatureWeightsDisplay,
+    MetricDisplay,
+    number,
+)
+
+COLUMNS = (
+    "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
+    "predict, s", "K", "α",
+)  # fmt: skip
+
+HOW_TO_READ = (
+    "Accuracy is the share of test rows with the right class, averaged over random stratified "
+    "splits; ± is its standard error. All methods have the same splits, and learn scaling, "
+    "curvature and every other choice from the training rows only.",
+    "Log loss is the mean of −log p, where p is the probability of the true class. Smaller is "
+    "better; equal probabilities have the logarithm of the number of classes.",
+    "Over k-NN is the mean difference to Euclidean k-NN on standardised columns, split by split, "
+    "with its 95 % interval. Training sets overlap, so splits are not independent, and the "
+    "interval is widened for that (Nadeau and Bengio 2003). An interval with 0 in it shows no "
+    "difference.",
+    "Bold is a gain over Euclidean k-NN that is significant at 5 % after an adjustment for the "
+    "number of methods (Holm). Other methods may be better too, but the data do not show it.",
+    "K is the curvature of each part of the metric: above 0 elliptic, 0 flat, below 0 hyperbolic. "
+    "It is the median over the splits with the most frequent geometry, with their number if it is "
+    "not all. α is the share of the elliptic part of a mixed metric.",
+    "Times are medians of CPU seconds, on one thread, of one fit and of predicting its test rows.",
+    "Confidence is the largest probability that a method gives a row (its top label). The "
+    "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
+    "the share of right predictions in each group.",
+    "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
+    "dashed line is Euclidean k-NN. A filled ring is bold in the table.",
+)
+
+
+def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
+    """Return the table of one data set, with a verdict in its notes."""
+    rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
+    for result in results:
+        bold = "**" if result["is_better_than_knn"] else ""
+        loss, alpha = result["log_loss"], result["alpha"]
+        rows.append(
+            [
+                f"{bold}{result['title']}{bold}",
+                f"{bold}{accuracy_text(result)}{bold}",
+                "" if loss is None else f"{loss:.3f}",
+                interval(result["over_knn"]),
+                interval(result["over_flat"]),
+                f"{result['fit_seconds']:.2f}",
+                f"{result['predict_seconds']:.3f}",
+                curvature_text(result),
+                "" if alpha is None else f"{alpha:.2f}",
+            ]
+        )
+    best = max(result["accuracy"] for result in results)
+    titles = [result["title"] for result in results if result["accuracy"] == best]
+    holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
+    shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
+    verdict = (
+        f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
+        f"than Euclidean k-NN."
+    )
+    title = f"{problem.name}: {problem.describe()}"
+    return html.Table(title, COLUMNS, rows, notes=(*problem.notes, verdict))
+
+
+def interval(difference: dict[str, float | None] | None) -> str:
+    """Format a difference and its interval, if they are known."""
+    if difference is None:
+        return ""
+    values = (difference[name] for name in ("difference", "low", "high"))
+    mean, *ends = (f"{v:+.3f}".replace("-", "\N{MINUS SIGN}") for v in values if v is not None)
+    return f"{mean} [{', '.join(ends)}]" if ends else mean
+
+
+def curvature_text(result: Result) -> str:
+    """Format the curvatures, with the number of splits that agree on the geometry if not all."""
+    if (learned := result["learned"]) is None:
+        return ""
+    K, n = ", ".join(number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
+    return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
+
+
+def fit_notes(results: Sequence[Result]) -> str:
+    """Return the warnings of the fits, each with its methods, as HTML."""
+    titles: dict[str, dict[str, None]] = {}
+    for result in results:
+        for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
+            titles.setdefault(note, {})[result["title"]] = None
+    return html.bullets([f"{', '.join(some)}: {note}" for note, some in titles.items()])
+
+
+MOST_ROWS = 800
+"""Rows in a picture; more would hide each other."""
+
+LEGEND_CLASSES = 12
+"""Most classes that a legend lists."""
+
+MOST_BARS = 15
+"""Columns whose weights are shown."""
+
+PANELS = 5
+"""Reliability curves side by side."""
+
+RELIABILITY = (
+    "how often a prediction is right, by the probability that the method gives it. On the dashed "
+    "line probabilities are calibrated; below it the method is too confident, above it too "
+    "cautious. Larger dots are more test rows. Bars are the standard errors that calibrated "
+    f"probabilities have with as many rows; groups of fewer than {LEAST_GROUP} rows are left out."
+)
+
+
+def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
+    """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
+    from matplotlib.figure import Figure
+
+    chart = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
+    accuracies, losses = chart.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    draw_accuracies(accuracies, results)
+    draw_log_losses(losses, results)
+    caption = f"Accuracy and log loss on {problem.name} by method; the table has the numbers."
+    charts = [html.picture(chart, caption)]
+    known = [result for result in results if reliability(result)[0].any()]
+    if known:
+        n_rows = -(-len(known) // PANELS)
+        figure = Figure(figsize=(9.4, 0.5 + 2.0 * n_rows))
+        draw_reliabilities(figure, known)
+        charts.append(html.picture(figure, f"{problem.name}: {RELIABILITY}"))
+
+    encoder = None if problem.prepare is None else clone(problem.prepare).fit(problem.X)
+    X = problem.X if encoder is None else encoder.transform(problem.X)
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS])
+    X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
+    model = METHODS[AUTO].make(k, None)
+    with warnings.catch_warnings():  # the notes have the warnings of the fits
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
+    is_named = len(problem.classes) <= LEGEND_CLASSES
+    weights = column_weights(problem, encoder, model.metric_, X)
+    most = int(weights.weights.argmax())
+    displays: dict[str, tuple[Any, dict[str, Any]]] = {
+        f"The metric that auto learned from {some} of {problem.name}, on the principal plane of "
+        f"its own coordinates. All balls have the same radius: where they look small, distances "
+        f"are long.": (MetricDisplay.from_estimator(model, X, y), {"legend": is_named}),
+        "Predictions of auto on the principal plane of the standardised columns. Rows are "
+        "projected to that plane, so some are on the colour of another class.": (
+            DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
+            {"legend": is_named},
+        ),
+        f"Share of each column in the squared distances of that metric; the largest is that of "
+        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": MOST_BARS}),
+    }
+    pictures = []
+    for caption, (display, options) in displays.items():
+        figure = Figure(figsize=(5.6, 4.4), layout="constrained")
+        display.plot(figure.add_subplot(), **options)
+        pictures.append(html.picture(figure, caption))
+    return "".join(charts), f'<div class="pictures">{"".join(pictures)}</div>'
+
+
+def column_weights(problem: Problem, encoder: Any, metric: Any, X: Floats) -> FeatureWeightsDisplay:
+    """Return the weights of the columns of a problem in a metric of its numbers."""
+    weights = metric.feature_weights(X)
+    if hasattr(encoder, "add_up"):
+        names, weights = encoder.add_up(weights)
+    elif encoder is not None:
+        names = encoder.get_feature_names_out()
+    else:
+        given = getattr(problem.X, "columns", problem.column_names)
+        names = list(given) or [f"column {j + 1}" for j in range(len(weights))]
+    return FeatureWeightsDisplay(weights=weights, names=list(names))
+
+
+def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
+    """Draw means, standard errors and single splits, one row for each method."""
+    ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
+    for row, result in enumerate(results):
+        scores = [outcome["accuracy"] for outcome in result["outcomes"]]
+        color, inside = (BLUE, BLUE) if result["is_better_than_knn"] else ("black", "white")
+        ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
+        mean, error = result["accuracy"], result["standard_error"]
+        ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
+    ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
+    ax.set(xlabel="accuracy", ylim=(len(results) - 0.5, -0.5))
+    ax.grid(axis="x", color="0.9")
+
+
+def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
+    """Draw a bar from zero for each method with probabilities, its number at its end."""
+    known = [(row, r["log_loss"]) for row, r in enumerate(results) if r["log_loss"] is not None]
+    bars = ax.barh([row for row, _ in known], [loss for _, loss in known], 0.6, color=BLUE)
+    ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
+    ax.set(xlabel="log loss (less is better)")
+    ax.margins(x=0.2)
+    ax.set_xlim(left=0)
+    ax.tick_params(axis="y", labelleft=False, length=0)
+
+
+def draw_reliabilities(figure: Any, results: Sequence[Result]) -> None:
+    """Draw a reliability curve for each method, in panels of the same axes."""
+    n_rows = -(-len(results) // PANELS)
+    height = figure.get_figheight()
+    figure.subplots_adjust(0.07, 0.55 / height, 0.99, 1 - 0.25 / height, 0.1, 0.45)
+    panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
+    for ax, result in zip(panels, results, strict=False):
+        n, confidence, accuracy = reliability(result)
+        error = np.sqrt(confidence * (1 - confidence) / n)
+        ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
+        ax.errorbar(confidence, accuracy, error, color=BLUE, linewidth=1, elinewidth=0.8)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
+        ax.set_title(result["title"], fontsize="medium")
+        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        ax.set_aspect("equal")
+        ax.xaxis.set_tick_params(labelbottom=True)
+    for ax in panels[len(results) :]:
+        ax.set_axis_off()
+    figure.supxlabel("confidence: probability of the predicted class", fontsize="medium")
+    figure.supylabel("accuracy", fontsize="medium")

@@ -1,0 +1,399 @@
+"""Multidimensional scaling in a space of constant curvature."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._estimators import (
+    as_random_state,
+    check_data,
+    check_parameters,
+    few_threads,
+    naming,
+)
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._validation import check_memory, list_indices, warn_caller
+from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
+from cayleyklein.manifold._descent import Dissimilarities, Fit, Options, solve
+from cayleyklein.manifold._dissimilarities import (
+    check_dissimilarities,
+    check_sign,
+    check_weights,
+    looks_precomputed,
+)
+from cayleyklein.manifold._starts import bridged
+from cayleyklein.manifold._stress import PointStress, Stress, distances, to_stereographic
+from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+
+STRONGEST = 24.0
+"""√-K times the largest dissimilarity beyond which Klein's coordinates run out of digits."""
+
+TINY = 1e-200
+"""Mean square of distances under which points coincide, and have no scale."""
+
+PLACES = 5
+"""Fitted points, those of least stress, from which a new point starts."""
+
+
+class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Multidimensional scaling in a space of constant curvature, which may be learned.
+
+    Like scikit-learn's ``MDS``, it places a point for each row such that the distances d between
+    points are close to the dissimilarities δ between rows, by minimising the stress Σ (d - δ)²
+    over pairs. Distances are those of a sphere (K > 0), of flat space (K = 0) or of hyperbolic
+    space (K < 0), and the curvature K is one of the unknowns: it may cross zero. Descents start
+    from classical scaling, the eigenvectors of cos(√K δ), of the centred Gram matrix or of
+    cosh(√-K δ), and follow exact gradients by L-BFGS.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+        Dimension of the space.
+    curvature : "learned" or float, default="learned"
+        K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
+        goes down to K = -(16/largest δ)².
+    metric_mds : bool, default=True
+        False keeps only the order of the dissimilarities: d is compared with the closest numbers
+        that rise with δ (isotonic regression; equal for equal δ), by Kruskal's normalised stress.
+        That has no scale: the mean square of d is kept at that of δ.
+    n_init : int or "auto", default="auto"
+        Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
+        "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
+    max_iter : int, default=1000
+        Most iterations of each descent.
+    tol : float, default=1e-6
+        Fall of the stress in an iteration, relative to it, at which a descent ends.
+    random_state : int, RandomState or None, default=None
+        Draws random starts and, of more than 300 rows, the sample on which K is first looked for.
+    metric : str, callable or metric, default="euclidean"
+        Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
+        :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,
+        :class:`~cayleyklein.MixedMetric` or :class:`~cayleyklein.ProductMetric`.
+    metric_params : dict or None, default=None
+        Arguments for a metric given by name or as a function.
+    normalized_stress : bool or "auto", default="auto"
+        Whether `stress_` is Kruskal's √(Σ (d - δ)²/Σ d²) instead of Σ (d - δ)². "auto" is for
+        ``metric_mds=False`` only.
+
+    Attributes
+    ----------
+    embedding_ : ndarray of shape (n, n_components)
+        Chart coordinates: ``metric_.pairwise(embedding_)`` are the distances. They are Klein's for
+        K < 0, Cartesian for K = 0 and gnomonic for K > 0, around the centre of the points and along
+        their principal axes. A gnomonic chart holds a hemisphere: points that need more of the
+        sphere are given by stereographic coordinates y, with ds = ‖dy‖/(1 + K‖y‖²/4), and
+        `metric_` is None.
+    metric_ : CurvedMetric or None
+        The metric of `embedding_`, with L = I, μ = 0 and K.
+    curvature_ : float
+        K.
+    sphere_ : ndarray of shape (n, n_components + 1) or None
+        For K > 0 the points as unit vectors, on the whole sphere; the pole is last.
+    distances_ : ndarray of shape (n, n)
+        Distances between the points, on whatever part of the sphere; computed when asked for.
+    stress_ : float
+        See `normalized_stress`; a pair counts once.
+    dissimilarity_matrix_ : ndarray of shape (n, n)
+        δ, with NaN where missing.
+    n_iter_ : int
+        Iterations of the best descent.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    See Also
+    --------
+    cayleyklein.plotting.MapDisplay : The points in Poincaré's disc, in the plane or on a globe.
+
+    Notes
+    -----
+    A learned K describes the dissimilarities in `n_components` dimensions. Rows of many dimensions
+    that are all about equally far from each other fit better on a sphere, or in a strongly
+    hyperbolic space, than in the plane, without being curved themselves.
+
+    Examples
+    --------
+    Distances along a tree, which has no place for its leaves in the plane:
+
+    >>> import numpy as np
+    >>> from cayleyklein import CurvedMDS
+    >>> star = 2.0 - 2 * np.eye(7)
+    >>> star[0, 1:] = star[1:, 0] = 1  # the middle, and six leaves
+    >>> tree = CurvedMDS(metric="precomputed", random_state=0).fit(star)
+    >>> tree.metric_.geometry
+    'hyperbolic'
+    >>> flat = CurvedMDS(metric="precomputed", curvature=0.0).fit(star)
+    >>> bool(tree.stress_ < 0.05 * flat.stress_)
+    True
+    >>> bool(np.allclose(tree.metric_.pairwise(tree.embedding_), tree.distances_))
+    True
+
+    Points of a sphere of radius 2, K = 1/4:
+
+    >>> X = np.random.default_rng(0).normal(size=(30, 3))
+    >>> X *= 2 / np.linalg.norm(X, axis=1, keepdims=True)
+    >>> arcs = 2 * np.arccos(np.clip(X @ X.T / 4, -1, 1))
+    >>> np.fill_diagonal(arcs, 0.0)
+    >>> round(CurvedMDS(metric="precomputed").fit(arcs).curvature_, 4)
+    0.25
+
+    Rows, and new ones among them:
+
+    >>> mds = CurvedMDS(curvature=0.0)
+    >>> places = mds.fit_transform(X[:25])
+    >>> mds.transform(X[25:]).shape
+    (5, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "curvature": [Interval(Real, None, None, closed="neither"), StrOptions({"learned"})],
+        "metric_mds": ["boolean"],
+        "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+        "metric": [str, callable],
+        "metric_params": [dict, None],
+        "normalized_stress": ["boolean", StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        curvature: float | str = "learned",
+        metric_mds: bool = True,
+        n_init: int | str = "auto",
+        max_iter: int = 1000,
+        tol: float = 1e-6,
+        random_state: Any = None,
+        metric: Any = "euclidean",
+        metric_params: dict[str, Any] | None = None,
+        normalized_stress: bool | str = "auto",
+    ) -> None:
+        self.n_components = n_components
+        self.curvature = curvature
+        self.metric_mds = metric_mds
+        self.n_init = n_init
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.metric = metric
+        self.metric_params = metric_params
+        self.normalized_stress = normalized_stress
+
+    def fit(self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> CurvedMDS:
+        """Place a point for each row.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d) or (n, n)
+            Rows, or with ``metric="precomputed"`` their dissimilarities: symmetric, not negative,
+            0 on the diagonal, and NaN where they are missing. One triangle of the matrix is
+            enough, with NaN in the other.
+        y : None
+            Not used.
+        weights : array-like of shape (n, n), optional
+            ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
+
+        Returns
+        -------
+        self
+        """
+        check_parameters(self)
+        rng = as_random_state(self.random_state)
+        rows = self._check_rows(X, reset=True)
+        n, r = len(rows), int(self.n_components)
+        check_memory(40.0 * n * n, f"Scaling {n:,} rows", "Fit a sample, and transform the others.")
+        given = self._dissimilarities(rows)
+        known = check_weights(weights, np.isnan(given))
+        delta = given.copy() if known is None else np.where(known > 0, given, 0.0)
+        pairs = n * (n - 1) if known is None else np.count_nonzero(known)
+        size = float(np.sqrt(np.square(delta).sum() / pairs)) or 1.0
+        delta /= size
+        filled = delta if known is None else bridged(delta, known > 0)
+        K = None if self.curvature == "learned" else float(self.curvature) * size**2
+        self._check_curvature(K, float(filled.max()) * size)
+        options = Options(r, K, self.metric_mds, self.max_iter, self.tol)
+        with few_threads(n, n):
+            data = Dissimilarities(delta, known, filled)
+            fit = solve(data, options, None if self.n_init == "auto" else int(self.n_init), rng)
+            fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
+            self._keep(fit, Stress(delta, known, self.metric_mds), size)
+        self.dissimilarity_matrix_ = given
+        self._rows = None if self.metric == "precomputed" else rows
+        if not fit.converged:
+            warn_caller(
+                f"The stress was still falling after max_iter={self.max_iter} iterations; raise "
+                f"max_iter or tol.",
+                ConvergenceWarning,
+            )
+        return self
+
+    def fit_transform(
+        self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None
+    ) -> Floats:
+        """Place a point for each row and return `embedding_`, see :meth:`fit`."""
+        return self.fit(X, weights=weights).embedding_
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Place new rows among the fitted points, which stay: each where its own stress is least.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d) or (m, n)
+            New rows, or with ``metric="precomputed"`` their dissimilarities to the fitted ones,
+            NaN where missing.
+
+        Returns
+        -------
+        ndarray of shape (m, n_components)
+            In the coordinates of `embedding_`.
+        """
+        check_is_fitted(self, "embedding_")
+        rows = self._check_rows(X, reset=False)
+        if self._rows is None:
+            check_sign(rows, "X")
+            target = rows
+        else:
+            target = self._between(rows, self._rows)
+        known = (~np.isnan(target)).astype(float)
+        empty = np.flatnonzero(~known.any(axis=1))
+        if len(empty):
+            raise InvalidInputError(
+                f"X has no dissimilarity at all in rows {list_indices(empty)}; drop them."
+            )
+        target = np.where(known > 0, target, 0.0)
+        if self._levels is not None:
+            target = np.interp(target, *self._levels)
+        v, K = self._tangent, self.curvature_
+        between = distances(v, K)
+        # the stress of a new point on each fitted one; a twin of a fitted row starts there
+        stress = known @ np.square(between) - 2 * (known * target) @ between
+        stress[(known > 0) & (target == 0)] = -np.inf
+        starts = np.argsort(stress, axis=1, kind="stable")[:, :PLACES]
+        value = PointStress(v, K)
+        found = np.empty((len(target), v.shape[1]))
+        for i, places in enumerate(starts):
+            if stress[i, places[0]] == -np.inf:
+                places = places[:1]
+            found[i] = value.place(v[places], target[i], known[i], self.max_iter)
+        return self._chart(found, "X")
+
+    @property
+    def distances_(self) -> Floats:
+        """Distances between the points."""
+        check_is_fitted(self, "embedding_")
+        found = distances(self._tangent, self.curvature_)
+        return np.asarray((found + found.T) / 2)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.embedding_.shape[1])
+
+    def _keep(self, fit: Fit, stress: Stress, size: float) -> None:
+        """Set the fitted attributes, in the units of the dissimilarities."""
+        value, total, self._levels = fit.stress, stress.total, None
+        if not stress.metric:
+            risen, value, total = stress.disparities(distances(fit.v, fit.K))
+            given = stress.values * size
+            if self.curvature in ("learned", 0) and total > TINY:
+                size *= np.sqrt(stress.total / total)
+            self._levels = given, risen * size
+        v, K = fit.v * size, fit.K / size**2
+        if self.curvature != "learned":
+            K = float(self.curvature)
+        self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)
+        X = to_surface(v, K)
+        self.sphere_ = X * radii(X, K) if K > 0 else None
+        whole = K > 0 and bool((X[:, -1] <= 0).any())
+        self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
+        self.embedding_ = self._chart(v, "X")
+        normalized = self.normalized_stress
+        if normalized == "auto":
+            normalized = not self.metric_mds
+        if not normalized:
+            self.stress_ = float(value * total * size**2)
+        elif not stress.metric:
+            self.stress_ = float(np.sqrt(value))
+        else:
+            self.stress_ = stress.normalized(distances(fit.v, fit.K), value)
+
+    def _chart(self, v: Floats, name: str) -> Floats:
+        """Return the coordinates of `embedding_` of tangent coordinates."""
+        K = self.curvature_
+        if self.metric_ is None:
+            return to_stereographic(v, K).y
+        X = to_surface(v, K)
+        beyond = X[:, -1] <= 0
+        if beyond.any():
+            raise OutsideDomainError(
+                f"{name} has rows beyond the hemisphere that the coordinates of the fitted points "
+                f"cover: {list_indices(np.flatnonzero(beyond))}. Fit them together with the others."
+            )
+        return np.asarray(X[:, :-1] / X[:, -1:])
+
+    # -- input ----------------------------------------------------------------------
+
+    def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
+        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
+        rows: Floats = check_data(
+            self,
+            X,
+            dtype=np.float64,
+            reset=reset,
+            ensure_min_samples=2 if reset else 1,
+            ensure_all_finite="allow-nan" if precomputed else True,
+        )
+        if reset and not precomputed and looks_precomputed(rows) and len(rows) > 2:
+            warn_caller(
+                "X looks like a matrix of dissimilarities, but is taken as rows; if it is one, set "
+                'metric="precomputed".'
+            )
+        return rows
+
+    def _dissimilarities(self, rows: Floats) -> Floats:
+        if isinstance(self.metric, str) and self.metric == "precomputed":
+            return check_dissimilarities(rows)
+        return check_dissimilarities(self._between(rows, None), "The dissimilarity of X")
+
+    def _between(self, rows: Floats, others: Floats | None) -> Floats:
+        """Return the dissimilarities of rows to other rows, or among themselves."""
+        metric = self.metric
+        if isinstance(metric, str) and metric == "euclidean":  # exact for close rows too
+            metric = CurvedMetric.euclidean(rows.shape[1])
+        if isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
+            return np.asarray(metric.pairwise(rows, others), dtype=float)
+        with naming("metric"):
+            found: AnyFloats = pairwise_distances(
+                rows, others, metric=metric, **(self.metric_params or {})
+            )
+        return np.asarray(found, dtype=float)
+
+    def _check_curvature(self, K: float | None, longest: float) -> None:
+        """Refuse a curvature at which coordinates lose their digits."""
+        given = 0.0 if K is None else float(self.curvature)
+        if given < 0 and np.sqrt(-given) * longest > STRONGEST:
+            raise InvalidInputError(
+                f"Got curvature={given:g} for dissimilarities up to {longest:g}, but expected at "
+                f"least {-((STRONGEST / longest) ** 2):.4g}: beyond, coordinates in double "
+                f"precision have no digits left."
+            )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
+        tags.input_tags.pairwise = precomputed
+        tags.input_tags.positive_only = precomputed
+        tags.input_tags.allow_nan = precomputed
+        return tags

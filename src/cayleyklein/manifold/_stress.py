@@ -1,0 +1,252 @@
+"""The stress of points in a space of constant curvature K, and its gradient in points and K.
+
+Points are given by tangent coordinates v at an origin: v is the direction and the distance ρ = ‖v‖
+in which a point is seen from there. Every v is a point, whatever K (elliptic points beyond the
+antipode come round again), so that a descent meets no wall, and a change of K keeps the distances
+from the origin. With tan_K, cos_K of :mod:`cayleyklein.geometry`,
+
+    y = T v,  T = 2 tan_K(ρ/2)/ρ,      w = cos_K²(ρ/2) = 1/(1 + K‖y‖²/4),
+    c² = ‖y_p - y_q‖² w_p w_q,
+
+where y are stereographic (for K < 0 Poincaré's) coordinates and c the chord, for every sign of K.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.isotonic import isotonic_regression
+
+from cayleyklein._jit import vectorised
+from cayleyklein._typing import Floats
+from cayleyklein.geometry import cosine, distance_from_sqchord, slopes_from_sqchord, tangent
+from cayleyklein.learning import minimise
+
+STRIP = 16_384
+"""Pairs computed at a time, which stay in cache through the passes over them."""
+
+SERIES_BELOW = 1e-2
+"""|K ρ²| under which (1/w - T)/(Kρ²) is a series: its closed form cancels there."""
+
+PLACED = 1e-12
+"""Fall of the stress of one point, relative to it, at which its descent ends."""
+
+
+class Stereographic(NamedTuple):
+    """Points y (n, r), their w, and T, b = (1/w - T)/(Kρ²) and ρ², all (n,), for derivatives."""
+
+    y: Floats
+    w: Floats
+    stretch: Floats
+    bend: Floats
+    sqnorm: Floats
+
+
+def to_stereographic(v: Floats, K: float) -> Stereographic:
+    """Map tangent coordinates (n, r) to stereographic ones."""
+    sqnorm = np.einsum("ij,ij->i", v, v)
+    rho = np.sqrt(sqnorm)
+    x = K * sqnorm
+    w = np.square(cosine(rho / 2, K))
+    stretch = np.divide(2 * tangent(rho / 2, K), rho, out=np.ones_like(rho), where=rho > 0)
+    series = 1 / 6 + x * (1 / 30 + x * (17 / 3360 + x * 31 / 45360))
+    far = np.abs(x) > SERIES_BELOW
+    bend = np.divide(1 / w - stretch, x, out=series, where=far)
+    return Stereographic(v * stretch[:, None], w, stretch, bend, sqnorm)
+
+
+def distances(v: Floats, K: float, v_to: Floats | None = None) -> Floats:
+    """Return the distances between points (n, r) and (m, r), or of all points with each other."""
+    p = to_stereographic(v, K)
+    q = p if v_to is None else to_stereographic(v_to, K)
+    out = np.empty((len(p.w), len(q.w)))
+    for start, stop in strips(*out.shape):
+        fill_sqchords(p.y[start:stop], p.w[start:stop], q.y, q.w, out[start:stop])
+        out[start:stop] = distance_from_sqchord(out[start:stop], K)
+    return out
+
+
+def strips(n: int, m: int) -> Iterator[tuple[int, int]]:
+    """Cut n rows of m entries into strips."""
+    step = max(1, STRIP // m)
+    for start in range(0, n, step):
+        yield start, min(start + step, n)
+
+
+class Stress:
+    """Stress of points as a function of tangent coordinates and K.
+
+    Metric: Σ ω (d - δ)² / Σ ω δ² over pairs, with dissimilarities δ and weights ω. Not metric:
+    Kruskal's Σ ω (d - δ̂)² / Σ ω d², where the disparities δ̂ are the closest numbers to d that
+    rise with δ (equal for equal δ). They minimise it, so that the gradient is that of fixed δ̂.
+    It has no scale, so that (Σ ω d² / Σ ω δ² - 1)² is added.
+
+    Parameters
+    ----------
+    dissimilarities : ndarray of shape (n, n)
+        Symmetric, with zeros for missing pairs.
+    weights : ndarray of shape (n, n) or None
+        Symmetric, 0 for missing pairs and on the diagonal; None for 1.
+    metric : bool
+    """
+
+    def __init__(self, dissimilarities: Floats, weights: Floats | None, metric: bool) -> None:
+        self.target, self.weights = dissimilarities, weights
+        n = len(dissimilarities)
+        square = np.square(dissimilarities)
+        if weights is not None:
+            square *= weights
+        self.total = float(square.sum()) / 2 or 1.0
+        self.metric = metric
+        if not metric:
+            self._upper = np.triu(np.ones((n, n), bool) if weights is None else weights > 0, 1)
+            pairs = dissimilarities[self._upper]
+            self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
+            self._values, self._levels = np.unique(pairs, return_inverse=True)
+
+    def __call__(self, v: Floats, K: float) -> tuple[float, Floats, float]:
+        """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            at = to_stereographic(v, K)
+            if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
+                return np.inf, v, 0.0
+            if self.metric:
+                return self._descend(v, K, at, self.target, 1.0, self.total)
+            fitted = distances(v, K)
+            if not np.isfinite(fitted).all():
+                return np.inf, v, 0.0
+            risen, value, total = self.disparities(fitted)
+            target = np.zeros_like(fitted)
+            target[self._upper] = risen[self._levels]
+            size = total / self.total
+            own = 1 - value + 2 * (size - 1) * size
+            _, by_v, by_K = self._descend(v, K, at, target, own, total)
+            return value + (size - 1) ** 2, by_v, by_K
+
+    def disparities(self, fitted: Floats) -> tuple[Floats, float, float]:
+        """Return δ̂ of the different dissimilarities, Kruskal's stress and Σ ω d² of distances."""
+        d, weights = fitted[self._upper], self._pair_weights
+        share = np.bincount(self._levels, weights)
+        mean = np.bincount(self._levels, weights * d) / share
+        risen = isotonic_regression(mean, sample_weight=share)
+        total = max(float(weights @ (d * d)), np.finfo(float).tiny)
+        return risen, float(weights @ np.square(d - risen[self._levels])) / total, total
+
+    @property
+    def values(self) -> Floats:
+        """The different dissimilarities, rising, where they are not metric."""
+        return self._values
+
+    def normalized(self, fitted: Floats, value: float) -> float:
+        """Return Kruskal's stress √(Σ ω (d - δ)²/Σ ω d²) of metric scaling."""
+        square = np.square(fitted) if self.weights is None else self.weights * np.square(fitted)
+        return float(np.sqrt(value * self.total / max(square.sum() / 2, np.finfo(float).tiny)))
+
+    def _descend(
+        self, v: Floats, K: float, at: Stereographic, target: Floats, own: float, total: float
+    ) -> tuple[float, Floats, float]:
+        """Return Σ ω (d - t)²/total over pairs, and the gradient of forces 2ω (own d - t)/total."""
+        n = len(v)
+        sums, pull = np.zeros(2), np.zeros((n, v.shape[1] + 2))
+        lifted = np.column_stack([at.w, at.w[:, None] * at.y])
+        weights = np.empty((0, 0)) if self.weights is None else self.weights
+        start = 0
+        while start < n:  # strips of the upper triangle
+            stop = min(n, start + max(1, STRIP // (n - start)))
+            sqchord = np.empty((stop - start, n - start))
+            fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
+            slopes = slopes_from_sqchord(sqchord, K)
+            add_pairs(start, sqchord, *slopes, target, weights, own, lifted, pull, sums)
+            start = stop
+        by_v, by_K = _by_tangent(v, K, at, 2 / total * pull)
+        return float(sums[0] / total), by_v, float(2 * sums[1] / total) + by_K
+
+
+def _by_tangent(v: Floats, K: float, at: Stereographic, pull: Floats) -> tuple[Floats, float]:
+    """Return derivatives in v and K from the pull Σ_q (w_q, w_q y_q, c²) ∂ε/∂c² on each point."""
+    by_y = 2 * at.w[:, None] * (pull[:, :1] * at.y - pull[:, 1:-1])
+    by_w = pull[:, -1] / at.w
+    # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2, ∂y/∂K = ρ² b v/2, ∂w/∂K = -ρ² T w/4
+    along = np.einsum("ij,ij->i", by_y, v) * at.bend - by_w * at.stretch * at.w / 2
+    by_v = at.stretch[:, None] * by_y + (K * along)[:, None] * v
+    return by_v, float(along @ at.sqnorm) / 2
+
+
+class PointStress:
+    """Stress of one point against fixed points, as a function of its tangent coordinates."""
+
+    def __init__(self, v: Floats, K: float) -> None:
+        self.K, self._fixed = K, to_stereographic(v, K)
+        self._lifted = np.column_stack([self._fixed.w, self._fixed.w[:, None] * self._fixed.y])
+
+    def __call__(self, v: Floats, target: Floats, weights: Floats) -> tuple[float, Floats]:
+        """Return Σ ω (d - t)² over the fixed points, and its gradient in v (r,)."""
+        point, sqchord = v[None], np.empty((1, len(target)))
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            at = to_stereographic(point, self.K)
+            fill_sqchords(at.y, at.w, self._fixed.y, self._fixed.w, sqchord)
+            d, by_sqchord, _ = slopes_from_sqchord(sqchord, self.K)
+            residual = d[0] - target
+            force = 2 * weights * residual * by_sqchord[0]
+            pull = np.column_stack([force[None] @ self._lifted, force @ sqchord[0]])
+            by_v, _ = _by_tangent(point, self.K, at, pull)
+        return float(weights @ (residual * residual)), by_v[0]
+
+    def place(self, starts: Floats, target: Floats, weights: Floats, max_iter: int) -> Floats:
+        """Return the place (r,) of least stress that is found from starts (m, r)."""
+
+        def value(v: Floats) -> tuple[float, Floats]:
+            return self(v, target, weights)
+
+        floor = PLACED * float(weights @ np.square(target))
+        ends = [
+            minimise(value, start, max_iter=max_iter, tol=PLACED, floor=floor).x for start in starts
+        ]
+        return min(ends, key=lambda v: value(v)[0])
+
+
+@vectorised
+def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
+    """Write c² = ‖y_p - y_q‖² w_p w_q of all pairs into out."""
+    for i in range(len(y_p)):
+        for j in range(len(y_q)):
+            square = 0.0
+            for a in range(y_p.shape[1]):
+                step = y_p[i, a] - y_q[j, a]
+                square += step * step
+            out[i, j] = square * w_p[i] * w_q[j]
+
+
+@vectorised
+def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
+    """Add the pairs of a strip, right of the diagonal, to the sums and to the pull on each point.
+
+    With the force f = ω (own d - t) on d: sums are Σ ω (d - t)² and Σ f ∂d/∂K; the pull on p is
+    Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
+    """
+    r = lifted.shape[1]
+    value, along = 0.0, 0.0
+    mine = np.empty(r + 1)
+    for i in range(len(d)):
+        p = start + i
+        mine[:] = 0.0
+        for j in range(i + 1, d.shape[1]):
+            q = start + j
+            weight = weights[p, q] if len(weights) else 1.0
+            residual = d[i, j] - target[p, q]
+            value += weight * residual * residual
+            force = weight * (own * d[i, j] - target[p, q])
+            along += force * by_K[i, j]
+            force *= by_sqchord[i, j]
+            for a in range(r):
+                mine[a] += force * lifted[q, a]
+                pull[q, a] += force * lifted[p, a]
+            force *= sqchord[i, j]
+            mine[r] += force
+            pull[q, r] += force
+        for a in range(r + 1):
+            pull[p, a] += mine[a]
+    sums[0] += value
+    sums[1] += along

@@ -1,0 +1,279 @@
+"""Centroidal Voronoi diagrams by Lloyd's method, with the centroids of the geometry.
+
+The energy of points p_i with cells C_i is the sum of ∫ ρ c² dA over their cells, with the squared
+chord c²(x, p) = 4 sin_K²(d(x, p)/2), which is d² at K = 0 and nearly so for small cells. With
+lifted points X of length 1, c² = 2(1 - ⟨X, P⟩)/K, so the minimising P of a cell is the mean of X
+over it, scaled back to length 1: the centre of mass of the geometry (Galperin 1993). The chord
+grows with the distance, so that the cells, too, are those of least energy: neither half of a step
+raises it.
+
+Cells are cut out of a triangulation of the polygon, and integrals taken by Gauss quadrature in the
+Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein._validation import as_callback, as_count, as_finite_array, as_real, warn_caller
+from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import lift_difference
+from cayleyklein.meshes._clip import cut_cells
+from cayleyklein.meshes._mesh import mesh_polygon
+from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_rings
+from cayleyklein.metrics import CurvedMetric
+
+GAUSS_NODES = 5
+"""Nodes along each side of a triangle: exact for polynomials of degree 8."""
+
+LARGEST_PIECE = 0.25
+"""Longest edge, in units of 1/√|K|, of a triangle for one quadrature: areas are exact to 1e-10."""
+
+Density = Callable[[Floats], ArrayLike]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CentroidalVoronoi:
+    """Points that are, to a tolerance, the centroids of their Voronoi cells in a polygon.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.meshes import lloyd
+    >>> square = [[-0.6, -0.6], [0.6, -0.6], [0.6, 0.6], [-0.6, 0.6]]
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> found = lloyd([[-0.1, 0.0], [0.2, 0.1]], disc, square)
+    >>> found.converged, bool((np.diff(found.energies) <= 0).all())
+    (True, True)
+    >>> found.diagram
+    CayleyKleinVoronoi(2 points, hyperbolic, d=2, K=-1, order=1, 2 cells)
+    """
+
+    points: Floats
+    """The points, shape (n, 2)."""
+
+    energies: Floats
+    """Energy before each step, and after the last one; it never rises."""
+
+    masses: Floats
+    """Mass of each cell, ∫ ρ dA in the metric: its area when there is no density."""
+
+    converged: bool
+    """Whether the last step changed the energy by less than `tol`."""
+
+    polygon: Floats
+    """Corners of the polygon, shape (m, 2)."""
+
+    metric: CurvedMetric
+
+    def __repr__(self) -> str:
+        return (
+            f"CentroidalVoronoi({len(self.points)} points, {self.metric.geometry}, "
+            f"K={self.metric.curvature:g}, {len(self.energies) - 1} steps, "
+            f"energy {self.energies[-1]:.6g})"
+        )
+
+    @cached_property
+    def diagram(self) -> CayleyKleinVoronoi:
+        """The Voronoi diagram of the points, not cut to the polygon but to a box around it."""
+        box = np.stack([self.polygon.min(axis=0), self.polygon.max(axis=0)])
+        window = None if self.metric.curvature < 0 else box
+        return CayleyKleinVoronoi(self.points, self.metric, window=window)
+
+
+def lloyd(
+    points: ArrayLike,
+    metric: CurvedMetric,
+    polygon: ArrayLike,
+    *,
+    holes: list[Any] | None = None,
+    density: Density | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-4,
+) -> CentroidalVoronoi:
+    """Move points to the centroids of their Voronoi cells, again and again (Lloyd 1982).
+
+    The centroid of a cell is its centre of mass in the geometry: the point of least ∫ ρ c² dA,
+    where c = 2 sin_K(d/2) is the chord of the distance d. It goes along with isometries, and it is
+    the ordinary centroid at K = 0. The sum of these integrals falls with every step.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+        Where to start, inside the polygon.
+    metric : CurvedMetric
+        Of the plane, of any curvature.
+    polygon : array-like of shape (m, 2)
+        Corners in either direction, inside the domain of the metric.
+    holes : list of array-like of shape (m, 2), optional
+        Polygons inside that do not count.
+    density : callable, optional
+        Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
+        default. It should vary little within a cell, since it is integrated by quadrature.
+    max_iter : int, default=200
+        Most steps.
+    tol : float, default=1e-4
+        Stop when a step lowers the energy by less than this part of it.
+
+    Returns
+    -------
+    CentroidalVoronoi
+
+    Notes
+    -----
+    In a polygon that is not convex, a centroid may lie outside of it, as in flat geometry.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> rng = np.random.default_rng(0)
+    >>> square = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    >>> start = rng.uniform(-1, 1, size=(4, 2))
+    >>> found = lloyd(start, CurvedMetric.euclidean(2), square, tol=1e-9)
+    >>> np.abs(found.points).round(3)  # the centres of four smaller squares
+    array([[0.5, 0.5],
+           [0.5, 0.5],
+           [0.5, 0.5],
+           [0.5, 0.5]])
+    >>> sphere = CurvedMetric.euclidean(2, curvature=1.0)
+    >>> crowded = lloyd(start, sphere, square, density=lambda x: np.exp(4 * x[:, 0]))
+    >>> bool(crowded.points[:, 0].mean() > 0.2)
+    True
+    """
+    metric = as_plane(metric)
+    rings = as_rings(polygon, holes, metric)
+    x = as_inner_points(points, "points", rings, metric)
+    density = as_callback(density, "density")
+    max_iter, tol = as_count(max_iter, "max_iter"), as_real(tol, "tol", "[0, 1)")
+    mesh = mesh_polygon(polygon, metric, holes=holes, min_angle=0.0)
+    triangles = mesh.vertices[mesh.triangles]
+    here = _integrate(x, metric, triangles, density)
+    energies = [here.energy]
+    converged = False
+    while not converged and len(energies) <= max_iter:
+        there = _integrate(here.centroids, metric, triangles, density)
+        converged = not there.energy < (1 - tol) * here.energy
+        if there.energy > here.energy:  # by the rounding of a minimum
+            break
+        x, here = here.centroids, there
+        energies.append(here.energy)
+    if not converged:
+        warn_caller(
+            f"lloyd did not converge in max_iter={max_iter} steps: the last lowered the energy by "
+            f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more, or a larger tol.",
+            ConvergenceWarning,
+        )
+    corners = np.asarray(polygon, dtype=np.float64)
+    return CentroidalVoronoi(x, np.array(energies), here.masses, converged, corners, metric)
+
+
+class _Moments(NamedTuple):
+    """Energy of a diagram, and masses (n,) and centroids (n, 2) of its cells."""
+
+    energy: float
+    masses: Floats
+    centroids: Floats
+
+
+def _integrate(
+    x: Floats, metric: CurvedMetric, triangles: Floats, density: Density | None
+) -> _Moments:
+    """Return the moments of the Voronoi cells of points within triangles (t, 3, 2)."""
+    K, n = metric.curvature, len(x)
+    z, s = metric._inside(x, "points")
+    cell, pieces = _divide(*_cells(x, z, s, metric, triangles), K)
+    nodes, weights, own = _quadrature(cell, pieces)
+    sigma = np.sqrt(1 + K * np.einsum("ij,ij->i", nodes, nodes))
+    weights = weights / sigma**3
+    if density is not None:
+        weights = weights * _densities(density, metric.points(nodes))
+    at, s_at = z[own], s[own]
+    spatial, rise = lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
+    sqchord = np.einsum("ij,ij->i", spatial, spatial) + K * rise * rise
+    sums = [np.bincount(own, weights * values, n) for values in (1.0, rise, *spatial.T)]
+    masses = sums[0].astype(np.float64)
+    share = 1 / np.where(masses > 0, masses, 1.0)  # a point without mass stays
+    up, step = sums[1] * share, np.stack(sums[2:], axis=1) * share[:, None]
+    # (z/σ + step)/(1/σ + K up) - z
+    step = (step - K * up[:, None] * z) / (1 / np.sqrt(s) + K * up)[:, None]
+    centroids = x + step @ metric.inverse_factor.T
+    return _Moments(float(weights @ sqchord), masses, centroids)
+
+
+def _cells(
+    x: Floats, z: Floats, s: Floats, metric: CurvedMetric, triangles: Floats
+) -> tuple[Ints, Floats]:
+    """Cut triangles along the cells; return the cell of each piece, and pieces (q, 3, 2) in z."""
+    diagram = CayleyKleinVoronoi(x, metric)
+    pairs = diagram.ridge_points
+    pairs = np.concatenate([pairs, pairs[:, ::-1]])
+    i, j = pairs[np.argsort(pairs[:, 0], kind="stable")].T
+    # ⟨w, D⟩ + σ_i c²/2 ≥ 0 around z_i, for D the difference and c the chord of the lifts
+    u = (x[i] - x[j]) @ metric.factor.T
+    D, rise = lift_difference(u, z[i], s[i], z[j], s[j], metric.curvature)
+    sqchord = np.einsum("ij,ij->i", D, D) + metric.curvature * rise * rise
+    starts = np.searchsorted(i, np.arange(len(x) + 1))
+    first = diagram.cell_generators[diagram.locate(triangles.mean(axis=1)), 0]
+    corners = metric._coordinates(triangles)
+    offsets = np.sqrt(s[i]) * sqchord / 2
+    cells: tuple[Ints, Floats] = cut_cells(corners, first, z, starts, j, D, offsets)
+    return cells
+
+
+def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
+    """Cut triangles in z into four until they are small in the metric."""
+    if K == 0:
+        return cell, pieces
+    done: list[tuple[Ints, Floats]] = []
+    while len(cell):
+        large = _longest(pieces, K) > LARGEST_PIECE**2 / abs(K)
+        done.append((cell[~large], pieces[~large]))
+        a, b, c = np.moveaxis(pieces[large], 1, 0)
+        ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+        four = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+        pieces = np.concatenate([np.stack(three, axis=1) for three in four])
+        cell = np.tile(cell[large], 4)
+    cells, small = zip(*done, strict=True)
+    return np.concatenate(cells), np.concatenate(small)
+
+
+def _longest(pieces: Floats, K: float) -> Floats:
+    """Return the squared chord of the longest edge of triangles in z."""
+    after = np.roll(pieces, -1, axis=1)
+    s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
+    D, rise = lift_difference(pieces - after, pieces, s, after, s_after, K)
+    return np.asarray((np.einsum("tki,tki->tk", D, D) + K * rise * rise).max(axis=1))
+
+
+def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
+    """Return nodes (q, 2), weights (q,) and cells (q,) of Gauss quadrature over triangles."""
+    nodes, weights = np.polynomial.legendre.leggauss(GAUSS_NODES)
+    u, v = (grid.ravel() for grid in np.meshgrid((nodes + 1) / 2, (nodes + 1) / 2))
+    # a square collapsed onto the triangle: u from the first corner, v along the opposite side
+    barycentric = np.stack([1 - u, u * (1 - v), u * v], axis=1)
+    weight = u * np.outer(weights, weights).ravel() / 4
+    a, b, c = np.moveaxis(pieces, 1, 0)
+    (p, q), (r, t) = (b - a).T, (c - a).T
+    double = np.abs(p * t - q * r)
+    found = np.einsum("kc,tci->tki", barycentric, pieces).reshape(-1, 2)
+    return found, np.outer(double, weight).ravel(), np.repeat(cell, len(weight))
+
+
+def _densities(density: Density, x: Floats) -> Floats:
+    values = as_finite_array(density(x), "density(points)")
+    if values.shape != (len(x),) or (values < 0).any():
+        raise InvalidInputError(
+            f"density must return one number ≥ 0 for each of the {len(x)} points it is given; got "
+            f"shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
+        )
+    return values

@@ -1,0 +1,323 @@
+"""Delaunay refinement in rounds (Ruppert 1995), in the conformal plane of a curved metric.
+
+A round triangulates all vertices by Qhull, and then adds as many as may be added one after the
+other: a bad triangle's point is taken only if no point taken before lies in its circle, so that
+the triangle would still be there. Segments of the boundary are split until the circle around each,
+the segment being its diameter in the metric, is empty; they are then edges of the triangulation.
+
+* A bad triangle gets its circumcentre, or a nearer point of the bisector of its shortest edge at
+  which that edge is seen under the wanted angle (off-centre, Üngör 2004).
+* Next to a corner sharper than 60°, segments are split at distances 2ᵏ from it, and a triangle
+  whose shortest edge joins two sides at one such distance is left alone (Miller, Pav and
+  Walkington 2003).
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+from scipy.spatial import Delaunay, cKDTree
+
+from cayleyklein._typing import Bools, Complexes, Floats, Ints
+from cayleyklein.meshes._plane import (
+    angles,
+    chart_circle,
+    circumcircle,
+    difference,
+    gap,
+    gap_of_length,
+    half_gap,
+    length_of_gap,
+    midpoint,
+    signed_areas,
+    towards,
+    true_center,
+)
+
+SHARP = math.radians(60.0)
+"""Corners under this angle get concentric shells."""
+
+ROUNDING = 1e-9
+"""Relative distance from a circle within which a point is on it, and not in it."""
+
+TIE = 1e-6
+"""Difference of angles, and relative difference of lengths, that counts as none in a choice."""
+
+OFF_CENTER = 0.95
+"""Height of an off-centre, as a part of the height with exactly the wanted angle."""
+
+RESOLUTION = 1e-6
+"""Shortest segment to be split, as a part of the polygon's extent in the chart."""
+
+FIRST_BLOCK = 64
+"""Bad triangles that are compared with each other first; then twice as many, and so on."""
+
+GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
+"""Far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull."""
+
+
+class Goal(NamedTuple):
+    """What every triangle is to fulfil: angles in radians, areas and edges in the metric."""
+
+    min_angle: float
+    max_area: float
+    max_edge: float
+
+    @property
+    def is_none(self) -> bool:
+        """Whether any triangulation will do."""
+        return self.min_angle == 0 and math.isinf(self.max_area) and math.isinf(self.max_edge)
+
+
+class Triangles(NamedTuple):
+    """The triangulation of one round; triangles are counter-clockwise in the chart."""
+
+    corners: Ints
+    neighbors: Ints
+    of_segment: Ints
+    """Triangles left and right of each segment (k, 2), -1 where the segment is not an edge."""
+
+
+class Verdict(NamedTuple):
+    """Which triangles are to be refined, which of them for an angle, and which are spared."""
+
+    bad: Bools
+    by_angle: Bools
+    spared: Bools
+    """Narrower than wanted because the polygon is."""
+    worst: Ints
+    """Corner (0, 1 or 2) with the smallest angle that is not the polygon's own."""
+
+
+_NONE: Bools = np.empty(0, dtype=bool)
+NO_VERDICT = Verdict(_NONE, _NONE, _NONE, np.empty(0, dtype=np.intp))
+
+
+class Refinement:
+    """Vertices and boundary segments of a mesh in the making.
+
+    Parameters
+    ----------
+    y : array of shape (n,)
+        Vertices in the conformal plane: corners of the polygon first, then free points.
+    edges : array of shape (m, 2)
+        Edges of the polygon, with its inside on their left in the chart.
+    """
+
+    def __init__(self, y: Complexes, edges: Ints, K: float, goal: Goal, max_vertices: int) -> None:
+        self.K, self.goal, self.max_vertices = K, goal, max_vertices
+        self.y, self.edges = y, edges
+        self.segments, self.edge_of_segment = edges, np.arange(len(edges))
+        self.edge_of_vertex = np.full(len(y), -1)
+        before = np.empty(len(edges), dtype=np.intp)
+        before[edges[:, 1]] = edges[:, 0]
+        corner, after = y[edges[:, 0]], y[edges[:, 1]]
+        u, v = difference(y[before[edges[:, 0]]], corner, K), difference(after, corner, K)
+        self.sharp = np.zeros(len(edges), dtype=bool)
+        self.sharp[edges[:, 0]] = np.abs(np.angle(v * np.conj(u))) < SHARP
+        self.ghosts = GHOSTS * np.abs(y).max()
+        self.stopped = ""  # by what, before the goal was reached
+
+    def run(self) -> tuple[Ints, Verdict]:
+        """Refine; return the last triangles inside, none if no round kept all segments."""
+        last = self.y, self.segments, np.empty((0, 3), dtype=np.intp), NO_VERDICT
+        while True:
+            triangles = self.triangulate()
+            points, split = np.empty(0, dtype=np.complex128), self.encroached(triangles)
+            if not split.any():
+                inside = triangles.corners[self.inside(triangles)]
+                verdict = self.judge(inside)
+                if not verdict.bad.any():
+                    return inside, verdict
+                last = self.y, self.segments, inside, verdict
+                points, split = self.choose(inside, verdict)
+            if len(self.y) + len(points) + split.sum() > self.max_vertices:
+                self.stopped = f"max_vertices={self.max_vertices}"
+            elif self.too_short(split):
+                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
+            if self.stopped:
+                self.y, self.segments, inside, verdict = last
+                return inside, verdict
+            self.y = np.append(self.y, points)
+            self.edge_of_vertex = np.append(self.edge_of_vertex, np.full(len(points), -1))
+            self.split(split)
+
+    # -- one round ---------------------------------------------------------------------
+
+    def triangulate(self) -> Triangles:
+        """Return the Delaunay triangulation of the vertices, and of ghosts far away."""
+        y = np.append(self.y, self.ghosts)
+        qhull = Delaunay(np.stack([y.real, y.imag], axis=1))
+        corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
+        a, b, c = y[corners.T]
+        clockwise = (np.conj(b - a) * (c - a)).imag < 0
+        corners[clockwise] = corners[clockwise, ::-1]
+        neighbors[clockwise] = neighbors[clockwise, ::-1]
+        # directed edges as sorted keys; edge k of a triangle is opposite its corner k
+        tail, head = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
+        keys = (tail * len(y) + head).ravel()
+        order = np.argsort(keys)
+        wanted = self.segments @ np.array([[len(y), 1], [1, len(y)]])
+        place = np.minimum(np.searchsorted(keys, wanted, sorter=order), len(keys) - 1)
+        found = np.where(keys[order[place]] == wanted, order[place], -1)
+        return Triangles(corners, neighbors, found)
+
+    def encroached(self, triangles: Triangles) -> Bools:
+        """Return which segments are not edges, or have a vertex in their circle."""
+        found = triangles.of_segment
+        missing = (found < 0).any(axis=1)
+        if self.goal.is_none:
+            return np.asarray(missing)
+        center, t = self.circles()
+        apex = triangles.corners.ravel()[found]
+        real = apex < len(self.y)
+        near = gap(self.y[np.where(real, apex, 0)], center[:, None], self.K)
+        inner = (real & (near < t[:, None] * (1 - ROUNDING))).any(axis=1)
+        a, b = self.y[self.segments.T]
+        lengths = length_of_gap(gap(a, b, self.K), self.K)
+        return np.asarray(missing | inner | (lengths > self.goal.max_edge))
+
+    def too_short(self, chosen: Bools) -> bool:
+        """Say whether one of the segments is too short for Qhull to keep its halves apart."""
+        a, b = self.y[self.segments[chosen].T]
+        return bool((np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any())
+
+    def circles(self) -> tuple[Complexes, Floats]:
+        """Return midpoint and half-length, as a gap, of each segment."""
+        a, b = self.y[self.segments.T]
+        return midpoint(a, b, self.K), half_gap(gap(a, b, self.K), self.K)
+
+    def inside(self, triangles: Triangles) -> Bools:
+        """Return which triangles are inside: on the left of a segment, or joined to such."""
+        n = len(triangles.corners)
+        free = triangles.neighbors >= 0
+        free.ravel()[triangles.of_segment] = False
+        rows, columns = np.nonzero(free)
+        others = triangles.neighbors[rows, columns]
+        graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(n, n))
+        _, label = connected_components(graph, directed=False)
+        return np.isin(label, label[triangles.of_segment[:, 0] // 3])
+
+    def judge(self, corners: Ints) -> Verdict:
+        """Return which triangles are to be refined, and why."""
+        K, goal = self.K, self.goal
+        a, b, c = self.y[corners.T]
+        angle = angles(a, b, c, K)
+        narrow = np.flatnonzero(angle.min(axis=1) < goal.min_angle)
+        angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
+        smallest = angle.min(axis=1)
+        equal = angle <= smallest[:, None] + TIE
+        worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
+        by_angle = smallest < goal.min_angle
+        by_angle[by_angle] = ~self.across_corner(corners[by_angle], worst[by_angle])
+        large = signed_areas(a, b, c, K) > goal.max_area
+        if not math.isinf(goal.max_edge):
+            longest = np.maximum(np.maximum(gap(a, b, K), gap(b, c, K)), gap(c, a, K))
+            large |= length_of_gap(longest, K) > goal.max_edge
+        spared = np.zeros(len(corners), dtype=bool)
+        spared[narrow] = ~by_angle[narrow]
+        return Verdict(np.asarray(by_angle | large), by_angle, spared, worst)
+
+    def given(self, corners: Ints) -> Bools:
+        """Return which angles (n, 3) of triangles lie between two segments: the polygon's own."""
+        n = len(self.y)
+        tail, head = np.roll(corners, -1, axis=1), np.roll(corners, -2, axis=1)
+        sides = np.sort(self.segments, axis=1) @ [n, 1]
+        on = np.isin(np.minimum(tail, head) * n + np.maximum(tail, head), sides)
+        return np.roll(on, 1, axis=1) & np.roll(on, 2, axis=1)
+
+    def across_corner(self, corners: Ints, worst: Ints) -> Bools:
+        """Return whether the edge opposite the worst angle joins two sides of a sharp corner.
+
+        Both ends are on one shell; refining such triangles would add shells without end. That is
+        an affair of small scales: beyond the radius of curvature a shell may be refined.
+        """
+        rows = np.arange(len(corners))
+        u, v = (corners[rows, (worst + k) % 3] for k in (1, 2))
+        e, f = self.edge_of_vertex[u], self.edge_of_vertex[v]
+        first = np.where(self.edges[e, 1] == self.edges[f, 0], self.edges[e, 1], -1)
+        corner = np.where(self.edges[e, 0] == self.edges[f, 1], self.edges[e, 0], first)
+        shell = (e >= 0) & (f >= 0) & (e != f) & (corner >= 0) & self.sharp[corner]
+        p, q = (gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
+        small = abs(self.K) * (2 * p) ** 2 < 1
+        return np.asarray(shell & small & (np.abs(p - q) < TIE * p))
+
+    # -- new vertices ------------------------------------------------------------------
+
+    def choose(self, corners: Ints, verdict: Verdict) -> tuple[Complexes, Bools]:
+        """Return the vertices to add for bad triangles, and the segments to split for others."""
+        K, bad = self.K, verdict.bad
+        corners, by_angle, worst = corners[bad], verdict.by_angle[bad], verdict.worst[bad]
+        center, radius = circumcircle(*self.y[corners.T])
+        point = true_center(center, radius, K)
+        rows = np.arange(len(corners))
+        p, q = (self.y[corners[rows, (worst + k) % 3]] for k in (1, 2))
+        side = gap(p, q, K)
+        # isosceles with apex angle θ: sin_K(height) = tan_K(base/2)/tan(θ/2)
+        if self.goal.min_angle > 0:
+            height = OFF_CENTER * side / math.tan(self.goal.min_angle / 2)
+            with np.errstate(invalid="ignore"):
+                height = height / (1 + np.sqrt(1 - K * height * height))
+            middle = midpoint(p, q, K)
+            nearer = by_angle & (height < gap(point, middle, K))
+            point[nearer] = towards(middle[nearer], point[nearer], height[nearer], K)
+        # angles and sides are often equal: then older vertices decide, not rounding
+        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / TIE), ~by_angle))
+        taken = order[_independent(point[order], center[order], radius[order])]
+        point, center, radius = point[taken], center[taken], radius[taken]
+        middle, t = self.circles()
+        around, reach = chart_circle(middle, t, K)
+        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ROUNDING))
+        split = np.array([len(hit) > 0 for hit in hits], dtype=bool)
+        keep = np.ones(len(point), dtype=bool)
+        keep[np.array([i for hit in hits for i in hit], dtype=np.intp)] = False
+        if split.any():
+            near, _ = cKDTree(_pairs(middle[split])).query(_pairs(center))
+            keep &= near >= radius
+        return point[keep], split
+
+    def split(self, chosen: Bools) -> None:
+        """Split segments in the middle, or on a shell around a sharp corner at one end."""
+        K = self.K
+        ends = self.segments[chosen]
+        edge = self.edge_of_segment[chosen]
+        sharp = np.append(self.sharp, False)[np.minimum(ends, len(self.sharp))]
+        flip = sharp[:, 1] & ~sharp[:, 0]
+        a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
+        t = gap(a, b, K)
+        half = length_of_gap(t, K) / 2
+        shell = gap_of_length(np.exp2(np.round(np.log2(half))), K)
+        t = np.where(sharp[:, 0] != sharp[:, 1], shell, half_gap(t, K))
+        new = len(self.y) + np.arange(len(ends))
+        self.y = np.append(self.y, towards(a, b, t, K))
+        self.edge_of_vertex = np.append(self.edge_of_vertex, edge)
+        halves = np.stack([ends[:, 0], new, new, ends[:, 1]], axis=1).reshape(-1, 2, 2)
+        turned = ends[:, 0] > ends[:, 1]
+        halves[turned] = halves[turned, ::-1]  # in one order whatever the direction
+        self.segments = np.vstack([self.segments[~chosen], halves.reshape(-1, 2)])
+        self.edge_of_segment = np.append(self.edge_of_segment[~chosen], np.repeat(edge, 2))
+
+
+def _pairs(y: Complexes) -> Floats:
+    return np.stack([y.real, y.imag], axis=1)
+
+
+def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
+    """Return the points to take in this order: none lies in the circle of one after it."""
+    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ROUNDING)
+    taken: Ints = np.empty(0, dtype=np.intp)
+    start, size = 0, FIRST_BLOCK
+    while start < len(points):
+        rows = np.arange(start, min(start + size, len(points)))
+        if len(taken):
+            rows = rows[cKDTree(at[taken]).query(around[rows])[0] >= reach[rows]]
+        free = np.zeros(len(rows), dtype=bool)
+        if len(rows):
+            within = cKDTree(at[rows]).query_ball_point(around[rows], reach[rows])
+            for i, others in enumerate(within):
+                free[i] = not free[others].any()
+        taken = np.append(taken, rows[free])
+        start, size = start + size, 2 * size
+    return taken

@@ -1,0 +1,224 @@
+"""Maps by multidimensional scaling: in Poincaré's disc, in the plane or on a globe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import as_finite_array, as_texts, list_indices, require
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import Ellipsoid
+from cayleyklein.manifold import CurvedMDS
+from cayleyklein.plotting._charts import (
+    AZIMUTH,
+    BEHIND,
+    EDGE_POINTS,
+    ELEVATION,
+    RIM_POINTS,
+    ChartPanel,
+    draw_surface,
+    in_front,
+)
+from cayleyklein.plotting._sections import as_labels
+from cayleyklein.plotting._style import (
+    CLASS_MARKERS,
+    as_axes,
+    class_colors,
+    draw_domains,
+    draw_lines,
+    draw_points,
+    finish_axes,
+    new_axes,
+)
+from cayleyklein.plotting._svg import number
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
+EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
+TO_VIEWER = np.stack([RIGHT, np.cross(EYE, RIGHT), EYE])
+"""Turns the pole of a sphere, the centre of a map, to the viewer."""
+
+GLOBE = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
+DISC = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
+EDGE_COLOR = "0.6"
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class MapDisplay:
+    """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
+
+    Make one by :meth:`from_estimator`. :meth:`plot` sets `ax_` and `figure_`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (n, 2) or (n, 3)
+        In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, the centre of the
+        map towards the viewer (K > 0).
+    curvature : float
+        K.
+    edges : list of ndarray, default=()
+        Paths, in the coordinates of the points.
+    y : ndarray of shape (n,), optional
+        Classes.
+    names : sequence of str, optional
+        Of the points; an empty name is not written.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cayleyklein import CurvedMDS
+    >>> from cayleyklein.plotting import MapDisplay
+    >>> path = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
+    >>> mds = CurvedMDS(metric="precomputed", curvature=-1.0).fit(path)
+    >>> edges = [[0, 1], [1, 2], [2, 3]]
+    >>> display = MapDisplay.from_estimator(mds, names=list("abcd"), edges=edges)
+    >>> bool((np.linalg.norm(display.points, axis=1) < 1).all())
+    True
+    >>> figure = display.plot().figure_
+    """
+
+    points: Floats
+    curvature: float
+    edges: Sequence[Floats] = field(default=())
+    y: AnyArray | None = None
+    names: Sequence[str] | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: CurvedMDS,
+        y: ArrayLike | None = None,
+        *,
+        names: Sequence[str] | None = None,
+        edges: ArrayLike | None = None,
+    ) -> MapDisplay:
+        """Take the points of a fitted CurvedMDS of two components.
+
+        Parameters
+        ----------
+        estimator : CurvedMDS
+            Fitted.
+        y : array-like of shape (n,), optional
+            A class for each point, for colours and markers.
+        names : sequence of n str, optional
+            Written next to the points; on a globe only on the near side.
+        edges : array-like of shape (m, 2), optional
+            Pairs of rows to join by geodesics, such as the branches of a tree.
+        """
+        if not isinstance(estimator, CurvedMDS):
+            raise InvalidInputError(
+                f"estimator must be a fitted CurvedMDS; got {type(estimator).__name__}."
+            )
+        check_is_fitted(estimator, "embedding_")
+        n, width = estimator.embedding_.shape
+        if width != 2:
+            raise InvalidInputError(
+                f"estimator has {width} components, but a map needs 2; fit n_components=2."
+            )
+        if names is not None and len(as_texts(names, "names")) != n:
+            raise InvalidInputError(f"Got {len(names)} names for {n} points.")
+        K, metric = estimator.curvature_, estimator.metric_
+        on_globe, t = K > 0, np.linspace(0, 1, EDGE_POINTS)[:, None]
+        place = estimator.sphere_ if on_globe else estimator.embedding_
+        assert place is not None
+
+        def image(x: Floats) -> Floats:
+            if on_globe:
+                return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True) @ TO_VIEWER)
+            return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
+
+        pairs = np.empty((0, 2), int) if edges is None else _as_edges(edges, n)
+        # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
+        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs]
+        return cls(points=image(place), curvature=K, edges=paths, y=as_labels(y, n), names=names)
+
+    def plot(self, ax: Axes | None = None, *, legend: bool = True, **style: Any) -> MapDisplay:
+        """Draw the map.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            With ``projection="3d"`` for a globe. A new figure's by default.
+        legend : bool, default=True
+            Whether to name the classes.
+        **style
+            For the points, a scatter.
+        """
+        on_globe = self.curvature > 0
+        ax = self._axes(ax, on_globe)
+        (self._draw_globe if on_globe else self._draw_plane)(ax, {"s": 18} | style)
+        if not ax.get_title():
+            kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
+            ax.set_title(f"{kind}, $K$ = {number(self.curvature, 3)}", fontsize="medium")
+        if legend and self.y is not None:
+            ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+        self.ax_, self.figure_ = ax, ax.figure
+        return self
+
+    def _axes(self, ax: Axes | None, on_globe: bool) -> Any:
+        if ax is None and on_globe:
+            pyplot = require("matplotlib.pyplot", "plot")
+            figure = pyplot.figure(figsize=(4.8, 4.8), layout="constrained")
+            return figure.add_subplot(projection="3d")
+        if ax is not None and (getattr(as_axes(ax), "name", None) == "3d") != on_globe:
+            with_or_not = "with" if on_globe else "without"
+            raise InvalidInputError(
+                f'K is {self.curvature:.3g}: ax must be made {with_or_not} projection="3d".'
+            )
+        return new_axes(ax)
+
+    def _draw_plane(self, ax: Any, style: dict[str, Any]) -> None:
+        draw_lines(ax, self.edges, colors=EDGE_COLOR)
+        draw_points(ax, self.points, self.y, **style)
+        for point, name in zip(self.points, self.names or (), strict=False):
+            ax.annotate(
+                name, point, (2, 2), textcoords="offset points", fontsize="x-small", zorder=5
+            )
+        bounds = self.points
+        if self.curvature:
+            draw_domains(ax, [DISC])
+            bounds = DISC.boundary(RIM_POINTS)
+        finish_axes(ax, bounds, ("$y_1$", "$y_2$"))
+
+    def _draw_globe(self, ax: Any, style: dict[str, Any]) -> None:
+        nothing = np.empty((0, 3))
+        panel = ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, GLOBE)
+        draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
+        near = in_front(self.points, "sphere")
+        labels = np.zeros(len(self.points), int) if self.y is None else self.y
+        classes = np.unique(labels)
+        colors = ["black"] if self.y is None else class_colors(len(classes))
+        for i, (label, color) in enumerate(zip(classes, colors, strict=True)):
+            for front, alpha in ((False, BEHIND), (True, 1.0)):
+                rows = self.points[(labels == label) & (near == front)]
+                look = {"color": color, "alpha": alpha, "linewidths": 0, "depthshade": False}
+                if self.y is not None:
+                    look["marker"] = CLASS_MARKERS[i % len(CLASS_MARKERS)]
+                    look["label"] = str(label) if front else None
+                ax.scatter(*rows.T, **(look | style))
+        for point, name, front in zip(self.points, self.names or (), near, strict=False):
+            if front:
+                ax.text(*(1.04 * point), name, fontsize="x-small")
+
+
+def _as_edges(edges: ArrayLike, n: int) -> AnyArray:
+    """Check pairs of row numbers."""
+    pairs = as_finite_array(edges, "edges")
+    if pairs.ndim != 2 or pairs.shape[1] != 2:
+        raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
+    bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
+    if bad.any():
+        raise InvalidInputError(
+            f"edges must hold row numbers from 0 to {n - 1}; they do not at "
+            f"{list_indices(np.argwhere(bad))}."
+        )
+    return pairs.astype(int)

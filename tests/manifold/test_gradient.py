@@ -1,0 +1,56 @@
+"""The stress and its gradient, against differences and through K = 0."""
+
+import numpy as np
+import pytest
+
+from cayleyklein import CurvedMetric
+from cayleyklein.manifold._stress import PointStress, Stress, distances
+from cayleyklein.manifold._surface import to_surface, to_tangent
+
+CURVATURES = (-4.0, -1.0, -1e-4, -1e-9, 0.0, 1e-9, 1e-3, 0.5, 3.0)
+
+
+def symmetric(seed, low):
+    D = np.triu(np.random.default_rng(seed).uniform(low, 2.0, size=(9, 9)), 1)
+    return D + D.T
+
+
+def slope(function, x, step=1e-6):
+    """Return the derivatives of a function by differences."""
+    out = np.empty(x.size)
+    for i in range(x.size):
+        there = np.zeros(x.size)
+        there[i] = step
+        there = there.reshape(x.shape)
+        out[i] = (function(x + there) - function(x - there)) / (2 * step)
+    return out.reshape(x.shape)
+
+
+@pytest.mark.parametrize("weights", [None, symmetric(1, 0.0)])
+@pytest.mark.parametrize("metric", [True, False])
+@pytest.mark.parametrize("K", CURVATURES)
+def test_gradient_is_that_of_differences(K, metric, weights):
+    stress = Stress(symmetric(0, 0.3), weights, metric)
+    v = 0.5 * np.random.default_rng(2).normal(size=(9, 2))
+    _, by_v, by_K = stress(v, K)
+    np.testing.assert_allclose(by_v, slope(lambda x: stress(x, K)[0], v), atol=1e-8)
+    (expected,) = slope(lambda k: stress(v, float(k[0]))[0], np.array([K]))
+    assert by_K == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_gradient_of_one_point(K):
+    rng = np.random.default_rng(0)
+    stress = PointStress(0.5 * rng.normal(size=(7, 3)), K)
+    target, weights, v = rng.uniform(size=7), rng.uniform(size=7), rng.normal(size=3)
+    _, by_v = stress(v, target, weights)
+    np.testing.assert_allclose(by_v, slope(lambda x: stress(x, target, weights)[0], v), atol=1e-7)
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+def test_distances_are_those_of_the_metric(K):
+    v = 0.3 * np.random.default_rng(0).normal(size=(20, 2))
+    X = to_surface(v, K)
+    np.testing.assert_allclose(to_tangent(X, K), v, atol=1e-12)
+    expected = CurvedMetric.euclidean(2, curvature=K).pairwise(X[:, :-1] / X[:, -1:])
+    np.testing.assert_allclose(distances(v, K), expected, atol=1e-12)
