@@ -43,7 +43,7 @@ RUNS = {
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
     "meshes": "benchmarks/bench_meshes.py",
-    "curved": "examples/plot_truly_curved.py -o docs/_build",
+    "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py",
     "regression": "benchmarks/bench_regression.py",
     "classifiers": "benchmarks/bench_classifiers.py",

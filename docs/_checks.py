@@ -51,7 +51,9 @@ class Page(HTMLParser):
 def dead_links(folder):
     """Return (page, link) for the links within a folder of HTML pages that lead nowhere."""
     folder = Path(folder).resolve()
-    pages = {path: Page(path.read_text("utf-8")) for path in sorted(folder.rglob("*.html"))}
+    # What a theme has among its static files may be a template.
+    found = (p for p in sorted(folder.rglob("*.html")) if "_static" not in p.parts)
+    pages = {path: Page(path.read_text("utf-8")) for path in found}
     dead = []
     for path, page in pages.items():
         for link in sorted(page.links):

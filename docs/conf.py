@@ -1,4 +1,4 @@
-# Sphinx configuration. The build needs no network: no intersphinx, a theme that Sphinx ships.
+# Sphinx configuration. The build needs no network: no intersphinx, a theme with its own fonts.
 
 import sys
 from pathlib import Path
@@ -11,7 +11,15 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 from _checks import check_api, check_links, resolve  # noqa: E402
-from _gallery import PICTURES, Arguments, gif_scraper  # noqa: E402
+from _explorer import write_explorer  # noqa: E402
+from _gallery import (  # noqa: E402
+    Arguments,
+    Order,
+    gif_scraper,
+    panel_scraper,
+    prepare,
+    replace_thumbnails,
+)
 
 project = "cayleyklein"
 author = "The cayleyklein developers"
@@ -29,7 +37,7 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build"]
 suppress_warnings = ["config.cache"]  # functions in sphinx_gallery_conf
 
-myst_enable_extensions = ["deflist", "attrs_block"]
+myst_enable_extensions = ["attrs_block", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
@@ -41,8 +49,8 @@ sphinx_gallery_conf = {
     "examples_dirs": str(HERE.parent / "examples"),
     "gallery_dirs": "auto_examples",
     "ignore_pattern": r"(^|/)_",
-    "within_subsection_order": "FileNameSortKey",
-    "image_scrapers": ("matplotlib", gif_scraper),
+    "within_subsection_order": Order,
+    "image_scrapers": (panel_scraper, "matplotlib", gif_scraper),
     "reset_argv": Arguments(),
     "doc_module": ("cayleyklein",),
     "backreferences_dir": "auto_examples/backreferences",
@@ -50,20 +58,33 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "download_all_examples": False,
     "show_signature": False,
+    "capture_repr": (),
     "min_reported_time": 5,
     "remove_config_comments": True,
 }
-PICTURES.mkdir(parents=True, exist_ok=True)
 
-html_theme = "alabaster"
+html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["custom.css"]
+html_title = "cayleyklein"
+html_show_sourcelink = False
+html_show_sphinx = False
+# Pages that have no neighbours in their section need no empty column beside them.
+html_sidebars = {name: [] for name in ("index", "changelog", "auto_examples/index", "search")}
+html_context = {"default_mode": "auto"}  # light or dark, as the reader's system has it
 html_theme_options = {
-    "description": "Curved metric learning",
-    "fixed_sidebar": True,
-    "page_width": "72rem",
-    "body_max_width": "57rem",
-    "sidebar_width": "14rem",
+    "logo": {"text": "cayleyklein"},
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "show_nav_level": 1,
+    "navigation_depth": 2,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "primary_sidebar_end": [],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
 
 
@@ -78,7 +99,10 @@ Inliner.dispatch["|"] = bar_is_text
 
 
 def setup(app):
-    """Have the build fail on a public name that is missing and on a dead link."""
+    """Draw the gallery and the explorer; fail on a public name that is missing and a dead link."""
+    app.connect("builder-inited", prepare, priority=100)
+    app.connect("builder-inited", replace_thumbnails, priority=900)
     app.connect("env-check-consistency", check_api)
     app.connect("missing-reference", resolve)
-    app.connect("build-finished", check_links)
+    app.connect("build-finished", write_explorer, priority=600)
+    app.connect("build-finished", check_links, priority=900)

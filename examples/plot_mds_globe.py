@@ -7,8 +7,8 @@ globe: where the cities are on it, up to rotations and mirror images, and how la
 K = 1/R². A flat map of the same distances, by ``curvature=0.0``, has errors of almost 2,000 km.
 """
 
+import matplotlib.pyplot as plt
 import numpy as np
-from _output import save
 from sklearn.metrics.pairwise import haversine_distances
 
 from cayleyklein import CurvedMDS
@@ -45,4 +45,4 @@ print(f"Radius of the globe: {globe.curvature_**-0.5:.0f} km, of the Earth: {RAD
 print(f"Root-mean-square error of the flat map: {np.sqrt(flat.stress_ / pairs):.0f} km")
 
 figure = MapDisplay.from_estimator(globe, names=names).plot().figure_
-save(figure)
+plt.show()

@@ -11,7 +11,6 @@ by Lloyd's method, with the centroids of each geometry.
 
 import matplotlib.pyplot as plt
 import numpy as np
-from _output import save
 from matplotlib.collections import LineCollection
 from matplotlib.patches import Polygon
 
@@ -49,4 +48,4 @@ for (top, bottom), K in zip(panels.T, (-1.0, 0.0, 4.0), strict=True):
         ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal", xticks=[], yticks=[])
 figure.colorbar(colors, ax=panels[0], label="smallest angle in the metric")
 
-save(figure)
+plt.show()

@@ -18,6 +18,7 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedMetric,
     CurvedNeighbors,
+    CurvedSVC,
     MixedMetric,
 )
 from cayleyklein.tables import TableClassifier
@@ -46,6 +47,7 @@ def as_tuple(result):
 SHARED = {
     "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, CLASSES).predict_proba,
     "regressor": lambda: CurvedKNeighborsRegressor(metric=DISC).fit(X, X[:, 0]).predict,
+    "support vectors": lambda: CurvedSVC(DISC, C=1.0, gamma=1.0).fit(X, CLASSES).decision_function,
     "brute": lambda: CurvedNeighbors(metric=DISC, algorithm="brute").fit(X).kneighbors,
     "vptree": lambda: CurvedNeighbors(metric=DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
     "tree": lambda: CurvedNeighbors(algorithm="tree").fit(X).kneighbors,

@@ -2,13 +2,15 @@
 
 Python is run, block by block. Of the command, what answers in a moment is run on a small table;
 what takes long (`compare`, `reproduce`, `figures`, `explore`), or reads files that are not there,
-goes through the command's own parser only. Of other programs the named target, file or extra must
-exist. How a page marks a block that cannot run: see tests/snippets.py. It is a skipped test
-then, whose reason is listed at the end of the run.
+goes through the command's own parser only. Answers that the tutorial shows must be the right ones.
+Of other programs the named target, file or extra must exist. How a page marks a block that cannot
+run: see tests/snippets.py. It is a skipped test then, whose reason is listed at the end of the run.
 """
 
 import doctest
 import re
+import shlex
+import shutil
 import tomllib
 
 import pytest
@@ -26,6 +28,9 @@ LINES = [line for page, text in TEXTS.items() for line in command_lines(text, pa
 
 TABLES = {"flowers.csv", "more-flowers.csv", "new-flowers.csv", "more.csv"}
 """Tables that the pages speak of: iris, with the column `species`."""
+
+DOWNLOADS = {table.name: table for table in (ROOT / "docs" / "_static").glob("*.csv")}
+"""Tables that the tutorial offers."""
 
 QUICK = {"--version", "datasets", "fit", "predict", "evaluate", "info", "neighbors", "voronoi"}
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -48,12 +53,18 @@ def run(block: Block, names: dict[str, object]) -> None:
         exec(compile(block.code, block.name, "exec"), names)
 
 
+def copy_downloads(folder):
+    for table in DOWNLOADS.values():
+        shutil.copy(table, folder)
+
+
 @pytest.mark.parametrize("block", SNIPPETS, ids=lambda block: block.name)
 def test_runs(block, tmp_path, monkeypatch):
     if block.not_run is not None:
         compile(block.code, block.name, "exec")
         pytest.skip(f"{block.name} is not run: {block.not_run}")
     monkeypatch.chdir(tmp_path)
+    copy_downloads(tmp_path)
     names = {"__name__": "snippet"}
     for part in chain(block):
         run(part, names)
@@ -84,7 +95,8 @@ def is_quick(arguments):
     """Say whether a command line is run: a quick command, on tables and models there are."""
     tables = [word for word in arguments if re.search(r"\.(csv|tsv|parquet)(\.\w+)?$", word)]
     written = {arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--out")}
-    return (arguments[0] in QUICK or "--help" in arguments) and set(tables) <= TABLES | written
+    known = TABLES | written | set(DOWNLOADS)
+    return (arguments[0] in QUICK or "--help" in arguments) and set(tables) <= known
 
 
 OWN = {page: [] for page in TEXTS}
@@ -110,10 +122,26 @@ def test_quick_commands_run(page, tmp_path, monkeypatch, capsys):
     table = iris.frame.assign(species=iris.target_names[iris.target]).drop(columns="target")
     for name in TABLES:
         table.sample(60, random_state=len(name)).to_csv(name, index=False)
+    copy_downloads(tmp_path)
     for place, arguments in OWN[page]:
         if arguments and is_quick(arguments):
             code = main(arguments)
             assert code == 0, f"{place}: {capsys.readouterr().err}"
+
+
+def test_the_tutorial_shows_what_is_printed(tmp_path, monkeypatch, capsys):
+    """Remarks come before results, as a terminal shows them."""
+    monkeypatch.chdir(tmp_path)
+    copy_downloads(tmp_path)
+    checker = doctest.OutputChecker()
+    blocks = [block for block in BLOCKS if block.page == "docs/tutorial.md"]
+    shown = "".join(block.code for block in blocks if block.language == "console")
+    for line, answer in re.findall(r"^\$ cayleyklein (.+)\n((?:(?!\$ ).*\n)*)", shown, re.M):
+        arguments = shlex.split(line)
+        if is_quick(arguments):
+            assert main(arguments) == 0
+            out, err = capsys.readouterr()
+            assert checker.check_output(answer, err + out, OPTIONS), line
 
 
 def test_other_programs_have_what_is_named():

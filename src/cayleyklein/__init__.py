@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         metrics,
         neighbors,
         plotting,
+        svm,
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
+    from cayleyklein.svm import CurvedLinearSVC, CurvedSVC
 
 __all__ = [
     "MMC",
@@ -45,12 +47,14 @@ __all__ = [
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
     "CurvedLMNN",
+    "CurvedLinearSVC",
     "CurvedMDS",
     "CurvedMLKR",
     "CurvedMetric",
     "CurvedNeighbors",
     "CurvedPairs",
     "CurvedQuadruplets",
+    "CurvedSVC",
     "CurvedTriplets",
     "MixedMetric",
     "ProductMetric",
@@ -68,6 +72,7 @@ __all__ = [
     "metrics",
     "neighbors",
     "plotting",
+    "svm",
     "tables",
 ]
 
@@ -76,12 +81,14 @@ _HOME = {
     "CurvedKNeighborsClassifier": "learning",
     "CurvedKNeighborsRegressor": "learning",
     "CurvedLMNN": "learning",
+    "CurvedLinearSVC": "svm",
     "CurvedMDS": "manifold",
     "CurvedMLKR": "learning",
     "CurvedMetric": "metrics",
     "CurvedNeighbors": "neighbors",
     "CurvedPairs": "learning",
     "CurvedQuadruplets": "learning",
+    "CurvedSVC": "svm",
     "CurvedTriplets": "learning",
     "MMC": "learning",
     "MixedMetric": "metrics",

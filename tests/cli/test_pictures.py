@@ -67,9 +67,9 @@ def test_figures(command, tmp_path):
     assert sorted(path.name for path in (tmp_path / "new/pictures").iterdir()) == sorted(names)
 
 
-def test_every_example_is_a_figure(command):
+def test_every_script_of_the_paper_is_a_figure(command):
     """What they draw, their own tests see to."""
-    examples = Path(__file__).parents[2] / "examples"
+    examples = Path(__file__).parents[2] / "examples" / "paper"
     assert {f"plot_{name}" for name in _pictures.scripts()} == {
         p.stem for p in examples.glob("plot_*.py")
     }

@@ -128,8 +128,8 @@ PREFIX = "plot_"
 
 
 def scripts() -> dict[str, Path]:
-    """Return the examples by name, from the package or from the repository."""
-    folders = (PACKAGE / "examples", PACKAGE.parents[1] / "examples")
+    """Return the scripts of the figures by name, from the package or from the repository."""
+    folders = (PACKAGE / "examples" / "paper", PACKAGE.parents[1] / "examples" / "paper")
     folder = next((folder for folder in folders if folder.is_dir()), folders[0])
     return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
 
@@ -155,11 +155,11 @@ def figures(
         bool, typer.Option("--quick", help="Draw fewer frames and repetitions.")
     ] = False,
 ) -> None:
-    """Draw the figures of the paper, and some more.
+    """Draw the figures of the paper.
 
-    Cross-ratio, distance and angle, projections, bisectors, spheres, charts, Voronoi diagrams of
-    order 1 and k, decision frontiers, learned metrics, curved data: each as PNG and SVG. The
-    diagram that changes with the curvature is a GIF. All of them take a minute or two.
+    Cross-ratio, distance and angle, projections, bisectors, spheres, Voronoi diagrams of order 1
+    and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
+    that move are GIFs. All of them take a minute.
     """
     with console.progress("drawing") as show:
         written = draw_figures(output, names or (), quick=quick, progress=show)

@@ -43,6 +43,7 @@ from cayleyklein.geometry._lifts import cosine as cosine
 from cayleyklein.geometry._lifts import distance_from_sqchord as distance_from_sqchord
 from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
 from cayleyklein.geometry._lifts import euclidean_coordinates as euclidean_coordinates
+from cayleyklein.geometry._lifts import lift as lift
 from cayleyklein.geometry._lifts import lift_difference as lift_difference
 from cayleyklein.geometry._lifts import lift_points as lift_points
 from cayleyklein.geometry._lifts import sine as sine

@@ -6,8 +6,10 @@ from cayleyklein.metrics._combined import first_term as first_term
 from cayleyklein.metrics._combined import terms_of as terms_of
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._curved import standard_factor as standard_factor
+from cayleyklein.metrics._kernels import LaplacianKernel as LaplacianKernel
+from cayleyklein.metrics._kernels import laplacian_kernel
 from cayleyklein.metrics._pairwise import lift_from as lift_from
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
-__all__ = ["CurvedMetric", "MixedMetric", "ProductMetric"]
+__all__ = ["CurvedMetric", "MixedMetric", "ProductMetric", "laplacian_kernel"]

@@ -1,6 +1,6 @@
 """
-A pipeline with GridSearchCV
-============================
+How do I tune it in a pipeline?
+===============================
 
 The classifier is a scikit-learn estimator: it goes into pipelines, searches and cross-validation
 like any other. Here the number of principal components, the geometry of the learner within the
@@ -50,11 +50,12 @@ table = np.full((2, 3, 3), np.nan)
 for parameters, score in zip(results["params"], results["mean_test_score"], strict=True):
     place = tuple(grid[name].index(parameters[name]) for name in grid)
     table[place] = score
-figure, panels = plt.subplots(1, 2, figsize=(8, 3.2), layout="constrained", sharey=True)
+figure, panels = plt.subplots(1, 2, figsize=(8, 3.4), layout="constrained", sharey=True)
 for ax, some, n in zip(panels, table, grid["reduce__n_components"], strict=True):
     image = ax.imshow(some, vmin=table.min(), vmax=table.max(), cmap="viridis")
     for (i, j), score in np.ndenumerate(some):
-        ax.text(j, i, f"{score:.3f}", ha="center", va="center", color="w", fontweight="bold")
+        ink = "white" if score < (table.min() + table.max()) / 2 else "black"
+        ax.text(j, i, f"{score:.3f}", ha="center", va="center", color=ink, fontsize=11)
     ax.set_xticks(range(3), grid["knn__n_neighbors"])
     ax.set_yticks(range(3), grid["knn__learner__geometry"])
     ax.set(title=f"{n} components", xlabel="neighbours")

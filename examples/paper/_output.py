@@ -1,4 +1,4 @@
-"""Where the examples put their pictures: ``python examples/plot_spheres.py -o DIR``."""
+"""Where the figures are written: ``python examples/paper/plot_spheres.py -o DIR``."""
 
 import argparse
 import sys

@@ -1,6 +1,6 @@
 """
-pandas and polars
-=================
+How do I use pandas or polars?
+==============================
 
 Data frames go in as they are. Columns are remembered by name, transformers answer in frames when
 asked to, and a table with text and holes has a classifier of its own.
@@ -43,10 +43,14 @@ learner = CurvedLMNN(geometry="flat", n_components=2, random_state=0)
 placed = learner.set_output(transform="polars").fit(table, cultivar).transform(table)
 print(placed.head(3))
 
-figure, ax = plt.subplots(figsize=(5, 3.8), layout="constrained")
-ax.scatter(*placed.to_numpy().T, c=cultivar, cmap="viridis", s=14)
+figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
+looks = zip(["#D55E00", "#0072B2", "#009E73"], "os^", strict=True)
+for number, (color, marker) in enumerate(looks):
+    some = placed.to_numpy()[cultivar == number]
+    ax.scatter(*some.T, color=color, marker=marker, s=18, label=f"cultivar {number + 1}")
 ax.set(xlabel=placed.columns[0], ylabel=placed.columns[1], aspect="equal")
 ax.set_title("13 columns in the two that matter")
+figure.legend(loc="outside right upper", frameon=False)
 plt.show()
 
 # %%

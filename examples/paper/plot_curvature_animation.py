@@ -34,6 +34,6 @@ def draw(K):
 
 
 options = arguments()
-curvatures = np.linspace(-1, 1, 3 if options.quick else 31)
+curvatures = np.linspace(-1, 1, 3 if options.quick else 21)
 animation = FuncAnimation(figure, draw, frames=[*curvatures, *curvatures[-2:0:-1]])
 animation.save(options.output / "plot_curvature_animation.gif", writer=PillowWriter(fps=12))

@@ -1,0 +1,112 @@
+"""Newton's method for the squared hinge loss in a lifted space of curvature K.
+
+Rows are lifted to v = (z, 1)/σ, σ = √(1 + K‖z‖²). A hyperplane ⟨w, z⟩ + b = 0 with the normal
+n = (w, b) and [n, n] = ‖w‖² + K b² has sin_K of the distance of a row equal to ⟨n, v⟩/√[n, n]. The
+soft-margin problem, in one formula for every K, is
+
+    F(n) = ½[n, n] + Σ Cᵢ max(0, 1 - yᵢ⟨n, vᵢ⟩)²        → min.
+
+It is convex for K ≥ 0. For K < 0 it is not, but for 2Cᵢ > -K it has exactly one stationary point,
+the global minimum:
+
+- With ξᵢ√(2Cᵢ) as more coordinates, F is ½[n, n] of a hyperplane that separates, without errors,
+  the vectors (vᵢ, yᵢeᵢ/√(2Cᵢ)). Their form 1/K + 1/(2Cᵢ) is negative: they are points of a larger
+  hyperbolic space, and F is the hard margin there.
+- Two stationary points a, c of a hard margin satisfy [a, c] ≥ [a, a] and [a, c] ≥ [c, c], since
+  each is a sum of αᵢyᵢvᵢ over rows on its margin, αᵢ ≥ 0, and the other one is feasible. So the
+  hyperplanes are equal or disjoint, with half-spaces one inside the other, say c's in a's. All
+  rows of the class + are then nearer to c than to a. One of them is on a's margin, so that
+  1/√[a, a] > 1/√[c, c]; a row of the class - on c's margin gives the opposite.
+
+For one row within the margin or more, the second derivative of F is positive definite: with
+[n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the reversed inequality of Cauchy and Schwarz.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from cayleyklein._typing import Bools, Floats
+
+MAX_ITER = 200
+"""Steps; a few dozen are usual, since F is quadratic where the same rows are within the margin."""
+
+DECREASE = 1e-4
+"""Share of the linear decrease that a step must reach (Armijo)."""
+
+RESOLVED = 1e-14
+"""Predicted decrease, relative to F, that counts as rounding."""
+
+RIDGE = 1e-14
+"""Added to the diagonal of the scaled matrix, multiplied by 100 until it has a Cholesky factor."""
+
+
+class Found(NamedTuple):
+    """The normal (w, b), the steps taken, and whether the last one was small enough."""
+
+    normal: Floats
+    n_iter: int
+    converged: bool
+
+
+def minimise(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
+    """Minimise F for lifted rows (n, r + 1), signs ±1 and penalties C (n,)."""
+    wide = v.shape[1] - 1 > len(v)
+    turn = None
+    if wide:  # w is a sum of rows: solve in their span
+        turn, upper = np.linalg.qr(v[:, :-1].T)
+        v = np.column_stack([upper.T, v[:, -1]])
+    rows = v * signs[:, None]
+    form = np.append(np.ones(v.shape[1] - 1), curvature)
+    found = _descend(rows, form, C)
+    if turn is None:
+        return found
+    return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+
+
+def objective(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
+    """Return F(n), for rows yᵢvᵢ."""
+    short = np.maximum(0.0, 1 - rows @ n)
+    return float(n @ (form * n) / 2 + C @ (short * short))
+
+
+def _descend(rows: Floats, form: Floats, C: Floats) -> Found:
+    n = np.zeros(rows.shape[1])
+    for count in range(1, MAX_ITER + 1):
+        reached = rows @ n
+        active: Bools = reached <= 1
+        if not active.any():  # F is [n, n]/2 > 0 here, and falls towards the origin
+            n = n / reached.min()
+            continue
+        some, weights = rows[active], C[active]
+        gradient = form * n - 2 * some.T @ (weights * (1 - reached[active]))
+        step = -_solve(np.diag(form) + 2 * (some.T * weights) @ some, gradient)
+        value, slope = objective(n, rows, form, C), float(gradient @ step)
+        if -slope <= RESOLVED * value:
+            return Found(n + step, count, True)
+        share = 1.0
+        while objective(n + share * step, rows, form, C) > value + DECREASE * share * slope:
+            share /= 2
+            if share < RESOLVED:
+                return Found(n, count, True)
+        n = n + share * step
+        if share == 1 and np.array_equal(rows @ n <= 1, active):  # the minimum of this quadratic
+            return Found(n, count, True)
+    return Found(n, MAX_ITER, False)
+
+
+def _solve(matrix: Floats, target: Floats) -> Floats:
+    """Solve a positive definite system, its diagonal scaled to 1 first."""
+    scale = 1 / np.sqrt(np.abs(np.diag(matrix)))
+    matrix = matrix * scale * scale[:, None]
+    ridge = 0.0
+    while True:
+        try:
+            factor = linalg.cho_factor(matrix + ridge * np.eye(len(matrix)))
+        except linalg.LinAlgError:
+            ridge = max(RIDGE, 100 * ridge)
+            continue
+        return np.asarray(scale * linalg.cho_solve(factor, scale * target))
