@@ -46,7 +46,7 @@ RUNS = {
     "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py",
     "regression": "benchmarks/bench_regression.py",
-    "classifiers": "benchmarks/bench_classifiers.py",
+    "classifiers": "benchmarks/bench_classifiers.py --rows 500 2000",
     "paper": "-m cayleyklein reproduce --into docs/experiments.md -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
