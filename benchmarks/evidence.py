@@ -7,7 +7,9 @@
 Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its command and its
 provenance. ``docs/evidence/claims.toml`` lists what README and documentation say about them: a
 text with gaps, and the patterns that find the numbers for the gaps in an output. A claim holds if
-the page has the text with these numbers. ``docs/evidence.md`` is the table of all claims.
+the page has the text with these numbers; claims with a ``table`` are the rows of the table between
+the page's marks ``<!-- evidence: NAME -->`` and ``<!-- /evidence -->``, and are written there.
+``docs/evidence.md`` is the table of all claims.
 """
 
 from __future__ import annotations
@@ -71,6 +73,7 @@ class Claim(NamedTuple):
     """A text with numbers on a page, and where the numbers come from."""
 
     page: str
+    table: str | None
     text: str
     proofs: tuple[tuple[str, str], ...]  # output, line
     holds: bool
@@ -134,8 +137,29 @@ def claims() -> list[Claim]:
         text = entry["text"].format(*numbers)
         page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
         holds = " ".join(text.split()) in page
-        found.append(Claim(entry["page"], text, tuple(proofs), holds))
+        found.append(Claim(entry["page"], entry.get("table"), text, tuple(proofs), holds))
     return found
+
+
+def write_tables(found: list[Claim]) -> None:
+    """Write the rows of every table of claims into its page, below the table's head."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for claim in found:
+        if claim.table is not None:
+            rows.setdefault((claim.page, claim.table), []).append(claim.text)
+    for (page, table), texts in rows.items():
+        path = ROOT / page
+        body = re.escape(f"<!-- evidence: {table} -->") + r"\n(\|.*\n\|.*\n)(?:\|.*\n)*"
+        text, n = re.subn(
+            f"({body})(?=<!-- /evidence -->)",
+            lambda m, table=table, texts=texts: (
+                f"<!-- evidence: {table} -->\n{m[2]}" + "".join(f"{row}\n" for row in texts)
+            ),
+            path.read_text("utf-8"),
+        )
+        if n != 1:
+            raise LookupError(f"{page} has {n} tables marked <!-- evidence: {table} -->, not one")
+        path.write_text(text, "utf-8")
 
 
 def page_of(found: list[Claim]) -> str:
@@ -163,6 +187,7 @@ def main() -> None:
     if not given.check:
         for name in given.names or RUNS:
             measure(name)
+    write_tables(claims())
     found = claims()
     PAGE.write_text(page_of(found), "utf-8")
     for claim in found:
