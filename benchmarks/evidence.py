@@ -114,7 +114,10 @@ def measure(name: str) -> None:
 
 def find(output: str, pattern: str) -> tuple[list[float], str]:
     """Return the numbers of a pattern's groups, and the line in which the match ends."""
-    text = (OUTPUTS / f"{output}.txt").read_text("utf-8")
+    path = OUTPUTS / f"{output}.txt"
+    if not path.exists():
+        raise LookupError(f"docs/evidence/{output}.txt is missing: run evidence.py {output}")
+    text = path.read_text("utf-8")
     match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
     if match is None:
         raise LookupError(f"docs/evidence/{output}.txt has nothing like {pattern!r}")
@@ -187,8 +190,11 @@ def main() -> None:
     if not given.check:
         for name in given.names or RUNS:
             measure(name)
-    write_tables(claims())
-    found = claims()
+    try:
+        write_tables(claims())
+        found = claims()
+    except LookupError as error:
+        sys.exit(str(error))
     PAGE.write_text(page_of(found), "utf-8")
     for claim in found:
         if not claim.holds:
