@@ -1,7 +1,6 @@
 """Experiments: the paper's tables by its protocol, and comparisons on other data."""
 
 from cayleyklein.experiments._compare import Comparison, compare
-from cayleyklein.experiments._page import MARKS as MARKS
 from cayleyklein.experiments._page import Table as Table
 from cayleyklein.experiments._paper import PAPER_CELLS, PaperCell
 from cayleyklein.experiments._paper import check_markers as check_markers

@@ -52,7 +52,6 @@ from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
 from cayleyklein.geometry._lifts import tangent as tangent
 from cayleyklein.geometry._rounding import map_rows as map_rows
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
-from cayleyklein.geometry._space import Geometry as Geometry
 from cayleyklein.geometry._space import as_space as as_space
 from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
 from cayleyklein.geometry.projective._angles import (
