@@ -36,7 +36,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
 import _peers  # noqa: E402
-from cayleyklein import CurvedKNeighborsClassifier, datasets  # noqa: E402
+from cayleyklein import CurvedKNeighborsClassifier, CurvedSVC, datasets  # noqa: E402
 from cayleyklein.experiments import rank_methods  # noqa: E402
 
 Set = tuple[np.ndarray, np.ndarray]
@@ -51,6 +51,8 @@ GRID = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
 OURS, KNN, LMNN = "cayleyklein", "k-NN (3)", "LMNN (pylmnn) + k-NN (3)"
 METHODS: dict[str, Callable] = {
     OURS: lambda: CurvedKNeighborsClassifier(random_state=0),
+    "cayleyklein, flat only": lambda: CurvedKNeighborsClassifier(geometry="flat", random_state=0),
+    "cayleyklein, CurvedSVC": lambda: CurvedSVC(random_state=0),
     "RBF SVM, cross-validated": lambda: GridSearchCV(
         make_pipeline(StandardScaler(), SVC()), GRID, cv=3
     ),

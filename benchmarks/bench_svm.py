@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-from bench_classifiers import all_sets, split
+import bench_classifiers as classifiers
 from cayleyklein import CurvedLinearSVC, CurvedMetric, CurvedSVC
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree
 from cayleyklein.metrics import laplacian_kernel
@@ -199,11 +199,14 @@ def tables(folder: Path | None, n_rows: int, n_splits: int) -> None:
             make_pipeline(StandardScaler(), SVC(kernel="linear", max_iter=100_000)), svc__C=CS
         ),
     }
+    sets = classifiers.bundled() | (classifiers.tables(folder) if folder else {})
     means: dict[str, list[tuple[float, float]]] = {}
-    for name, (X, y) in all_sets(folder).items():
+    for name, (X, y) in sets.items():
         shown = []
         for method, make in methods.items():
-            runs = [timed(make(), split(X, y, n_rows, seed)) for seed in range(n_splits)]
+            runs = [
+                timed(make(), classifiers.split(X, y, n_rows, seed)) for seed in range(n_splits)
+            ]
             means.setdefault(method, []).append(tuple(np.mean(runs, axis=0)))
             shown.append(f"{means[method][-1][0]:.3f}")
         print(f"{name:16s}", "  ".join(shown), flush=True)

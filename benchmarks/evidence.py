@@ -7,7 +7,9 @@
 Each measurement's output is kept in ``docs/evidence/NAME.txt``, under its command and its
 provenance. ``docs/evidence/claims.toml`` lists what README and documentation say about them: a
 text with gaps, and the patterns that find the numbers for the gaps in an output. A claim holds if
-the page has the text with these numbers. ``docs/evidence.md`` is the table of all claims.
+the page has the text with these numbers; claims with a ``table`` are the rows of the table between
+the page's marks ``<!-- evidence: NAME -->`` and ``<!-- /evidence -->``, and are written there.
+``docs/evidence.md`` is the table of all claims.
 """
 
 from __future__ import annotations
@@ -43,10 +45,10 @@ RUNS = {
     "mds": "benchmarks/bench_mds.py",
     "svm": "benchmarks/bench_svm.py",
     "meshes": "benchmarks/bench_meshes.py",
-    "curved": "examples/plot_truly_curved.py -o docs/_build",
+    "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py",
     "regression": "benchmarks/bench_regression.py",
-    "classifiers": "benchmarks/bench_classifiers.py",
+    "classifiers": "benchmarks/bench_classifiers.py --rows 500 2000",
     "paper": "-m cayleyklein reproduce --into docs/experiments.md -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
@@ -71,6 +73,7 @@ class Claim(NamedTuple):
     """A text with numbers on a page, and where the numbers come from."""
 
     page: str
+    table: str | None
     text: str
     proofs: tuple[tuple[str, str], ...]  # output, line
     holds: bool
@@ -111,7 +114,10 @@ def measure(name: str) -> None:
 
 def find(output: str, pattern: str) -> tuple[list[float], str]:
     """Return the numbers of a pattern's groups, and the line in which the match ends."""
-    text = (OUTPUTS / f"{output}.txt").read_text("utf-8")
+    path = OUTPUTS / f"{output}.txt"
+    if not path.exists():
+        raise LookupError(f"docs/evidence/{output}.txt is missing: run evidence.py {output}")
+    text = path.read_text("utf-8")
     match = re.search(pattern, text, re.MULTILINE | re.DOTALL)
     if match is None:
         raise LookupError(f"docs/evidence/{output}.txt has nothing like {pattern!r}")
@@ -134,8 +140,29 @@ def claims() -> list[Claim]:
         text = entry["text"].format(*numbers)
         page = " ".join((ROOT / entry["page"]).read_text("utf-8").split())
         holds = " ".join(text.split()) in page
-        found.append(Claim(entry["page"], text, tuple(proofs), holds))
+        found.append(Claim(entry["page"], entry.get("table"), text, tuple(proofs), holds))
     return found
+
+
+def write_tables(found: list[Claim]) -> None:
+    """Write the rows of every table of claims into its page, below the table's head."""
+    rows: dict[tuple[str, str], list[str]] = {}
+    for claim in found:
+        if claim.table is not None:
+            rows.setdefault((claim.page, claim.table), []).append(claim.text)
+    for (page, table), texts in rows.items():
+        path = ROOT / page
+        body = re.escape(f"<!-- evidence: {table} -->") + r"\n(\|.*\n\|.*\n)(?:\|.*\n)*"
+        text, n = re.subn(
+            f"({body})(?=<!-- /evidence -->)",
+            lambda m, table=table, texts=texts: (
+                f"<!-- evidence: {table} -->\n{m[2]}" + "".join(f"{row}\n" for row in texts)
+            ),
+            path.read_text("utf-8"),
+        )
+        if n != 1:
+            raise LookupError(f"{page} has {n} tables marked <!-- evidence: {table} -->, not one")
+        path.write_text(text, "utf-8")
 
 
 def page_of(found: list[Claim]) -> str:
@@ -163,7 +190,11 @@ def main() -> None:
     if not given.check:
         for name in given.names or RUNS:
             measure(name)
-    found = claims()
+    try:
+        write_tables(claims())
+        found = claims()
+    except LookupError as error:
+        sys.exit(str(error))
     PAGE.write_text(page_of(found), "utf-8")
     for claim in found:
         if not claim.holds:

@@ -55,7 +55,7 @@ family = np.array([
     for i in range(len(names))
 ])  # fmt: skip
 
-figure = plt.figure(figsize=(16, 5.6), layout="constrained")
+figure = plt.figure(figsize=(13, 4.6), layout="constrained")
 pairs = len(names) * (len(names) - 1) / 2
 for place, curvature in enumerate([-0.5, 0.0, "learned"]):
     mds = CurvedMDS(metric="precomputed", curvature=curvature, random_state=0).fit(steps)
@@ -64,7 +64,8 @@ for place, curvature in enumerate([-0.5, 0.0, "learned"]):
     if curvature == "learned":
         continue
     ax = figure.add_subplot(1, 3, place + 1)
-    display = MapDisplay.from_estimator(mds, family, names=names, edges=edges)
+    shown = [name if name in TREE else "" for name in names]
+    display = MapDisplay.from_estimator(mds, family, names=shown, edges=edges)
     display.plot(ax, legend=False)
     ax.set_title(f"({'ab'[place]}) {ax.get_title()}: errors of {error:.2f} steps", fontsize=10)
 

@@ -206,7 +206,7 @@ def rows(value: Any, *accepted: str, inside: bool = False) -> Role:
 
 def weights(value: Any) -> Role:
     """One weight for each row."""
-    always = ("NaN", "strings", "negative", "all zero", "one number more")
+    always = ("NaN", "strings", "negative", "all zero", "one number more", "huge")
     return Role(np.asarray(value, dtype=float), ARRAYS, always)
 
 
@@ -250,7 +250,7 @@ def count(value: Any, *wrong: Any, accepted: tuple[str, ...] = ()) -> Role:
     """A whole number of at least 1."""
     more = {f"out of range: {bad}": lambda _, bad=bad: bad for bad in wrong}
     kinds = NUMBERS | more | constantly(zero=0, negative=-1, a_fraction=1.5, a_bool=True)
-    always = ("None", "a text", "zero", "a fraction", *more)
+    always = ("None", "a text", "zero", "a fraction", "a bool", *more)
     return Role(value, kinds, always).without(*accepted)
 
 

@@ -17,7 +17,11 @@ from cayleyklein import (
     CurvedMetric,
     CurvedMLKR,
     CurvedNeighbors,
+    CurvedPairs,
+    CurvedQuadruplets,
+    CurvedTriplets,
     MixedMetric,
+    ProductMetric,
 )
 from cayleyklein.tables import TableClassifier, TableEncoder
 
@@ -25,6 +29,7 @@ DISC = CurvedMetric.euclidean(2, curvature=-1.0)
 SPHERE = CurvedMetric.euclidean(2, curvature=1.0)
 FLAT = CurvedMetric.euclidean(2)
 MIXED = MixedMetric([SPHERE, DISC])
+PRODUCT = ProductMetric([SPHERE, FLAT])
 
 X = np.array(
     [
@@ -40,6 +45,13 @@ P, Q = X[:3], X[8:11]
 LINES = np.column_stack([P, [0.0625, 0.125, 0.0]])
 MORE_LINES = np.column_stack([-X[[1, 2, 4]], [0.0625, 0.0, -0.125]])
 FORM = np.diag([1.0, 1.0, -1.0])
+SIMILAR, DISSIMILAR = np.stack([X[:8], X[7::-1]], axis=1), np.stack([X[:8], X[8:]], axis=1)
+TUPLES = {
+    "pairs": np.concatenate([SIMILAR, DISSIMILAR]),
+    "triplets": np.concatenate([SIMILAR, X[8:, None]], axis=1),
+    "quadruplets": np.concatenate([SIMILAR, DISSIMILAR], axis=1),
+}
+SIGNS = np.repeat([1.0, -1.0], 8)
 TABLE = pd.DataFrame({"length": X[:, 0], "width": X[:, 1], "colour": np.tile(["red", "blue"], 8)})
 
 
@@ -49,6 +61,10 @@ def fitted(name: str) -> Any:
     make = {
         "lmnn": lambda: CurvedLMNN(geometry="elliptic", max_iter=3, random_state=0).fit(X, Y),
         "mlkr": lambda: CurvedMLKR(geometry="elliptic", random_state=0).fit(X, TARGETS),
+        "pairs": lambda: CurvedPairs().fit(TUPLES["pairs"], SIGNS),
+        "triplets": lambda: CurvedTriplets().fit(TUPLES["triplets"]),
+        "quadruplets": lambda: CurvedQuadruplets().fit(TUPLES["quadruplets"]),
+        "indexed": lambda: CurvedPairs(preprocessor=X).fit([[0, 1], [0, 8]], [1, -1]),
         "mds": lambda: CurvedMDS(curvature=-1.0, random_state=0).fit(X),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
         "neighbors": lambda: CurvedNeighbors(2, metric=DISC).fit(X),

@@ -20,7 +20,7 @@ from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import InvalidParameterError
+from sklearn.utils._param_validation import Interval, InvalidParameterError
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
 from threadpoolctl import threadpool_limits
@@ -34,6 +34,9 @@ R = TypeVar("R")
 
 NO_TARGET = object()
 """Stands for a y that is not looked at; None is one that is missing."""
+
+LARGEST_TOTAL = 1e308
+"""Largest sum of the weights of rows."""
 
 
 def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
@@ -216,7 +219,15 @@ def common_classes(seen: list[NDArray[Any]], n_rows: int = 0) -> NDArray[Any]:
 
 
 def check_parameters(estimator: Any) -> None:
-    """Check the parameters of an estimator against its `_parameter_constraints`."""
+    """Check the parameters of an estimator against its `_parameter_constraints`.
+
+    To scikit-learn a bool is a number; here it is none, as in `as_count`.
+    """
+    for name, rules in estimator._parameter_constraints.items():
+        value = getattr(estimator, name)
+        is_number = any(isinstance(rule, Interval) for rule in rules)
+        is_bool = isinstance(value, bool | np.bool_)
+        expect(not (is_number and is_bool), name, value, "a number, not a bool")
     try:
         estimator._validate_params()
     except InvalidParameterError as error:
@@ -276,6 +287,13 @@ def as_weights(
     if (weights < 0).any():
         rows = (first_row or 0) + np.flatnonzero(weights < 0)
         raise InvalidInputError(f"sample_weight is negative at rows {list_indices(rows)}.")
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if total > LARGEST_TOTAL:
+        raise InvalidInputError(
+            f"sample_weight has entries of {weights.max():g}, whose sum overflows; divide it by "
+            f"the largest."
+        )
     if first_row is None and len(weights) and not weights.any():
         raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
     return weights

@@ -73,6 +73,17 @@ def test_files_of_the_largest_scene_are_bounded():
         ({"theme": "pink"}, "theme"),
         ({"metric": CurvedMetric.euclidean(3)}, "of the plane"),
         ({"points": [[np.nan, 0]]}, "points"),
+        ({"points": [[0.0, 0.0], [1.0]]}, "points"),
+        ({"labels": 3}, "labels"),
+        ({"labels": [0, 20]}, "labels must be a whole number from 0 to 19"),
+        ({"labels": [0, None]}, "labels"),
+        ({"shown": None}, "shown"),
+        ({"order": True}, "order"),
+        ({"chosen": None}, "chosen"),
+        ({"chosen": (0,)}, "chosen"),
+        ({"chosen": (0.5, 1)}, "chosen"),
+        ({"chosen": (-1, 0)}, "chosen"),
+        ({"chosen": (0, 2)}, "chosen"),
     ],
 )
 def test_draw_plane_says_what_is_wrong(given, said):

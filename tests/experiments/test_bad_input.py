@@ -77,10 +77,11 @@ CALLS = {
     "Reproduction.write": Call(FLAT.write, {
         "folder": one_of(FOLDER / "out", a_number=3, nothing=None, a_file=CSV),
     }),
+    "Reproduction.insert": Call(FLAT.insert, {"text": one_of("", a_number=3, nothing=None)}),
     "explore": Call(explore, {
         "port": one_of(0, a_text="x", negative=-1, too_large=70000, a_fraction=1.5, nothing=None),
-        "host": one_of("127.0.0.1", a_number=3, nothing=None), "browser": fixed(False),
-        "on_start": one_of(None, a_number=3, a_text="x"),
+        "host": one_of("127.0.0.1", a_number=3, nothing=None, elsewhere="203.0.113.1"),
+        "browser": fixed(False), "on_start": one_of(None, a_number=3, a_text="x"),
     }),
     "main": Call(main, {
         "arguments": one_of(["--version"], a_number=3, numbers=[3], a_text="--version"),

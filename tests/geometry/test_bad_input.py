@@ -29,7 +29,7 @@ anywhere = {"p": points(P), "q": points(Q)}
 one_pair = {"p": inside(P[0]), "q": inside(Q[0])}
 lm = {"l": points(LINES), "m": points(MORE_LINES)}
 in_chart = inside(P, "one column more")
-sign = count(-1, 2, -3, accepted=("zero",))
+sign = count(-1, 2, -3, accepted=("zero", "a bool"))
 
 CALLS = {
     "adjugate": Call(g.adjugate, {"A": form}),

@@ -10,6 +10,7 @@ from tests.bad_input import (
     count,
     jobs,
     labels,
+    one_of,
     points,
     real,
     rows,
@@ -19,7 +20,7 @@ from tests.bad_input import (
     weights,
 )
 from tests.neighbors.test_bad_input import fitting, method, search_methods
-from tests.small import QUERIES, TARGETS, WEIGHTS, X, Y
+from tests.small import QUERIES, SIGNS, TARGETS, TUPLES, WEIGHTS, X, Y, fitted
 
 from cayleyklein import (
     MMC,
@@ -27,6 +28,9 @@ from cayleyklein import (
     CurvedKNeighborsRegressor,
     CurvedLMNN,
     CurvedMLKR,
+    CurvedPairs,
+    CurvedQuadruplets,
+    CurvedTriplets,
 )
 
 PAIRS = np.stack([X[:4], X[8:12]], axis=1)
@@ -37,24 +41,68 @@ numbered = {"X": rows(X, inside=True), "y": targets(TARGETS)}
 labelled = {"X": rows(X, inside=True), "y": labels(Y)}
 
 
-def learner_methods(kind, name):
+descent = {
+    "init": choice("identity"), "max_iter": count(3), "n_components": count(2, 3, accepted=NONE),
+    "random_state": seed(), "callback": thing(lambda progress: None, "None"),
+}  # fmt: skip
+not_rows = {"a_number": 3.0, "a_text": "rows", "too_few": X[:5], "with_NaN": X * np.nan}
+signs = one_of(SIGNS, zero_and_one=(SIGNS + 1) / 2, nothing=None, too_few=SIGNS[1:], a_text="ab")
+indices = one_of(
+    [[0, 1], [0, 8]], fractions=[[0.5, 1]], negative=[[-1, 0]], too_large=[[0, 16]],
+    beyond_int64=[[0, 1e300]], three=[[0, 1, 2]], empty=np.empty((0, 2)), strings=[["a", "b"]],
+)  # fmt: skip
+
+
+def metric_methods(kind, name):
     return {
-        f"{kind}.fit": method(name, "fit", {**training, "sample_weight": weights(WEIGHTS)}),
-        f"{kind}.fit_transform": method(name, "fit_transform", training),
         f"{kind}.transform": method(name, "transform", {"X": rows(QUERIES)}),
         f"{kind}.pair_distance": method(name, "pair_distance", {"pairs": points(PAIRS)}),
         f"{kind}.pair_score": method(name, "pair_score", {"pairs": points(PAIRS)}),
     }
 
 
+def learner_methods(kind, name, training=training):
+    return {
+        f"{kind}.fit": method(name, "fit", {**training, "sample_weight": weights(WEIGHTS)}),
+        f"{kind}.fit_transform": method(name, "fit_transform", training),
+        **metric_methods(kind, name),
+    }
+
+
+def comparison_calls(kind, name, *targets):
+    """Calls of a learner from tuples, which its messages call by its name."""
+    given, data = ("pairs" if targets else "tuples"), TUPLES[name]
+    path, y = kind.__name__, {"y": signs} if targets else {}
+
+    def asking(what, **more):
+        return Call(what, {given: points(data), **more}, lambda: fitted(name), also_named=(name,))
+
+    training = {given: points(data, "one column more"), **y}
+    training["sample_weight"] = weights(np.tile([1.0, 2.0], len(data) // 2))
+    return {
+        path: Call(fitting(kind, data, *targets), {
+            "geometry": choice("elliptic"), "margin": real(0.5, 0.0, 1.0), **descent,
+        }),
+        f"{path}.fit": Call("fit", training, lambda: fitted(name), also_named=(name,)),
+        f"{path}.decision_function": asking("decision_function"),
+        f"{path}.predict": asking("predict"),
+        f"{path}.score": asking("score", **y),
+        **metric_methods(path, name),
+    }  # fmt: skip
+
+
+def started(kind, *data):
+    """A learner that starts from an array."""
+    fit = lambda init: kind(geometry="flat", init=init, max_iter=3).fit(*data)  # noqa: E731
+    return {f"{kind.__name__}.init": Call(fit, {"init": rows(np.eye(2) / 2)})}
+
+
 CALLS = {
     "CurvedLMNN": Call(fitting(CurvedLMNN, X, Y), {
         "geometry": choice("elliptic"), "n_targets": count(2),
         "n_impostors": count(5, accepted=NONE), "push": real(0.5, -0.1, 1.1),
-        "init": choice("identity"), "solver": choice("lbfgs"), "max_iter": count(3),
-        "n_passes": count(1), "n_components": count(2, 3, accepted=NONE),
-        "subsample": count(8, 1, accepted=NONE), "random_state": seed(),
-        "callback": thing(lambda progress: None, "None"),
+        **descent, "solver": choice("lbfgs"), "n_passes": count(1),
+        "subsample": count(8, 1, accepted=NONE),
     }),
     "MMC": Call(fitting(MMC, X, Y), {
         "max_iter": count(100), "tol": real(1e-2, -1.0),
@@ -77,18 +125,36 @@ CALLS = {
     "CurvedKNeighborsClassifier.predict_proba": method(
         "classifier", "predict_proba", {"X": rows(QUERIES)}
     ),
+    "CurvedKNeighborsClassifier.explain": method("classifier", "explain", {
+        "X": rows(QUERIES, "huge", "tiny"),
+    }),
     "CurvedKNeighborsClassifier.score": method("classifier", "score", {
         "X": rows(X), "y": labels(Y), "sample_weight": weights(WEIGHTS),
     }),
     "CurvedMLKR": Call(fitting(CurvedMLKR, X, TARGETS), {
         "geometry": choice("elliptic"), "kernel": choice("gaussian"), "n_neighbors": count(5),
-        "init": choice("identity"), "max_iter": count(3), "n_passes": count(1),
-        "n_components": count(2, 3, accepted=NONE), "subsample": count(8, 1, accepted=NONE),
-        "random_state": seed(), "callback": thing(lambda progress: None, "None"),
+        "spread": real(0.3, 0.0, -1.0), **descent, "n_passes": count(1),
+        "subsample": count(8, 1, accepted=NONE),
     }),
-    "CurvedMLKR.fit": method("mlkr", "fit", {
-        "X": rows(X, "one column more"), "y": targets(TARGETS), "sample_weight": weights(WEIGHTS),
+    **learner_methods("CurvedMLKR", "mlkr", {
+        "X": rows(X, "one column more"), "y": targets(TARGETS),
     }),
+    **comparison_calls(CurvedPairs, "pairs", SIGNS),
+    **comparison_calls(CurvedTriplets, "triplets"),
+    **comparison_calls(CurvedQuadruplets, "quadruplets"),
+    "CurvedPairs.preprocessor": Call(
+        lambda preprocessor: CurvedPairs(preprocessor=preprocessor).fit([[0, 1], [0, 8]], [1, -1]),
+        {"preprocessor": one_of(X, **not_rows)},
+    ),
+    "CurvedPairs.predict of indices": method("indexed", "predict", {"pairs": indices}),
+    "CurvedPairs.set_threshold": method("pairs", "set_threshold", {"threshold": real(0.5)}),
+    "CurvedPairs.calibrate_threshold": method("pairs", "calibrate_threshold", {
+        "pairs": points(TUPLES["pairs"]), "y": signs, "strategy": choice("max_tpr"),
+        "min_rate": real(0.5, -0.1, 1.1), "beta": real(1.0, -1.0),
+    }),
+    **started(CurvedLMNN, X, Y),
+    **started(CurvedMLKR, X, TARGETS),
+    **started(CurvedTriplets, TUPLES["triplets"]),
     "CurvedKNeighborsRegressor": Call(fitting(CurvedKNeighborsRegressor, X, TARGETS), {
         "n_neighbors": count(3), "geometry": choice("elliptic"), "learner": thing(None, "None"),
         "metric": thing(None, "None"), "weights": choice("distance"),
@@ -108,6 +174,7 @@ CALLS = {
 
 SAMPLE = """
 CurvedKNeighborsClassifier n_neighbors: a bool
+CurvedKNeighborsClassifier.explain X: ragged
 CurvedKNeighborsClassifier.fit y: two columns
 CurvedKNeighborsClassifier.kneighbors n_neighbors: out of range: 17
 CurvedKNeighborsClassifier.kneighbors_graph n_neighbors: zero
@@ -126,6 +193,19 @@ CurvedKNeighborsRegressor.predict X: one column less
 CurvedKNeighborsRegressor.radius_neighbors X: one number
 CurvedKNeighborsRegressor.radius_neighbors_graph X: object of strings
 CurvedKNeighborsRegressor.score sample_weight: all zero
+CurvedMLKR.fit y: masked entry
+CurvedMLKR.fit_transform X: ragged
+CurvedMLKR.pair_distance pairs: dates
+CurvedMLKR.transform X: object of strings
+CurvedPairs geometry: a list
+CurvedPairs.fit pairs: ragged
+CurvedPairs.decision_function pairs: masked entry
+CurvedPairs.score pairs: None
+CurvedTriplets margin: complex
+CurvedTriplets.fit sample_weight: sparse
+CurvedTriplets.predict tuples: a text
+CurvedQuadruplets.fit tuples: object of strings
+CurvedQuadruplets.score tuples: one column less
 CurvedLMNN subsample: out of range: 1
 CurvedLMNN.fit sample_weight: all zero
 CurvedLMNN.fit_transform y: one label more

@@ -5,14 +5,28 @@ from functools import partial
 import numpy as np
 import pytest
 from tests.bad_input import Call, calls, check, choice, count, fixed, points, real, rows, thing
-from tests.small import DISC, FLAT, FORM, LINES, MIXED, MORE_LINES, QUERIES, P, Q, X
+from tests.small import (
+    DISC,
+    FLAT,
+    FORM,
+    LINES,
+    MIXED,
+    MORE_LINES,
+    PRODUCT,
+    QUERIES,
+    SPHERE,
+    P,
+    Q,
+    X,
+)
 
-from cayleyklein import CurvedMetric, MixedMetric
+from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 
 inside = partial(points, inside=True)
 pq = {"p": inside(P), "q": inside(Q)}
 one_pair = {"p": inside(P[0]), "q": inside(Q[0])}
 outside = choice("raise")
+several = {"p": rows(P, inside=True), "q": rows(Q, inside=True)}
 two_tables = {
     "X": rows(X, inside=True), "Y": rows(QUERIES, inside=True), "outside": outside,
 }  # fmt: skip
@@ -46,6 +60,21 @@ CALLS = {
     "MixedMetric.distance": Call(MIXED.distance, {**pq, "outside": outside}),
     "MixedMetric.pairwise": Call(MIXED.pairwise, two_tables),
     "MixedMetric.contains": Call(MIXED.contains, {"X": points(P)}),
+    "MixedMetric.column_shares": Call(MIXED.column_shares, several),
+    "MixedMetric.embed": Call(MIXED.embed, {"X": rows(X)}),
+    "ProductMetric": Call(
+        ProductMetric, {"metrics": thing([SPHERE, FLAT]), "units": points([0.5, 1.0])}
+    ),
+    "ProductMetric.__call__": Call(PRODUCT.__call__, {"p": points(P[0]), "q": points(Q[0])}),
+    "ProductMetric.distance": Call(
+        PRODUCT.distance, {"p": points(P), "q": points(Q), "outside": outside}
+    ),
+    "ProductMetric.pairwise": Call(
+        PRODUCT.pairwise, {"X": rows(X), "Y": rows(QUERIES), "outside": outside}
+    ),
+    "ProductMetric.contains": Call(PRODUCT.contains, {"X": points(P)}),
+    "ProductMetric.column_shares": Call(PRODUCT.column_shares, {"p": rows(P), "q": rows(Q)}),
+    "ProductMetric.embed": Call(PRODUCT.embed, {"X": rows(X)}),
 }  # fmt: skip
 
 SAMPLE = """
@@ -67,6 +96,9 @@ MixedMetric.__call__ q: a dict
 MixedMetric.contains X: object of strings
 MixedMetric.distance q: one number
 MixedMetric.pairwise outside: another word
+ProductMetric units: all zero
+ProductMetric.column_shares q: ragged
+ProductMetric.pairwise outside: a list
 """
 
 

@@ -127,7 +127,7 @@ CALLS = {
         plotting.VoronoiDisplay.from_diagram, {"diagram": diagram}
     ),
     "VoronoiDisplay.plot": plot(
-        "VoronoiDisplay", ax=ax, highlight=count(1, 99, accepted=("None", "zero"))
+        "VoronoiDisplay", ax=ax, highlight=count(1, 99, accepted=("None", "zero", "a bool"))
     ),
 }  # fmt: skip
 

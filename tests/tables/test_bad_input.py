@@ -78,6 +78,7 @@ CALLS = {
     "TableClassifier.fit": method("table", "fit", {"table": new_table, "y": labels(Y)}),
     "TableClassifier.predict": method("table", "predict", asked),
     "TableClassifier.predict_proba": method("table", "predict_proba", asked),
+    "TableClassifier.explain": method("table", "explain", asked),
     "TableClassifier.kneighbors": method(
         "table", "kneighbors", asked | {"n_neighbors": count(2, len(Y) + 1, accepted=("None",))}
     ),

@@ -84,8 +84,8 @@ async def _serve(
         server = Explorer(port, host)
     except OSError as error:
         raise InvalidInputError(
-            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Give another port, "
-            f"or port 0 for any that is free."
+            f"Cannot listen on host {host}, port {port}: {error.strerror or error}. Give another "
+            f"host or port; port 0 is any that is free."
         ) from error
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()

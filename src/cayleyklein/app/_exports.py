@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from html import escape
+from numbers import Integral
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
-from cayleyklein._validation import as_choice, as_points
+from cayleyklein._validation import (
+    as_choice,
+    as_count,
+    as_finite_array,
+    as_points,
+    as_texts,
+    expect,
+)
 from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import CHARTS, LAYERS, LETTERS, PlaneState, as_generator
@@ -32,7 +41,7 @@ def draw_plane(
     points: ArrayLike,
     metric: CurvedMetric,
     *,
-    labels: Collection[int] | None = None,
+    labels: ArrayLike | None = None,
     chart: str = "klein",
     shown: Collection[str] = ("cells",),
     order: int = 1,
@@ -81,22 +90,40 @@ def draw_plane(
     >>> draw_plane([[0.0, 0.0], [0.5, 0.1]], disc, chart="hemisphere")[:28]
     '<svg xmlns="http://www.w3.or'
     """
-    x = as_points(points, "points", 2, ndim=2) if np.size(points) else np.empty((0, 2))
-    classes = [0] * len(x) if labels is None else list(labels)
-    if len(classes) != len(x):
-        raise InvalidInputError(f"There are {len(x)} points, but {len(classes)} labels.")
+    given = as_finite_array(points, "points")
+    x = as_points(given, "points", 2, ndim=2) if given.size else np.empty((0, 2))
+    classes = np.zeros(len(x)) if labels is None else as_finite_array(labels, "labels")
+    if classes.shape != (len(x),) or not np.isin(classes, range(len(LETTERS))).all():
+        raise InvalidInputError(
+            f"labels must be a whole number from 0 to {len(LETTERS) - 1} for each of the {len(x)} "
+            f"points; got {labels!r}."
+        )
     if getattr(metric, "dimension", 0) != 2 or not hasattr(metric, "curvature"):
         raise InvalidInputError(f"metric must be a CurvedMetric of the plane; got {metric!r}.")
     state = PlaneState.of_metric(
         metric,
         points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chart=as_choice(chart, "chart", tuple(CHARTS)),
-        shown=frozenset(as_choice(layer, "shown", tuple(LAYERS)) for layer in shown),
-        chosen=(int(chosen[0]), int(chosen[1])),
+        shown=frozenset(
+            as_choice(layer, "shown", tuple(LAYERS)) for layer in as_texts(shown, "shown")
+        ),
+        chosen=_as_chosen(chosen, len(x)),
     )
-    for name, value in {"order": order, "radius": radius, "turn": turn, "tilt": tilt}.items():
+    numbers = {"order": as_count(order, "order"), "radius": radius, "turn": turn, "tilt": tilt}
+    for name, value in numbers.items():
         state = state.with_number(name, value)
     return picture(state, theme=as_choice(theme, "theme", tuple(PALETTE)))
+
+
+def _as_chosen(chosen: Any, n: int) -> tuple[int, int]:
+    """Check the numbers of two of n points; of fewer than two points they draw nothing."""
+    known = range(max(n, 2))
+    two = isinstance(chosen, Sequence | np.ndarray) and len(chosen) == 2
+    expect(
+        two and all(isinstance(at, Integral) and at in known for at in chosen),
+        "chosen", chosen, f"two numbers of points, from 0 to {known[-1]}",
+    )  # fmt: skip
+    return int(chosen[0]), int(chosen[1])
 
 
 def picture(state: PlaneState, *, theme: str = "light") -> str:

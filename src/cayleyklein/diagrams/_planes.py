@@ -145,8 +145,9 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
 
 def _check_extent(points: Floats, metric: CurvedMetric) -> None:
     """Raise when squares of distances would overflow or underflow."""
-    with np.errstate(over="ignore", invalid="ignore"):  # inf and nan are refused
-        extent = float(np.abs((points - points[0]) @ metric.factor.T).max())
+    with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
+        sizes = np.abs((points - points[0]) @ metric.factor.T)
+        extent = float(np.where(np.isnan(sizes), np.inf, sizes).max())
     if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
         raise InvalidInputError(
             f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cayleyklein._validation import as_choice, as_path, as_texts
+from cayleyklein._validation import as_choice, as_path, as_text, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import METHODS, REPRODUCED, choose_methods
 from cayleyklein.experiments._page import Table, bullets, page, provenance_section, section
@@ -149,6 +149,7 @@ class Reproduction:
 
     def insert(self, text: str) -> str:
         """Return a Markdown text with the tables between their markers."""
+        text = as_text(text, "text")
         for name, table in zip(self.names, self.tables(), strict=True):
             if place := marked_place(name).search(text):
                 text = text[: place.start(1)] + self._markdown(table) + text[place.end(1) :]

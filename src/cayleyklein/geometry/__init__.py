@@ -10,6 +10,7 @@ from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._bisectors import Hyperplane, bisector, proximity_planes
 from cayleyklein.geometry._bisectors import point_difference as point_difference
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
+from cayleyklein.geometry._distances import OUTSIDE as OUTSIDE
 from cayleyklein.geometry._distances import Outside as Outside
 from cayleyklein.geometry._distances import distance
 from cayleyklein.geometry._distances import distance_between as distance_between

@@ -16,7 +16,7 @@ arccosh for distant ones only; asinh is for both.
 """
 
 import math
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from cayleyklein.geometry._space import CurvedSpace, check_points
 from cayleyklein.geometry.projective._measures import half_log
 
 Outside = Literal["raise", "inf", "modulus"]
+OUTSIDE = get_args(Outside)
 
 
 def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
@@ -86,7 +87,7 @@ def distance(
     >>> float(distance([0.0, 0.0], [1.0, 0.0], unit_disc, outside="inf"))
     inf
     """
-    as_choice(outside, "outside", ("raise", "inf", "modulus"))
+    as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 

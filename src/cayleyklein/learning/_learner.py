@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from cayleyklein._estimators import as_random_state
-from cayleyklein._validation import about, check_memory, warn_caller
+from cayleyklein._validation import about, check_memory, refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._base import Metric, MetricLearner
 from cayleyklein.learning._descent import Fit, Progress, Report
@@ -70,6 +70,7 @@ class DescentLearner(MetricLearner):
         if not isinstance(metric, CurvedMetric):
             with about("init"):
                 metric = CurvedMetric(factor=metric)
+        refuse_huge(metric.factor, "init")
         if metric.dimension != len(rows.mean):
             raise InvalidInputError(
                 f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."

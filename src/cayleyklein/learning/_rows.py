@@ -54,11 +54,12 @@ class TrainingRows:
 
     @classmethod
     def from_raw(
-        cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True
+        cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True, name: str = "X"
     ) -> TrainingRows:
         """Merge, sort and standardise the rows of positive weight.
 
-        `turn` says whether wide rows may be turned into the space that they span.
+        `turn` says whether wide rows may be turned into the space that they span, and `name` is
+        what errors call the rows.
         """
         keyed = np.column_stack([labels, X])[weights > 0]
         rows, inverse = np.unique(keyed, axis=0, return_inverse=True)
@@ -72,8 +73,8 @@ class TrainingRows:
         extreme = (span > LARGEST) | ((span > 0) & (span < 1 / LARGEST))
         if extreme.any():
             raise InvalidInputError(
-                f"X has columns whose largest entries are beyond {LARGEST:g} or below "
-                f"{1 / LARGEST:g}: {list_indices(np.flatnonzero(extreme))}; rescale them."
+                f"The largest entries of {name} are beyond {LARGEST:g} or below {1 / LARGEST:g} in "
+                f"columns {list_indices(np.flatnonzero(extreme))}; rescale them."
             )
         unit = np.exp2(np.floor(np.log2(np.where(span > 0, span, 1.0))))
         constant = high / unit - low / unit <= 4 * np.finfo(float).eps * (span / unit)

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import as_points, float_dtype
+from cayleyklein._validation import as_choice, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Ellipsoid, Frozen, Outside, read_only, sqchord_from
+from cayleyklein.geometry import OUTSIDE, Ellipsoid, Frozen, Outside, read_only, sqchord_from
 from cayleyklein.metrics._base import MetricBase, add_lengths
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import checked_pairwise
@@ -237,6 +237,7 @@ class ProductMetric(CombinedMetric):
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself."""
+        as_choice(outside, "outside", OUTSIDE)
         dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
         rows = self.embed(as_points(X, "X", self.dimension, ndim=2))
         others = None if Y is None else self.embed(as_points(Y, "Y", self.dimension, ndim=2))

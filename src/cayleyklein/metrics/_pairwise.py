@@ -24,6 +24,7 @@ from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import (
+    OUTSIDE,
     CurvedSpace,
     Outside,
     distance_between,
@@ -266,7 +267,7 @@ def checked_pairwise(
     X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
 ) -> AnyFloats:
     """Return all distances between checked rows."""
-    as_choice(outside, "outside", ("raise", "inf", "modulus"))
+    as_choice(outside, "outside", OUTSIDE)
     d = parts[0][0].dimension
     dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
     X = as_points(X, "X", d, ndim=2)

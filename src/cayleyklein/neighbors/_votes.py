@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cayleyklein._estimators import naming, refuse_no_numbers
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._validation import refuse_containers
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._euclidean import even_rows
@@ -78,17 +80,21 @@ def neighbor_weights(distances: Floats, k: int, weights: Weights) -> Floats:
 
 def _checked(given: Any, distances: Floats) -> Floats:
     """Check what a function made of distances."""
-    found = np.asarray(given, dtype=np.float64)
+    refuse_containers(given, "weights")
+    refuse_no_numbers(given, "weights")
+    with naming("weights"):
+        found = np.asarray(given, dtype=np.float64)
     if found.shape != distances.shape:
         raise InvalidInputError(
             f"weights made an array of shape {found.shape} of distances of shape "
             f"{distances.shape}; expected one weight for each."
         )
-    if np.isnan(found).any() or not found.any(axis=1).all():
-        row = int(np.flatnonzero(np.isnan(found).any(axis=1) | ~found.any(axis=1))[0])
+    valid = (np.isfinite(found) & (found >= 0)).all(axis=1) & found.any(axis=1)
+    if not valid.all():
+        row = int(np.argmin(valid))
         raise InvalidInputError(
             f"weights made {found[row].tolist()} of the distances {distances[row].tolist()} of "
-            f"query {row}; expected numbers, not all 0."
+            f"query {row}; expected finite numbers ≥ 0, not all 0."
         )
     return found
 

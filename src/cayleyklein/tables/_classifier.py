@@ -261,7 +261,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         found = self._neighbors().explain(self.encoder_.transform(table))
         every = []
         for why in cast(list[Explanation], found):
-            names, columns = self.encoder_.add_up(why.columns)
+            names, columns = self.encoder_._add_up(why.columns)
             rows = self.row_numbers_[why.rows]
             every.append(replace(why, rows=rows, columns=columns, names=names))
         return every
@@ -272,7 +272,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         See ``metric_.feature_weights``; the shares of the numbers that a column became add up.
         """
         rows = self._neighbors()._in_memory().X
-        names, shares = self.encoder_.add_up(self.metric_.feature_weights(rows))
+        names, shares = self.encoder_._add_up(self.metric_.feature_weights(rows))
         order = np.argsort(-shares, kind="stable")
         return {str(names[at]): float(shares[at]) for at in order}
 

@@ -156,17 +156,8 @@ class TableEncoder(  # type: ignore[call-arg]
         names = [name for column in self._used() for name in column.feature_names]
         return np.array(names, dtype=object)
 
-    def add_up(self, values: Floats) -> tuple[Texts, Floats]:
-        """Add up values, one for each number of an encoded row, by their column of the table.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"colour": ["red", "blue", "red"], "length": [1.0, 2.5, 3.0]})
-        >>> TableEncoder().fit(table).add_up(np.array([0.5, 0.25, 0.25]))
-        (array(['length', 'colour'], dtype=object), array([0.5, 0.5]))
-        """
-        check_is_fitted(self, "columns_")
+    def _add_up(self, values: Floats) -> tuple[Texts, Floats]:
+        """Add up values, one for each number of an encoded row, by their column of the table."""
         used = self._used()
         starts = np.cumsum([0, *(len(column.feature_names) for column in used)])[:-1]
         names = np.array([column.name for column in used], dtype=object)

@@ -207,7 +207,7 @@ ROWS = X[TRAIN]
         (CurvedPairs, {"preprocessor": ROWS}, (TRIPLETS, ALIKE), r"indices of shape \(n, 2\)"),
         (CurvedPairs, {"preprocessor": ROWS}, (PAIRS + 60, ALIKE), "outside 0 to 88"),
         (CurvedPairs, {"preprocessor": ROWS}, (-PAIRS, ALIKE), "outside 0 to 88"),
-        (CurvedPairs, {"preprocessor": ROWS}, (PAIRS + 0.5, ALIKE), "no whole numbers in tuples 0"),
+        (CurvedPairs, {"preprocessor": ROWS}, (PAIRS + 0.5, ALIKE), "or too large, in tuples 0"),
         (CurvedPairs, {"preprocessor": lambda i: ROWS}, (PAIRS, ALIKE), "89 rows for 400 indices"),
         (CurvedPairs, {}, (np.full((4, 2, 3), np.nan), [1, 1, -1, -1]), "NaN"),
         (CurvedPairs, {}, (np.ones((4, 2, 3)), [1, 1, -1, -1]), "two distinct ones"),

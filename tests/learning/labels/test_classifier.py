@@ -16,7 +16,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from cayleyklein import MMC, CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein import (
+    MMC,
+    CurvedKNeighborsClassifier,
+    CurvedKNeighborsRegressor,
+    CurvedLMNN,
+    CurvedMetric,
+    MixedMetric,
+)
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 
 X, Y = load_iris(return_X_y=True)
@@ -132,10 +139,25 @@ def test_contradicting_and_unknown_parameters():
         CurvedKNeighborsClassifier("many").fit(X, Y)
 
 
-@pytest.mark.parametrize("weights", [lambda d: 0 * d, lambda d: np.nan * d])
-def test_weights_that_say_nothing_are_refused(weights):
-    model = CurvedKNeighborsClassifier(3, metric=METRICS["flat"], weights=weights).fit(X, Y)
-    with pytest.raises(InvalidInputError, match="expected numbers, not all 0"):
+NOT_WEIGHTS = "expected finite numbers ≥ 0, not all 0"
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        (lambda d: 0 * d, NOT_WEIGHTS),
+        (lambda d: np.nan * d, NOT_WEIGHTS),
+        (lambda d: np.inf + d, NOT_WEIGHTS),
+        (lambda d: -1 - d, NOT_WEIGHTS),
+        (lambda d: d + 1j, "weights must hold real numbers"),
+        (lambda d: "near", "weights must hold real numbers"),
+        (lambda d: d[:, :1], "weights made an array of shape"),
+    ],
+)
+@pytest.mark.parametrize("kind", [CurvedKNeighborsClassifier, CurvedKNeighborsRegressor])
+def test_weights_that_say_nothing_are_refused(kind, weights, said):
+    model = kind(3, metric=METRICS["flat"], weights=weights).fit(X, Y)
+    with pytest.raises(InvalidInputError, match=said):
         model.predict(X)
 
 

@@ -5,6 +5,7 @@ import pytest
 from sklearn.datasets import make_friedman1
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests import small
 
 from cayleyklein import CurvedMetric, CurvedMLKR
 from cayleyklein.exceptions import InvalidInputError
@@ -157,3 +158,11 @@ def test_few_rows_are_not_learned_from_by_default():
     learner = CurvedMLKR().fit(X[:30], Y[:30])
     assert learner.selection_.chosen == "standardised k-NN"
     assert "too few rows" in learner.selection_.reason
+
+
+def test_a_start_that_makes_rows_alike():
+    """Rows become two points of the sphere, whose distances differ by rounding alone."""
+    start = np.full((2, 2), 1e10)
+    learner = CurvedMLKR(geometry="elliptic", init=start, random_state=0)
+    learner.fit(small.X, small.TARGETS)
+    assert learner.selection_.n_neighbors >= 1

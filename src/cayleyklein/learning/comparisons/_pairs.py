@@ -110,7 +110,9 @@ class CurvedPairs(TupleLearner):
             np.sort(rng.choice(some, MOST_PAIRS, replace=False)) if len(some) > MOST_PAIRS else some
             for some in (similar, dissimilar)
         )
-        rows = ComparedRows.from_tuples(formed[near], formed[far], weights[near], weights[far])
+        rows = ComparedRows.from_tuples(
+            formed[near], formed[far], weights[near], weights[far], self.name
+        )
         refuse_contradictions(rows)
         self._fit_compared(rows)
         self._calibrate(self.metric_.distance(formed[:, 0], formed[:, 1], outside="inf"), alike,

@@ -37,18 +37,23 @@ class ComparedRows(TrainingRows):
 
     @classmethod
     def from_tuples(
-        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None
+        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
     ) -> ComparedRows:
-        """Return the rows of pairs (a, 2, d) that are near and of pairs (b, 2, d) that are far."""
+        """Return the rows of pairs (a, 2, d) that are near and of pairs (b, 2, d) that are far.
+
+        Errors call the tuples that they are of by `name`.
+        """
         d = near.shape[2]
         points, numbers = np.unique(
             np.vstack([near.reshape(-1, d), far.reshape(-1, d)]), axis=0, return_inverse=True
         )
         if len(points) < 2:
             raise InvalidInputError(
-                "All rows of the tuples are equal; learning a metric needs two distinct ones."
+                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
             )
-        base = TrainingRows.from_raw(points, np.zeros(len(points), int), np.ones(len(points)))
+        base = TrainingRows.from_raw(
+            points, np.zeros(len(points), int), np.ones(len(points)), name=name
+        )
         shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
         pairs = numbers.reshape(-1, 2)
         return cls(
@@ -121,11 +126,15 @@ class TupleLearner(DescentLearner):
                 f"{name} must be an array of indices of shape (n, {size}); got shape "
                 f"{indices.shape}."
             )
-        numbers = indices.astype(np.int64)
+        if not len(indices):
+            raise InvalidInputError(f"{name} is empty: its shape is {indices.shape}.")
+        with np.errstate(invalid="ignore"):  # too large for an int64, which is refused
+            numbers = indices.astype(np.int64)
         if (numbers != indices).any():
             rows = np.flatnonzero((numbers != indices).any(axis=1))
             raise InvalidInputError(
-                f"{name} has indices that are no whole numbers in tuples {list_indices(rows)}."
+                f"{name} has indices that are no whole numbers, or too large, in tuples "
+                f"{list_indices(rows)}."
             )
         if callable(self.preprocessor):
             found = as_points(self.preprocessor(numbers.ravel()), "preprocessor", ndim=2)
@@ -200,7 +209,7 @@ class TupleLearner(DescentLearner):
         weights = as_weights(sample_weight, near)
         some = weights > 0
         near, far, weights = near[some], far[some], weights[some]
-        rows = ComparedRows.from_tuples(near, far, weights, None)
+        rows = ComparedRows.from_tuples(near, far, weights, None, self.name)
         bad = contradicted(rows.near, rows.far)
         if bad.all():
             raise InvalidInputError(

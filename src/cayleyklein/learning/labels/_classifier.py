@@ -362,7 +362,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         """
         check_is_fitted(self, "classes_")
         fitted = self._in_memory().X
-        single = np.ndim(X) == 1
+        with naming("X"):
+            single = np.ndim(X) == 1
         if single:
             X = cast(Any, X).to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
         rows = self._rows(X, reset=False)

@@ -133,6 +133,9 @@ def left_out_neighbors(rows: RegressionRows, found: Parameters) -> int:
     )
     sqchord = placed.sqchords(some, columns)
     distances = distance_power(sqchord, found.curvature, squared=False)[0]
+    order = np.argsort(distances, axis=1)  # the search rounds more, and may swap close rows
+    distances = np.take_along_axis(distances, order, axis=1)
+    columns = np.take_along_axis(columns, order, axis=1)
     errors = squared_errors(rows, distances, columns, rows.targets[some])
     return min(NEIGHBORS[int(np.argmin(errors @ rows.weights[some]))], len(rows) - 1)
 
