@@ -238,7 +238,7 @@ def test_a_pipe(tmp_path):
 
 
 def test_utf16_that_is_none_is_refused(tmp_path):
-    with pytest.raises(InvalidInputError, match="is not utf-16: UTF-16 stream does not start"):
+    with pytest.raises(InvalidInputError, match=r"is not utf-16: .*tream does not start"):
         read(tmp_path, PLAIN, encoding="utf-16")
 
 
