@@ -1,7 +1,8 @@
 """Try an installed cayleyklein as a new user would: called by `make release-check`, not by pytest.
 
 ``python tests/smoke.py core`` is for an installation without extras: the README's Python runs, and
-the command says in one sentence what it lacks. ``python tests/smoke.py cli`` runs the command.
+the command says in one sentence what it lacks. ``python tests/smoke.py plot`` and so on are for an
+installation with that extra.
 """
 
 import importlib.metadata
@@ -9,8 +10,11 @@ import os
 import subprocess
 import sys
 import tempfile
+import urllib.request
 from importlib.resources import files
 from pathlib import Path
+
+import numpy as np
 
 import cayleyklein
 
@@ -48,16 +52,71 @@ def check_core():
     assert 'pip install "cayleyklein[cli]"' in text
 
 
+def check_plot():
+    """A diagram is drawn."""
+    from cayleyklein.plotting import VoronoiDisplay
+
+    sites = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]
+    disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
+    VoronoiDisplay.from_points(sites, disc).plot().figure_.savefig("diagram.png")
+    assert Path("diagram.png").stat().st_size > 10_000
+
+
 def check_cli():
-    """The command compares, and writes its report."""
+    """The command helps, compares, and writes its report."""
+    code, text = command("--help")
+    assert code == 0, text
+    assert "compare" in text
     report = Path("report.html")
     code, text = command("compare", "wine", "--splits", "2", "-o", str(report))
     assert code == 0, text
     assert report.stat().st_size > 10_000
 
 
+def check_app():
+    """The explorer answers, and stops when it is told."""
+    program = Path(sys.executable).with_name("cayleyklein")
+    asked = [program, "explore", "--port", "0", "--no-browser"]
+    with subprocess.Popen(asked, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            address = next(word for line in server.stdout for word in line.split() if "://" in word)
+            with urllib.request.urlopen(address, timeout=60) as answer:
+                assert b"<title>" in answer.read()
+        finally:
+            server.terminate()
+    assert server.returncode == 0
+
+
+def check_scale():
+    """A search of rows in Dask finds what a search in memory does."""
+    import dask.array as da
+
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    spread = cayleyklein.CurvedNeighbors(3).fit(da.from_array(X, chunks=(20, 3)))
+    rows = cayleyklein.CurvedNeighbors(3).fit(X).kneighbors(X, return_distance=False)
+    assert (np.asarray(spread.kneighbors(X, return_distance=False)) == rows).all()
+
+
+def check_mesh():
+    """A mesh is written to a file, and becomes a surface."""
+    disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
+    mesh = cayleyklein.mesh_polygon([[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]], disc, max_area=0.05)
+    mesh.to_meshio().write("mesh.vtk")
+    assert Path("mesh.vtk").stat().st_size > 1_000
+    assert mesh.to_trimesh("hyperboloid").vertices.shape == (len(mesh.vertices), 3)
+
+
+CHECKS = {
+    "core": check_core,
+    "plot": check_plot,
+    "cli": check_cli,
+    "app": check_app,
+    "scale": check_scale,
+    "mesh": check_mesh,
+}
+
 if __name__ == "__main__":
     os.chdir(tempfile.mkdtemp())
     check_package()
-    {"core": check_core, "cli": check_cli}[sys.argv[1]]()
+    CHECKS[sys.argv[1]]()
     sys.stdout.write(f"cayleyklein {cayleyklein.__version__} ({sys.argv[1]}) works.\n")

@@ -326,7 +326,8 @@ def require(module: str, extra: str) -> ModuleType:
     try:
         return importlib.import_module(module)
     except ImportError as error:
-        package = module.partition(".")[0]
-        raise MissingExtraError(
-            f'{package} is not installed; pip install "cayleyklein[{extra}]" adds it.'
-        ) from error
+        package, wanted = module.partition(".")[0], f'"cayleyklein[{extra}]"'
+        said = f"{package} is not installed; pip install {wanted} adds it."
+        if not isinstance(error, ModuleNotFoundError):  # it is there, and broken
+            said = f"{package} cannot be imported: {error}. Try pip install --upgrade {wanted}."
+        raise MissingExtraError(said) from error

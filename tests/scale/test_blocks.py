@@ -95,7 +95,7 @@ def test_detection_and_the_missing_extra(monkeypatch):
     assert not is_dask(type(FRAME))
 
     def missing(name):
-        raise ImportError(name)
+        raise ModuleNotFoundError(name)
 
     lazy = da.from_array(X)
     monkeypatch.setattr(_validation.importlib, "import_module", missing)

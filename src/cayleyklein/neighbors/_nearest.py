@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,12 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks, is_dask, refuse_dask, row_blocks
-from cayleyklein._estimators import (
-    as_jobs,
-    check_columns,
-    check_data,
-    restore_on_error,
-)
+from cayleyklein._estimators import as_jobs, check_columns, check_data, restore_on_error
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, check_memory
@@ -215,12 +210,18 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     # -- searching ------------------------------------------------------------------
 
+    @overload
+    def kneighbors(self, X: Any = ..., n_neighbors: int | None = ...) -> tuple[Floats, Ints]: ...
+    @overload
+    def kneighbors(
+        self, X: Any = ..., n_neighbors: Any = ..., return_distance: bool = ...
+    ) -> Any: ...
     def kneighbors(
         self,
         X: ArrayLike | None = None,
         n_neighbors: int | None = None,
         return_distance: bool = True,
-    ) -> tuple[Floats, Ints] | Ints:
+    ) -> Any:
         """Return the distances and the rows of the nearest neighbours, nearest first.
 
         Parameters
@@ -240,7 +241,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         k = self._default_neighbors() if n_neighbors is None else n_neighbors
         kinds = ((k,), np.float64), ((k,), np.intp)
         found = self._answers(X, k, Ranked.distances_and_rows, *kinds)
-        return cast(tuple[Floats, Ints], found) if return_distance else found[1]
+        return found if return_distance else found[1]
 
     def _answers(
         self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind

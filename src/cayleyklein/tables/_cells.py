@@ -240,7 +240,7 @@ def as_timestamps(days: Floats) -> NDArray[np.datetime64]:
     """Return days since 1970 as timestamps, to the microsecond."""
     missing = np.isnan(days)
     stamps = np.rint(np.where(missing, 0, days) * DAY).astype(np.int64).astype("M8[us]")
-    stamps[missing] = np.datetime64("NaT")
+    stamps[missing] = np.datetime64("NaT", "us")
     return np.asarray(stamps)
 
 

@@ -41,7 +41,7 @@ from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._sampling import classes_of_blocks, rows_at
 from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
-from cayleyklein.learning.labels._explanation import Explanation, explanations
+from cayleyklein.learning.labels._explanation import explanations
 from cayleyklein.learning.labels._lmnn import CurvedLMNN
 from cayleyklein.learning.labels._votes import (
     explained,
@@ -339,7 +339,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         counted = partial(finish, k=k, weights=self.weights, prior=self.class_prior_)
         return self._answers(X, k + more, counted, kind)[0]
 
-    def explain(self, X: ArrayLike) -> Explanation | list[Explanation]:
+    def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Say why rows are predicted as they are: who voted, and what made the voters near.
 
         Parameters
