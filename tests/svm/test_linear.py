@@ -1,6 +1,5 @@
 """Hyperplanes of the space have the largest margin, by a conic solver and by the geometry."""
 
-import cvxpy as cp
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -35,6 +34,7 @@ def pieces(model, X, y):
 
 def best_for_offset(b, rows, K, C):
     """Return the least F for a fixed b by a conic solver: convex in w, for every K."""
+    cp = pytest.importorskip("cvxpy")
     w = cp.Variable(rows.shape[1] - 1)
     short = cp.pos(1 - rows[:, :-1] @ w - rows[:, -1] * b)
     problem = cp.Problem(cp.Minimize(cp.sum_squares(w) / 2 + C * cp.sum_squares(short)))
@@ -45,6 +45,7 @@ def best_for_offset(b, rows, K, C):
 @pytest.mark.parametrize("C", [1.0, 1000.0])
 @pytest.mark.parametrize("noise", [0.0, 0.3])
 def test_convex_problems_agree_with_a_conic_solver(K, C, noise):
+    cp = pytest.importorskip("cvxpy")
     X, y = rows_of(0, noise)
     model = CurvedLinearSVC(CurvedMetric.euclidean(2, curvature=K), C=C).fit(X, y)
     rows, form, penalties, normal = pieces(model, X, y)
