@@ -29,7 +29,7 @@ methods = {
     "k-NN (3)": make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
 }
 tables = {"balance": load_balance, "vowel": load_vowel, "digits": load_digits}
-sizes = {"balance": (75, 150, 300), "vowel": (75, 150, 225), "digits": (75, 150, 300, 600)}
+sizes = {"balance": (75, 150, 300), "vowel": (75, 150, 225), "digits": (75, 150, 300)}
 
 figure, panels = plt.subplots(1, 3, figsize=(8.4, 3.8), layout="constrained", sharey=True)
 looks = [("#0072B2", "o-"), ("#E69F00", "s--"), ("0.45", "^:")]
