@@ -38,7 +38,7 @@ RUNS = {
     "learning": "benchmarks/bench_learning.py",
     "neighbors": "benchmarks/bench_neighbors.py",
     "diagrams": "benchmarks/bench_diagrams.py",
-    "wide": "benchmarks/bench_wide.py",
+    "wide": "benchmarks/bench_wide.py --splits 1",
     "large": "benchmarks/bench_large.py million embeddings",
     "dask": "benchmarks/bench_dask.py",
     "explorer": "benchmarks/bench_explorer.py",
