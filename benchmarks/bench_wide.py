@@ -16,6 +16,7 @@ import subprocess
 import sys
 import time
 import warnings
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
@@ -132,7 +133,8 @@ def accuracy(n_splits: int) -> None:
 
 
 COST = """
-import resource, sys, time, warnings
+import sys, time, warnings
+from _timing import peak_memory  # run in the folder of the benchmarks
 warnings.simplefilter("ignore")
 import numpy as np
 from cayleyklein import CurvedKNeighborsClassifier
@@ -144,11 +146,10 @@ X = rng.normal(size=(n, d)); X[:, :50] += y[:, None]
 small = CurvedKNeighborsClassifier(random_state=0).fit(X[:, :5], y)  # loads compiled code
 model = CurvedKNeighborsClassifier(random_state=0) if ours else NeighborhoodComponentsAnalysis(
     n_components=min(n, 10), init="pca", random_state=0)
-before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = peak_memory()
 start = time.process_time()
 model.fit(X, y)
-print(time.process_time() - start,
-      (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1000)
+print(time.process_time() - start, peak_memory() - before)
 """
 
 
@@ -159,7 +160,9 @@ def cost() -> None:
         cells = []
         for who in ("ours", "nca"):
             command = [sys.executable, "-c", COST, str(n), str(d), who]
-            run = subprocess.run(command, check=True, capture_output=True, text=True)
+            run = subprocess.run(
+                command, check=True, capture_output=True, text=True, cwd=Path(__file__).parent
+            )
             seconds, memory = map(float, run.stdout.split())
             cells.append(f"{seconds:10.2f} CPU s {memory:5.0f} MB")
         print(f"{name:14}" + "".join(f"{cell:>24}" for cell in cells))
