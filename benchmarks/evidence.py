@@ -22,6 +22,7 @@ import subprocess
 import sys
 import time
 import tomllib
+from html import escape
 from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
@@ -173,7 +174,7 @@ def page_of(found: list[Claim]) -> str:
 
     rows = [
         f"| {Path(c.page).name} | {cell(c.text)} | {', '.join(dict(c.proofs))} | "
-        + "<br>".join(f"`{cell(line)}`" for _, line in c.proofs) + " |"
+        + "<br>".join(f"<code>{escape(cell(line))}</code>" for _, line in c.proofs) + " |"
         for c in found
     ]  # fmt: skip
     return HEAD + "\n".join(rows) + "\n"
