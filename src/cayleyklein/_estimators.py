@@ -26,6 +26,7 @@ from sklearn.utils.validation import _check_sample_weight, column_or_1d, validat
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._distributed import in_memory, is_dask, meta_of, refuse_dask
+from cayleyklein._typing import AnyArray
 from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
@@ -84,8 +85,12 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
     refuse_containers(X, "X")
     refuse_no_numbers(X, "X")
     of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
+    finite = options.pop("ensure_all_finite", True)
+    theirs = False if finite is True else finite  # we name the entries
     with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # its sums may overflow
-        rows = validate_data(estimator, X, **options)
+        rows = validate_data(estimator, X, **options, ensure_all_finite=theirs)
+        if finite is True:
+            refuse_not_finite(rows)
     if y is NO_TARGET:
         return rows
     y = in_memory(y, "y")
@@ -93,7 +98,19 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
     if y is not None:
         (refuse_no_numbers if of_y else refuse_missing)(y, "y")
     with naming("y"), np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(estimator, X, y, **options, **of_y)
+        return validate_data(estimator, X, y, **options, **of_y, ensure_all_finite=theirs)
+
+
+def refuse_not_finite(rows: AnyArray) -> None:
+    """Raise for NaN and infinite entries of X, and name them."""
+    if rows.dtype.kind != "f" or np.isfinite(rows.sum()):
+        return
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        raise InvalidInputError(
+            f"X has NaN or infinite entries at (row, column) {list_indices(bad)}. Drop these rows, "
+            f"or fill the gaps, as sklearn.impute.SimpleImputer does."
+        )
 
 
 def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:

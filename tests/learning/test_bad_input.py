@@ -224,3 +224,11 @@ MMC.transform X: one axis
 @pytest.mark.parametrize(("name", "call"), calls(CALLS, SAMPLE))
 def test_bad_input(name, call):
     check(name, call)
+
+
+@pytest.mark.parametrize("kind", [CurvedKNeighborsClassifier, CurvedLMNN, CurvedMLKR])
+def test_missing_cells_are_named(kind):
+    gaps = X.copy()
+    gaps[3, 1], gaps[5, 0] = np.nan, np.inf
+    with pytest.raises(ValueError, match=r"at \(row, column\) \(3, 1\), \(5, 0\)\. Drop these"):
+        kind().fit(gaps, Y)
