@@ -412,7 +412,7 @@ def test_names_help_and_a_phone(context, address, path):
     page.close()
 
 
-def test_the_tour(tab, context, address):
+def test_the_tour(tab, address):
     tab.evaluate("localStorage.removeItem('tour')")
     page = visit(tab, address)
     assert page.is_visible("#hint")
@@ -438,13 +438,6 @@ def test_the_tour(tab, context, address):
             page.wait_for_function(
                 "() => Number(document.querySelector('#curvature').value) > -0.6"
             )
-        if i == 1:
-            with context.expect_page() as opened:
-                page.click("#tour-reference")
-            opened.value.wait_for_selector("pre")
-            assert "cross-ratio" in opened.value.inner_text("pre")
-            opened.value.close()
-            page.bring_to_front()
         page.focus("#tour-next")
         page.keyboard.press("Enter")
     assert len(set(seen)) == 8

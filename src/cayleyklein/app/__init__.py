@@ -1,7 +1,7 @@
 """The explorer: a page where the geometry moves (the extra ``app``).
 
 ``cayleyklein explore`` starts it, or :func:`explore`. Everything on the page is computed by the
-library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
+library; the browser draws what it is sent.
 """
 
 from __future__ import annotations
@@ -14,10 +14,9 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cayleyklein._validation import as_callback, as_text, require
-from cayleyklein.app._exports import draw_plane
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["draw_plane", "explore"]
+__all__ = ["explore"]
 
 LARGEST_PORT = 65535
 

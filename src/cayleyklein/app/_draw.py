@@ -105,7 +105,7 @@ class Shape(NamedTuple):
 # -- SVG ----------------------------------------------------------------------------
 
 
-def svg(shapes: Iterable[Shape], window: Floats, title: str, *, theme: str = "light") -> str:
+def svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
     """Return a picture of a square window; the title describes it to screen readers."""
     paper = PALETTE[theme]["paper"]
     return (

@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from html import escape
-from numbers import Integral
 from pathlib import Path
 from string import Template
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
-from cayleyklein._validation import (
-    as_choice,
-    as_count,
-    as_finite_array,
-    as_points,
-    as_texts,
-    expect,
-)
 from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
 from cayleyklein.app._scene import Drafter, describe
-from cayleyklein.app._state import CHARTS, LAYERS, LETTERS, PlaneState, as_generator
+from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.app._views import View
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric
 
 PAGE_BYTES = 3_000_000
 """Size of an offline page; frames that are larger leave room for fewer."""
@@ -37,99 +24,10 @@ MOST_FRAMES, FEWEST_FRAMES = 41, 3
 TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
-def draw_plane(
-    points: ArrayLike,
-    metric: CurvedMetric,
-    *,
-    labels: ArrayLike | None = None,
-    chart: str = "klein",
-    shown: Collection[str] = ("cells",),
-    order: int = 1,
-    radius: float = 0.25,
-    chosen: tuple[int, int] = (0, 1),
-    turn: float = 0.0,
-    tilt: float = 38.0,
-    theme: str = "light",
-) -> str:
-    """Return a picture of points and a metric of the plane, as the explorer draws it.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, 2)
-    metric : CurvedMetric
-        Of the plane.
-    labels : sequence of n int, optional
-        Classes, from 0 to 19.
-    chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
-        The view.
-    shown : collection of str, default=("cells",)
-        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
-        and "conic".
-    order : int, default=1
-        Order k of the Voronoi diagram.
-    radius : float, default=0.25
-        Radius of the balls.
-    chosen : pair of int, default=(0, 1)
-        The points of the geodesic, the bisector and the cross-ratio.
-    turn : float, default=0.0
-        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
-    tilt : float, default=38.0
-        Height of the camera, in degrees.
-    theme : {"light", "dark"}, default="light"
-
-    Returns
-    -------
-    str
-        An SVG picture.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.app import draw_plane
-    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> draw_plane([[0.0, 0.0], [0.5, 0.1]], disc, chart="hemisphere")[:28]
-    '<svg xmlns="http://www.w3.or'
-    """
-    given = as_finite_array(points, "points")
-    x = as_points(given, "points", 2, ndim=2) if given.size else np.empty((0, 2))
-    classes = np.zeros(len(x)) if labels is None else as_finite_array(labels, "labels")
-    if classes.shape != (len(x),) or not np.isin(classes, range(len(LETTERS))).all():
-        raise InvalidInputError(
-            f"labels must be a whole number from 0 to {len(LETTERS) - 1} for each of the {len(x)} "
-            f"points; got {labels!r}."
-        )
-    if getattr(metric, "dimension", 0) != 2 or not hasattr(metric, "curvature"):
-        raise InvalidInputError(f"metric must be a CurvedMetric of the plane; got {metric!r}.")
-    state = PlaneState.of_metric(
-        metric,
-        points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
-        chart=as_choice(chart, "chart", tuple(CHARTS)),
-        shown=frozenset(
-            as_choice(layer, "shown", tuple(LAYERS)) for layer in as_texts(shown, "shown")
-        ),
-        chosen=_as_chosen(chosen, len(x)),
-    )
-    numbers = {"order": as_count(order, "order"), "radius": radius, "turn": turn, "tilt": tilt}
-    for name, value in numbers.items():
-        state = state.with_number(name, value)
-    return picture(state, theme=as_choice(theme, "theme", tuple(PALETTE)))
-
-
-def _as_chosen(chosen: Any, n: int) -> tuple[int, int]:
-    """Check the numbers of two of n points; of fewer than two points they draw nothing."""
-    known = range(max(n, 2))
-    two = isinstance(chosen, Sequence | np.ndarray) and len(chosen) == 2
-    expect(
-        two and all(isinstance(at, Integral) and at in known for at in chosen),
-        "chosen", chosen, f"two numbers of points, from 0 to {known[-1]}",
-    )  # fmt: skip
-    return int(chosen[0]), int(chosen[1])
-
-
-def picture(state: PlaneState, *, theme: str = "light") -> str:
+def picture(state: PlaneState, theme: str = "light") -> str:
     """Return the first view of a state as SVG."""
     scene = Drafter(state).scene(state.chart)
-    return svg(scene.shapes, scene.view.window, scene.description, theme=theme)
+    return svg(scene.shapes, scene.view.window, scene.description, theme)
 
 
 def points_csv(state: PlaneState) -> str:
@@ -138,45 +36,31 @@ def points_csv(state: PlaneState) -> str:
     return "x,y,class\n" + "".join(rows)
 
 
-def plane_code(state: PlaneState, *, theme: str = "light") -> str:
-    """Return a script that draws the first view of a state."""
-    metric = state.metric
-    first, second = state.chosen_pair or (0, 0)
-    lines = [
-        "from pathlib import Path",
-        "",
-        "import numpy as np",
-        "",
-        "from cayleyklein import CurvedMetric",
-        "from cayleyklein.app import draw_plane",
-        "",
-        f"points = np.array({[list(p[:2]) for p in state.points]}).reshape(-1, 2)",
-        f"labels = {[p.label for p in state.points]}",
-        "metric = CurvedMetric(",
-        f"    factor={metric.factor.tolist()},",
-        f"    center={metric.center.tolist()},",
-        f"    curvature={metric.curvature},",
-        ")",
-        "picture = draw_plane(",
-        "    points,",
-        "    metric,",
-        "    labels=labels,",
-        f"    chart={state.chart!r},",
-        f"    shown={[layer for layer in LAYERS if layer in state.shown]},",
-        *(
-            f"    {name}={getattr(state, name)!r},"
-            for name in ("order", "radius", "chosen", "turn", "tilt")
-        ),
-        f"    theme={theme!r},",
-        ")",
-        'Path("plane.svg").write_text(picture, encoding="utf-8")',
-    ]
-    if Drafter(state).pair is not None:
-        lines.append(f'print("d =", metric.distance(points[{first}], points[{second}]))')
-    return "\n".join([*lines, ""])
+def plane_code(state: PlaneState) -> str:
+    """Return a script that computes the metric and the diagram of a state, and draws them."""
+    metric, drafter = state.metric, Drafter(state)
+    points, labels = state.coordinates[drafter.live], state.labels[drafter.live]
+    return f"""\
+import matplotlib.pyplot as plt
+import numpy as np
+
+from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+from cayleyklein.plotting import VoronoiDisplay
+
+metric = CurvedMetric(
+    factor={metric.factor.tolist()},
+    center={metric.center.tolist()},
+    curvature={metric.curvature},
+)
+points = np.array({points.tolist()})
+labels = {labels.tolist()}
+diagram = CayleyKleinVoronoi(points, metric, order={drafter.order}, labels=labels)
+VoronoiDisplay.from_diagram(diagram).plot()
+plt.show()
+"""
 
 
-def offline_page(state: PlaneState, *, theme: str = "light") -> str:
+def offline_page(state: PlaneState, theme: str = "light") -> str:
     """Return a page of the first view at many curvatures, without a server or a network."""
 
     def frame(K: float) -> str:
@@ -198,15 +82,15 @@ def offline_page(state: PlaneState, *, theme: str = "light") -> str:
         start=curvatures.index(state.curvature),
         size=SIZE,
         frames="\n".join(frames[K] for K in curvatures),
-        code=escape(plane_code(state, theme=theme)),
+        code=escape(plane_code(state)),
         version=__version__,
     )
 
 
 EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
-    "plane.svg": ("image/svg+xml", lambda state, theme: picture(state, theme=theme)),
-    "plane.html": ("text/html", lambda state, theme: offline_page(state, theme=theme)),
-    "plane.py": ("text/x-python", lambda state, theme: plane_code(state, theme=theme)),
+    "plane.svg": ("image/svg+xml", picture),
+    "plane.html": ("text/html", offline_page),
+    "plane.py": ("text/x-python", lambda state, theme: plane_code(state)),
     "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
 }
 """Files that the server makes: their type, and how."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import json
 import socket
 from concurrent.futures import ThreadPoolExecutor
@@ -25,11 +24,7 @@ from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.app._worker import FitSlots
-from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.geometry import Ball, cross_ratio
-from cayleyklein.learning import CurvedLMNN
-from cayleyklein.metrics import CurvedMetric
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
@@ -53,19 +48,6 @@ THREADS = 4
 
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 """The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
-
-REFERENCES = {
-    thing.__qualname__: thing
-    for thing in (
-        cross_ratio,
-        CurvedMetric,
-        Ball,
-        CurvedMetric.bisector,
-        CayleyKleinVoronoi,
-        CurvedLMNN,
-    )
-} | {"CurvedMetric.absolute": CurvedMetric.absolute}
-"""Objects whose documentation the tour shows."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -98,7 +80,6 @@ class Explorer:
                 (r"/learn", PageHandler),
                 (r"/ws/(?:plane|learn)", Socket),
                 (r"/export/([a-z.]+)", ExportHandler),
-                (r"/reference/([A-Za-z_.]+)", ReferenceHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
             ],
             default_handler_class=MissingHandler,
@@ -260,19 +241,6 @@ class ExportHandler(Guarded):
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         self.write(text)
-
-
-class ReferenceHandler(Guarded):
-    """The documentation of one function, as the package has it."""
-
-    def get(self, name: str) -> None:
-        """Answer with its docstring."""
-        if name not in REFERENCES:
-            raise HTTPError(404)
-        thing = REFERENCES[name]
-        self.render(
-            "reference.html", title=name, text=inspect.getdoc(thing) or "", page="reference"
-        )
 
 
 # -- sockets ------------------------------------------------------------------------

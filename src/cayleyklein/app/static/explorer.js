@@ -11,7 +11,7 @@ const explorer = (() => {
     made.textContent = text;
     return made;
   };
-  const facts = one("#facts") ? JSON.parse(one("#facts").textContent) : {};
+  const facts = JSON.parse(one("#facts").textContent);
   const page = document.body.dataset.page;
 
   // -- messages: one batch at a time, so that a slow answer thins out a drag and does not delay it
@@ -381,7 +381,7 @@ const explorer = (() => {
   }
 
   const idle = () => document.body.dataset.ready === "yes" && !ahead();
-  if (page === "plane" || page === "learn") connect();
+  connect();
   return {
     one, all, element, facts, send, listeners, ahead, say, Picture, color, theme, themed, stored, store, copy, keepAddress, travel, tour, pictures,
     idle, settled: () => idle() && timer === null, query: () => query, whileBusy: (test) => { busy = test; },
