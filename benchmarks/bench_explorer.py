@@ -57,7 +57,7 @@ def in_browser() -> None:
         for chart in ("klein", "hemisphere"):
             for n in SIZES:
                 state = PlaneState(points=scatter(n, seed=0), chart=chart)
-                page = open_page(context, f"{address}/?{state.to_query()}")
+                page = open_page(context, f"{address}/?{state.query}")
                 drag(page)
                 found = drag(page)
                 goal = f" (goal {GOALS[n]})" if n in GOALS else ""
@@ -68,7 +68,7 @@ def in_browser() -> None:
 
 def server_step(state: PlaneState) -> Sampler:
     """Make a sampler of the server's part of one step of a drag, each time to another place."""
-    session, steps = PlaneSession(state), count(1)
+    session, steps = PlaneSession(state.query), count(1)
     x, y = session.drafter.scene(state.chart).points[0].tolist()
     session.answer()
 

@@ -1,5 +1,6 @@
 """Fits: the results are those of the code that is shown, and a fit can be stopped."""
 
+import threading
 import time
 
 import numpy as np
@@ -7,11 +8,9 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._fitting import Choosing, Finished, ModelTask, Panel, Step, Task, carry_out
-from cayleyklein.app._learn_state import GEOMETRIES, LearnState, learn_code
-from cayleyklein.app._state import PlaneState
+from cayleyklein.app._fitting import FitProcess, Task, compare, make_model
+from cayleyklein.app._learn import GEOMETRIES, LearnState, learn_code
 from cayleyklein.app._tables import bundled_source, prepare, read_source
-from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.learning import CurvedLMNN
 
 WINE = prepare(bundled_source("wine"), "class")
@@ -21,17 +20,23 @@ TWO = prepare(
 
 
 def task(table=WINE, geometry="elliptic", k="auto"):
-    return Task(table.X, table.y, table.columns, geometry, k)
+    return Task(table, geometry, k)
 
 
-def told(given, stopped=lambda: False):
+def told(given, work=compare):
     messages = []
-    carry_out(given, messages.append, stopped)
+    work(given, messages.append)
     return messages
 
 
 def panels(messages):
-    return {message.place: message for message in messages if isinstance(message, Panel)}
+    """Return the picture, the results and what is said of each classifier."""
+    shown = [message for message in messages if message.pictures]
+    names = [next(iter(message.pictures)) for message in shown]
+    return {
+        name: (message.pictures[name], message.results, message.texts[f"about-{name}"])
+        for name, message in zip(names, shown, strict=True)
+    }
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -41,63 +46,51 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
     messages = told(task(table, geometry))
     found = panels(messages)
     assert list(found) == ["before", "flat", "curved"]
-    assert isinstance(messages[-1], Finished)
-    assert not messages[-1].stopped
+    assert messages[-1].ended
     exec(compile(learn_code(LearnState(geometry=geometry), table), "learn.py", "exec"), {})
     printed = float(capsys.readouterr().out.split()[-1])
-    assert printed == pytest.approx(found["curved"].accuracy, abs=1e-12)
-    for panel in found.values():
-        confusion = np.array(panel.results["confusion"])
+    for picture, results, about in found.values():
+        confusion = np.array(results["confusion"]["counts"])
         assert confusion.sum() == 54
-        assert np.trace(confusion) / 54 == pytest.approx(panel.accuracy)
-        assert sum(weight for _, weight in panel.results["weights"]) == pytest.approx(1)
-        assert panel.picture["wrong"].sum() == 54 - np.trace(confusion)
-        assert min(panel.picture["shapes"][0]["size"]) > 150
+        assert about.startswith(f"{np.trace(confusion) / 54:.1%} of test rows right")
+        assert sum(weight for _, weight in results["weights"]) == pytest.approx(1)
+        assert picture["wrong"].sum() == 54 - np.trace(confusion)
+        assert min(picture["shapes"][0]["size"]) > 150
+    assert printed == pytest.approx(np.trace(confusion) / 54, abs=1e-12)
     if geometry in ("auto", "mixed"):
-        (choosing,) = [m.text for m in messages if isinstance(m, Choosing)]
-        assert {"auto": "product", "mixed": "shares"}[geometry] in choosing
-        assert found["curved"].results["trials"]
-        assert "Chosen: " in found["curved"].summary
+        said = " ".join(m.texts.get("state", "") for m in messages)
+        assert {"auto": "product", "mixed": "shares"}[geometry] in said
+        assert results["trials"]
+        assert "Chosen: " in about
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_regions_neighbours_and_the_metric_are_those_of_the_model():
-    curved = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
+    picture, *_ = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     from cayleyklein.app._fitting import split_rows
 
     train, _ = split_rows(TWO.y)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
-    near, far = np.array(curved.picture["neighbors"]), curved.picture["distances"]
+    near, far = np.array(picture["neighbors"]), picture["distances"]
     i = int(np.flatnonzero(near[:, 0] >= 0)[7])
     assert i not in near[i]
     assert set(near[i]) <= set(train.tolist())
     assert far[i] == pytest.approx(metric.distance(TWO.X[i], TWO.X[near[i]]), rel=1e-9)
-    raster, _, rim, *_ = curved.picture["shapes"]
-    domain, codes = rim["xy"], raster["codes"]
+    raster, _, rim, *_ = picture["shapes"]
+    domain, codes = rim["xy"], raster["codes"].reshape(raster["size"])
     assert metric.domain.to_euclidean(domain) ** 2 @ [1, 1] == pytest.approx(1)
     x0, y0, x1, y1 = raster["box"]
     n = len(codes)
     for row, column in ((0, 0), (n // 2, n // 2), (n - 1, n // 3)):
         x = np.array([x0 + (x1 - x0) * column / (n - 1), y0 + (y1 - y0) * row / (n - 1)])
         assert (codes[row, column] < 0) == (not metric.contains(x))
-    ((_, query),) = curved.results["planes"]
-    state = PlaneState.from_query(query)
-    assert state.metric.geometry == "hyperbolic"
-    assert len(state.points) == 178
 
 
 def test_steps_are_told():
-    steps = [m for m in told(task(geometry="learned")) if isinstance(m, Step)]
-    assert {step.series for step in steps} == {"flat", "learned"}
-    assert all(0 <= step.accuracy <= 1 for step in steps)
-
-
-def test_a_stopped_fit_learns_no_more():
-    seen = []
-    carry_out(task(), seen.append, lambda: any(isinstance(m, Step) for m in seen))
-    assert sum(isinstance(m, Step) for m in seen) == 1
-    assert seen[-1].stopped
+    steps = [step for m in told(task(geometry="learned")) for step in m.steps]
+    assert {step[0] for step in steps} == {"flat", "learned"}
+    assert all(step[3] is None or 0 <= step[3] <= 1 for step in steps)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -111,10 +104,10 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     source = read_source(text, name)
     table = prepare(source, source.target)
-    curved = panels(told(task(table)))["curved"]
+    *_, about = panels(told(task(table)))["curved"]
     code = learn_code(LearnState(data="upload", geometry="elliptic"), table)
     exec(compile(code, "learn.py", "exec"), {})
-    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(curved.accuracy)
+    assert about.startswith(f"{float(capsys.readouterr().out.split()[-1]):.1%} of test rows right")
 
 
 def drain(fit, seconds=60):
@@ -122,45 +115,39 @@ def drain(fit, seconds=60):
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         found += fit.poll()
-        if found and isinstance(found[-1], Finished | Failed):
-            return found
+        if found and found[-1].ended:
+            fit.end()
+            return found[-1].texts["state"]
         time.sleep(0.02)
     raise AssertionError("the fit did not end")
 
 
-def test_waiting_for_a_place_cancelling_and_killing():
-    slots = FitSlots(most=1)
+def test_waiting_for_a_place_and_ending():
+    slots = threading.Semaphore(1)
     vowel = task(prepare(bundled_source("vowel"), "class"), "learned")
-    first, second = FitProcess(vowel, slots), FitProcess(vowel, slots)
-    first.poll()
-    second.poll()
-    assert first.started
-    assert not second.started
-    first.cancel()
-    ending = drain(first)[-1]
-    assert isinstance(ending, Failed) or ending.stopped
-    first.kill()
-    second.poll()
-    assert second.started
-    second.kill()
-    assert not second.process.is_alive()
-    assert slots.free()
-    third = FitProcess(vowel, FitSlots(most=0))
-    assert third.poll() == []
-    third.cancel()
-    assert isinstance(third.poll()[0], Failed)
+    first, second = (FitProcess(compare, vowel, slots) for _ in range(2))
+    assert first.poll()
+    assert second.poll() == []
+    first.end()
+    assert not first.process.is_alive()
+    assert second.poll()
+    second.end()
+    FitProcess(compare, vowel, slots).end()  # before its turn
+    assert slots.acquire(blocking=False)
+    assert not slots.acquire(blocking=False)
 
 
 def test_a_failure_is_told():
-    assert "round" in drain(FitProcess(task(geometry="round"), FitSlots()))[-1]
+    slots = threading.Semaphore(1)
+    assert "round" in drain(FitProcess(compare, task(geometry="round"), slots))
 
 
 def test_a_model_is_that_of_the_command(tmp_path):
     pytest.importorskip("skops")
     from cayleyklein.tables import TableClassifier, load_model
 
-    (model,) = told(ModelTask(WINE.rows, WINE.labels, "class", "elliptic", 5))
-    (tmp_path / "wine.ckm").write_bytes(model.content)
+    (news,) = told(task(WINE, "elliptic", 5), make_model)
+    (tmp_path / "wine.ckm").write_bytes(news.model)
     loaded = load_model(tmp_path / "wine.ckm")
     fitted = TableClassifier(5, geometry="elliptic", random_state=0).fit(WINE.rows, WINE.labels)
     assert (loaded.predict(WINE.rows) == fitted.predict(WINE.rows)).all()

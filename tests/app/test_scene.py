@@ -50,7 +50,7 @@ def areas(scene):
 def test_every_state_has_a_scene(K, chart, order, n, turn, tilt):
     state = PlaneState(
         points=POINTS[:n], curvature=K, order=order, shown=EVERYTHING, turn=turn, tilt=tilt
-    ).with_points(POINTS[:n])
+    )
     scene = made(state, chart)
     assert len(scene.points) == n
     for shape in scene.shapes:

@@ -21,13 +21,14 @@ import zipfile
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from cayleyklein.app._learn_state import LearnState
-from cayleyklein.app._session import COMMANDS, PlaneSession
+from cayleyklein.app._learn import LearnState
+from cayleyklein.app._session import PlaneSession, run
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
 from cayleyklein.cli import main
@@ -434,7 +435,7 @@ queries = st.one_of(
     ),
     st.dictionaries(st.text(max_size=8), st.text(max_size=12), max_size=4),
 )
-ACTIONS = sorted(COMMANDS)
+ACTIONS = [name.removeprefix("do_") for name in dir(PlaneSession) if name.startswith("do_")]
 PLACES = ("x", "y", "by", "dx", "dy", "view", "index", "turn", "tilt", "n", "seed")
 commands = st.lists(
     st.fixed_dictionaries(
@@ -442,6 +443,7 @@ commands = st.lists(
         optional={
             "name": st.sampled_from([*PARTS, "chart", "cells", "x"]) | values,
             "value": st.floats(-2, 2) | st.booleans() | values,
+            "values": st.dictionaries(st.sampled_from([*PARTS, "chart", "shown"]), values) | values,
             **{name: st.floats(-2, 2) | values for name in PLACES},
         },
     ),
@@ -451,14 +453,15 @@ commands = st.lists(
 
 def try_address(case):
     parts, orders = case
-    answered(LearnState.from_query, parts)
-    state = answered(PlaneState.from_query, parts)
+    query = urlencode(parts, errors="replace")
+    answered(LearnState.from_query, query)
+    state = answered(PlaneState.from_query, query)
     if state is None:
         return
-    assert PlaneState.from_query(state.to_query()) == state
-    session = PlaneSession(state)
+    assert PlaneState.from_query(state.query) == state
+    session = PlaneSession(state.query)
     for order in orders:
-        answered(session.apply, order)
+        answered(run, session, order)
     assert session.answer()
 
 

@@ -76,8 +76,8 @@ async def _serve(
     port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
 ) -> None:
     """Serve until SIGINT or SIGTERM, and leave nothing behind."""
+    from cayleyklein.app._fitting import warm_up
     from cayleyklein.app._server import Explorer
-    from cayleyklein.app._worker import warm_up
 
     try:
         server = Explorer(port, host)

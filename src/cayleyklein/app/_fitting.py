@@ -1,8 +1,11 @@
-"""Fitting: what a worker process does with one visitor's task, told step by step."""
+"""Fits, in processes of their own, which slow no other visitor and can be ended."""
 
 from __future__ import annotations
 
+import multiprocessing
 import tempfile
+import threading
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
@@ -13,9 +16,9 @@ import numpy as np
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker
-from cayleyklein.app._state import PlaneState
+from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
@@ -26,98 +29,134 @@ TEST_PART = 0.3
 SEED = 0
 """Seed of the split and of the learner, so that the code shown gives the numbers shown."""
 
+PLACES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
+
 CHOOSING = {
-    "auto": "Comparing a product with plain neighbours on held-out training rows",
-    "mixed": "Choosing the shares of the two parts on held-out training rows",
+    "auto": "Comparing a product with plain neighbours on held-out training rows…",
+    "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
 """What is done before the fit that is shown."""
 
 WATCHED = 200
 """Test rows on which the accuracy of an iteration is measured; the last one has all."""
 
-GRID, FINER, MIXED_FINER = 81, 5, 2
-"""Points of a picture along each axis, and how many times finer it is where classes meet."""
+GRID = 161
+"""Points of a picture of regions along each axis."""
 
-NEIGHBORS = 5
-"""Neighbours of a row that the page shows."""
+NEIGHBORS, MOST_DRAWN = 5, 800
+"""Neighbours of a row that the page shows, and most rows that a picture shows."""
 
-OPENED, MOST_DRAWN = 300, 800
-"""Most rows that are taken along to the plane, and that a picture shows."""
-
-MOST_LETTERS = 40
-"""Letters of a name that is shown."""
+LONGEST = 300.0
+"""Seconds after which a fit is ended."""
 
 
 class Task(NamedTuple):
-    """Labelled rows, and what to learn from them."""
+    """A table, and what to learn from it."""
 
-    X: Floats
-    y: Ints
-    columns: tuple[str, ...]
+    table: Table
     geometry: str
     n_neighbors: int | str
 
 
-class ModelTask(NamedTuple):
-    """A table as it was read, for a model file as the command makes it."""
+class News(NamedTuple):
+    """What a fit tells the page: texts and pictures by their place, and the other parts."""
 
-    rows: Any
-    labels: AnyArray
-    target: str
-    geometry: str
-    n_neighbors: int | str
-
-
-class Step(NamedTuple):
-    """One iteration of a fit; `part` names the metric being learned, `series` its geometry."""
-
-    part: str
-    series: str
-    n_pass: int
-    iteration: int
-    loss: float
-    curvature: float
-    accuracy: float
+    texts: dict[str, str]
+    steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
+    pictures: dict[str, Any] | None = None
+    results: dict[str, Any] | None = None
+    model: bytes | None = None
+    notes: tuple[str, ...] = ()
+    ended: bool = False
 
 
-class Choosing(NamedTuple):
-    """The choice on held-out training rows before the fit itself."""
-
-    text: str
-
-
-class Panel(NamedTuple):
-    """A classifier: what is said of it, its picture, and its results on test rows."""
-
-    place: str
-    summary: str
-    accuracy: float
-    picture: dict[str, Any]
-    results: dict[str, Any]
+def ending(text: str, **more: Any) -> News:
+    """Return the last news of a fit."""
+    return News({"state": text}, ended=True, **more)
 
 
-class Finished(NamedTuple):
-    """The end of a task, with warnings that were given."""
-
-    notes: tuple[str, ...]
-    stopped: bool
+Tell = Callable[[News], None]
 
 
-class Model(NamedTuple):
-    """A model file, and a line about it."""
-
-    content: bytes
-    summary: str
+# -- processes ----------------------------------------------------------------------
 
 
-Tell = Callable[[Any], None]
+class FitProcess:
+    """Work on a task in a process of its own, once one of the slots is free."""
+
+    def __init__(
+        self, work: Callable[[Task, Tell], None], task: Task, slots: threading.Semaphore
+    ) -> None:
+        self._given, self._slots = (work, task), slots
+        self.process: Any = None
+
+    def poll(self) -> list[News]:
+        """Return the news since the last call; start the fit when its turn comes."""
+        if self.process is None:
+            if not self._slots.acquire(blocking=False):
+                return []
+            self._start()
+            return [News({"state": "Fitting…"})]
+        alive, found = self.process.is_alive(), []
+        with suppress(EOFError, OSError):
+            while self._inbox.poll():
+                found.append(self._inbox.recv())
+        if not found and not alive:
+            return [ending("The fit ended without a result.")]
+        if time.monotonic() - self._begun > LONGEST:
+            found.append(ending(f"The fit took more than {LONGEST:g} seconds and was ended."))
+        return found
+
+    def _start(self) -> None:
+        context = _context()
+        self._inbox, outbox = context.Pipe(duplex=False)
+        self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
+        self.process.start()
+        outbox.close()  # so that its end is seen here when the process ends
+        self._begun = time.monotonic()
+
+    def end(self) -> None:
+        """End the process if it runs, and free its slot."""
+        if self.process is not None:
+            self.process.terminate()
+            self.process.join(timeout=1.0)
+            self._inbox.close()
+            self._slots.release()
+
+
+def warm_up() -> None:
+    """Have the process that fits are forked from import the library before the first one."""
+    _context().Process(daemon=True).start()  # without a target it does nothing
+
+
+def _context() -> Any:
+    """Return how processes are made: from a clean one that has the library ready, if possible."""
+    if "forkserver" in multiprocessing.get_all_start_methods():
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["cayleyklein.app._fitting"])
+        return context
+    return multiprocessing.get_context("spawn")
+
+
+def _work(work: Callable[[Task, Tell], None], task: Task, outbox: Any) -> None:
+    """Work on a task and tell the page, in another process."""
+    with suppress(BrokenPipeError):  # the visitor has left
+        try:
+            work(task, outbox.send)
+        except (CayleyKleinError, ValueError, ArithmeticError, MemoryError) as error:
+            outbox.send(ending(f"{error}"))
+        finally:
+            outbox.close()
+
+
+# -- work ---------------------------------------------------------------------------
 
 
 class Rows:
     """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
 
-    def __init__(self, X: Floats, y: Ints, columns: tuple[str, ...]) -> None:
-        self.X, self.y = X, y
+    def __init__(self, table: Table) -> None:
+        X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
         self.section = choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
@@ -125,10 +164,10 @@ class Rows:
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)
         room = 0.05 * np.maximum(high - low, 1e-12)
         self.box = np.stack([low - room, high + room])
-        self.drawn = np.sort(np.random.default_rng(SEED).permutation(len(y))[:MOST_DRAWN])
-        self.is_test = np.zeros(len(y), dtype=bool)
+        self.drawn = np.sort(np.random.default_rng(SEED).permutation(len(X))[:MOST_DRAWN])
+        self.is_test = np.zeros(len(X), dtype=bool)
         with suppress(ValueError):  # so few rows that a class is in one part only
-            self.is_test[split_rows(y)[1]] = True
+            self.is_test[split_rows(self.y)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
         """Draw the rows over shapes: training rows filled, test rows open, wrong ones ringed."""
@@ -145,80 +184,78 @@ class Rows:
             shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
         return {
             "window": self.box.ravel().tolist(),
-            "axes": [name[:MOST_LETTERS] for name in self.axes],
+            "axes": [name[:SHOWN] for name in self.axes],
             "shapes": under + [shape._asdict() for shape in shapes if len(shape.xy)],
             "points": x,
             "rows": self.drawn.tolist(),
         }
 
 
-def carry_out(task: Task | ModelTask, tell: Tell, stopped: Callable[[], bool]) -> None:
+def make_model(task: Task, tell: Tell) -> None:
+    """Learn from all rows as `cayleyklein fit` does, and tell the file."""
+    table = task.table
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        warnings.simplefilter("ignore")
+        model = TableClassifier(task.n_neighbors, geometry=task.geometry, random_state=SEED)
+        model.fit(table.rows, table.labels)
+        model.target_ = table.target
+        path = Path(folder) / "model.ckm"
+        save_model(model, path)
+        about = f"learned from {len(table.rows)} rows, {model.learned_.describe()}"
+        tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
+
+
+def compare(task: Task, tell: Tell) -> None:
     """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        if isinstance(task, ModelTask):
-            tell(_make_model(task, stopped))
-            return
-        bench = _Bench(task, tell, stopped)
+        bench = _Bench(task, tell)
         plain = CurvedMetric(factor=standard_factor(bench.X_train))
         bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
-        if not stopped():
-            bench.learn("curved", task.geometry)
+        bench.learn("curved", task.geometry)
     notes = dict.fromkeys(
         str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
     )
-    tell(Finished(tuple(notes), stopped()))
-
-
-def _make_model(task: ModelTask, stopped: Callable[[], bool]) -> Model:
-    """Learn from all rows as `cayleyklein fit` does, and return the file."""
-    model = TableClassifier(
-        task.n_neighbors,
-        geometry=task.geometry,
-        random_state=SEED,
-        callback=lambda _progress: stopped(),
-    ).fit(task.rows, task.labels)
-    model.target_ = task.target
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "model.ckm"
-        save_model(model, path)
-        summary = f"learned from {len(task.rows)} rows, {model.learned_.describe()}"
-        return Model(path.read_bytes(), summary)
+    tell(ending("Done.", notes=tuple(notes)))
 
 
 class _Bench:
     """The rows of a task, and what is done with each classifier."""
 
-    def __init__(self, task: Task, tell: Tell, stopped: Callable[[], bool]) -> None:
-        self.task, self.tell, self.stopped = task, tell, stopped
-        self.train, self.test = split_rows(task.y)
-        self.X_train, self.y_train = task.X[self.train], task.y[self.train]
-        self.X_test, self.y_test = task.X[self.test], task.y[self.test]
-        self.rows = Rows(task.X, task.y, task.columns)
+    def __init__(self, task: Task, tell: Tell) -> None:
+        self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.y
+        self.train, self.test = split_rows(y)
+        self.X_train, self.y_train = self.X[self.train], y[self.train]
+        self.X_test, self.y_test = self.X[self.test], y[self.test]
+        self.rows = Rows(task.table)
         pick = np.random.default_rng(SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
+        self._first_loss: dict[str, float] = {}
+        self._last: dict[str, int] = {}
 
     def learn(self, place: str, geometry: str) -> None:
         """Learn a metric, tell each iteration, and show the result."""
 
-        def report(progress: Progress) -> bool:
-            metric = progress.metric
-            self.tell(
-                Step(
-                    progress.part,
-                    progress.part.split(",")[0],
-                    progress.n_pass,
-                    progress.iteration,
-                    progress.loss,
-                    metric.curvature,
-                    self._accuracy(metric),
-                )
+        def report(progress: Progress) -> None:
+            name, K = progress.part.split(",")[0], progress.metric.curvature
+            accuracy = self._accuracy(progress.metric)
+            steps: list[list[Any]] = []
+            if progress.iteration <= self._last.get(name, -1):  # another part, or fit
+                self._first_loss.pop(name)
+                steps.append([name, None, None, None])
+            self._last[name] = progress.iteration
+            relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
+            steps.append([name, relative, K, accuracy])
+            said = "not measured" if accuracy is None else f"{accuracy:.1%}"
+            live = (
+                f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+                f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
             )
-            return self.stopped()
+            self.tell(News({"live": live, "state": "Fitting…"}, tuple(steps)))
 
         if geometry in CHOOSING:
-            self.tell(Choosing(CHOOSING[geometry]))
+            self.tell(News({"state": CHOOSING[geometry]}))
         learner = CurvedLMNN(geometry=geometry, random_state=SEED, callback=report)
         learner.fit(self.X_train, self.y_train)
         summary, choice = _describe(learner.metric_), learner.selection_
@@ -227,11 +264,11 @@ class _Bench:
         trials = [(t.name, t.n_neighbors, t.log_loss, t.accuracy) for t in choice.trials]
         self.show(place, self.fit(learner=learner), summary, trials)
 
-    def _accuracy(self, metric: CurvedMetric) -> float:
+    def _accuracy(self, metric: CurvedMetric) -> float | None:
         try:
             return self.fit(metric=metric).score(*self.watched)
         except CayleyKleinError:  # an iterate may leave training rows outside its domain
-            return float("nan")
+            return None
 
     def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
         """Return the classifier by a metric, or by a fitted learner."""
@@ -246,64 +283,52 @@ class _Bench:
         trials: list[tuple[str, int, float, float]] | None = None,
     ) -> None:
         """Tell the regions, the neighbours and the accuracy of a classifier."""
-        said, metric, rows = model.predict(self.X_test), model.metric_, self.rows
-        wrong = np.zeros(len(self.task.y), dtype=bool)
+        rows, table, metric = self.rows, self.task.table, model.metric_
+        said = model.predict(self.X_test)
+        wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = said != self.y_test
         neighbors, distances = self._neighbors(model, rows.drawn)
-        lines, planes = self._on_the_plane(metric)
-        picture = rows.picture([self._regions(model), *lines], wrong) | {
+        picture = rows.picture([self._regions(model), *self._outlines(metric)], wrong) | {
             "neighbors": neighbors.tolist(),
             "distances": distances,
             "places": rows.shown[neighbors.ravel()],
             "wrong": wrong[rows.drawn],
         }
-        weights = metric.feature_weights(self.X_train).tolist()
-        named = zip(self.task.columns, weights, strict=True)
+        weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
+        counts = confusion_matrix(self.y_test, said, labels=np.unique(table.y)).tolist()
         results = {
-            "confusion": confusion_matrix(
-                self.y_test, said, labels=np.unique(self.task.y)
-            ).tolist(),
-            "weights": sorted(named, key=lambda pair: -pair[1]),
+            "confusion": {
+                "caption": f"{PLACES[place]} on test rows",
+                "names": table.classes,
+                "counts": counts,
+            },
+            "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": trials or [],
-            "planes": planes,
         }
-        summary = f"{model.n_neighbors_} neighbours vote; {summary}"
-        self.tell(Panel(place, summary, float(np.mean(said == self.y_test)), picture, results))
+        right = np.mean(said == self.y_test)
+        about = f"{right:.1%} of test rows right; {model.n_neighbors_} neighbours vote; {summary}"
+        self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
-        """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
-        times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
-
-        def grid(n: int) -> Floats:
-            low, high = self.rows.box
-            return np.stack(np.meshgrid(*np.linspace(low, high, n).T), axis=-1)
-
-        coarse = self._predict(model, grid(GRID).reshape(-1, 2)).reshape(GRID, GRID)
-        corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
-        mixed = (corners != corners[0]).any(axis=0)
-        fine = times * (GRID - 1) + 1
-        square = np.minimum(np.arange(fine) // times, GRID - 2)
-        codes, open_ = (a[square[:, None], square] for a in (coarse[:-1, :-1], mixed))
-        codes[open_] = self._predict(model, grid(fine)[open_])
-        box = self.rows.box.ravel().tolist()
-        return {"kind": "raster", "codes": codes, "size": list(codes.shape), "box": box}
-
-    def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
-        X = self.rows.section.embed(spots)
+        """Return the class on a grid of the picture, -1 outside the domain."""
+        low, high = self.rows.box
+        grid = np.stack(np.meshgrid(*np.linspace(low, high, GRID).T), axis=-1).reshape(-1, 2)
+        X = self.rows.section.embed(grid)
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = model.predict(X[inside])
-        return codes
+        box = self.rows.box.ravel().tolist()
+        return {"kind": "raster", "codes": codes, "size": [GRID, GRID], "box": box}
 
     def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
         """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
         k = min(NEIGHBORS, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
-        inside = np.asarray(model.metric_.contains(self.task.X[rows]))
+        inside = np.asarray(model.metric_.contains(self.X[rows]))
         if not inside.any():
             return found, far
-        distances, nearest = model.kneighbors(self.task.X[rows[inside]], n_neighbors=k + 1)
+        distances, nearest = model.kneighbors(self.X[rows[inside]], n_neighbors=k + 1)
         nearest = self.train[nearest]
         other = nearest != rows[inside, None]
         # the row itself is among its neighbours where it is a training row
@@ -311,25 +336,21 @@ class _Bench:
         found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
         return found, far
 
-    def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        """Return the domains and a ball of the metric's parts, and their addresses in the plane."""
-        lines, planes, shown = [], [], self.rows.shown
+    def _outlines(self, metric: Metric) -> list[dict[str, Any]]:
+        """Return the domain of each part of a metric, and a ball that holds half of the rows."""
+        lines = []
         angle = np.linspace(0, 2 * np.pi, 257)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        pick = np.random.default_rng(SEED).permutation(len(shown))[:OPENED]
         for part in [metric] if isinstance(metric, CurvedMetric) else metric.metrics:
             try:
                 here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
                 continue
-            size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
-            lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4))._asdict())
+            size = np.median(np.linalg.norm(here.coordinates(self.rows.shown), axis=1))
+            lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
             if here.domain is not None:
-                rim = here.domain.from_euclidean(circle)
-                lines.append(Shape("line", rim, "ink", 2.4)._asdict())
-            state, exact = PlaneState.of_rows(here, shown[pick], self.task.y[pick])
-            planes.append((_describe(part) + ("" if exact else " (about)"), state.to_query()))
-        return lines, planes
+                lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
+        return [line._asdict() for line in lines]
 
 
 def split_rows(y: Ints) -> tuple[Ints, Ints]:

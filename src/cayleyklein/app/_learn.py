@@ -4,71 +4,158 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
-from cayleyklein.app import _draw as draw
+from cayleyklein._validation import as_choice
+from cayleyklein.app._draw import class_color, class_marker
 from cayleyklein.app._fitting import (
-    MOST_LETTERS,
+    PLACES,
+    SEED,
     TEST_PART,
-    Choosing,
-    Finished,
-    Model,
-    ModelTask,
-    Panel,
+    FitProcess,
     Rows,
-    Step,
     Task,
+    compare,
+    make_model,
 )
-from cayleyklein.app._learn_state import (
-    CHOICES,
-    GEOMETRIES,
-    NEIGHBORS,
-    POINTS,
-    UPLOAD,
-    LearnState,
-    learn_code,
-)
-from cayleyklein.app._session import TEXT, Value, run
+from cayleyklein.app._session import run
 from cayleyklein.app._tables import (
     BUNDLED,
+    SHOWN,
     Source,
+    Table,
     bundled_source,
     points_source,
     prepare,
     read_source,
 )
-from cayleyklein.app._worker import Failed, FitProcess, FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-PLACES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
+GEOMETRIES = {
+    "auto": "automatic, tried on held-out rows",
+    "elliptic": "elliptic, K > 0",
+    "hyperbolic": "hyperbolic, K < 0",
+    "learned": "K learned from the data",
+    "mixed": "mixed: elliptic + hyperbolic",
+    "flat": "flat, K = 0",
+}
+NEIGHBORS = ("auto", "1", "3", "5", "7", "11", "15", "25")
+UPLOAD, POINTS = "upload", "points"
+
+OPTIONS = {
+    "data": (*BUNDLED, UPLOAD, POINTS),
+    "geometry": tuple(GEOMETRIES),
+    "neighbors": NEIGHBORS,
+}
 
 PREVIEW = 5
 """Rows of a preview."""
 
 
-class LearnSession:
-    """One visitor's learning page."""
+@dataclass(frozen=True)
+class LearnState:
+    """The choices of the page; `drop` has the positions of the columns that are not used."""
 
-    def __init__(self, parts: Mapping[str, str], slots: FitSlots) -> None:
+    data: str = "wine"
+    target: str = ""
+    drop: tuple[int, ...] = ()
+    geometry: str = "auto"
+    neighbors: str = "auto"
+    points: str = ""
+
+    def with_choice(self, name: str, value: str) -> LearnState:
+        """Return the state with another choice, which is checked."""
+        as_choice(name[:SHOWN], "name", tuple(vars(self)))
+        changed: dict[str, Any] = {name: value}
+        if name in OPTIONS:
+            as_choice(value[:SHOWN], name, OPTIONS[name])
+        if name == "data":
+            changed |= {"target": "", "drop": ()}
+        elif name == "points":
+            points_source(value)  # checks them
+        elif name == "drop":
+            parts = [part for part in value.split(",") if part]
+            if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
+                raise InvalidInputError(f"drop must be numbers of columns; got {value[:20]!r}.")
+            changed["drop"] = tuple(sorted({int(part) for part in parts}))
+        return replace(self, **changed)
+
+    @property
+    def query(self) -> str:
+        """The state as the query of an address; an upload stays with its visitor."""
+        parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
+        if self.data != POINTS:
+            del parts["points"]
+        return urlencode(parts, safe=",;")
+
+    @classmethod
+    def from_query(cls, query: str) -> LearnState:
+        """Read a state back; missing parts have their default."""
+        state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
+        for name in vars(state):
+            if name in parts:
+                state = state.with_choice(name, parts[name])
+        return state
+
+
+def learn_code(state: LearnState, table: Table) -> str:
+    """Return the lines of Python that give the accuracy that the page shows."""
+    source = table.source
+    if source.kind == "bundled":
+        used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
+        load = [f"from cayleyklein.datasets import load_{source.name}"]
+        read = [f"X, y = load_{source.name}(return_X_y=True)"]
+        read += [f"X = X[:, {used}]"] if table.dropped else []
+    else:
+        drop = f"drop={list(table.dropped)}" if table.dropped else ""
+        load = ["from cayleyklein.tables import TableEncoder, read_table, split_target"]
+        read = [
+            f"table = read_table({source.name!r}, text=[{table.target!r}]{source.options})",
+            f"rows, y, _ = split_target(table, {table.target!r})",
+            f"X = TableEncoder({drop}).fit_transform(rows)",
+        ]
+    votes = "" if state.neighbors == "auto" else f"{state.neighbors}, "
+    lines = [
+        *load,
+        "from sklearn.model_selection import train_test_split",
+        "from cayleyklein import CurvedKNeighborsClassifier",
+        *read,
+        "X_train, X_test, y_train, y_test = train_test_split(",
+        f"    X, y, test_size={TEST_PART}, stratify=y, random_state={SEED})",
+        f'model = CurvedKNeighborsClassifier({votes}geometry="{state.geometry}", '
+        f"random_state={SEED})",
+        "model.fit(X_train, y_train)",
+        "print(model.metric_, model.score(X_test, y_test))",
+    ]
+    if source.kind == "upload":
+        drops = "".join(f" --drop {name!r}" for name in table.dropped)
+        k = "" if state.neighbors == "auto" else f" -k {state.neighbors}"
+        lines += [
+            "# the model that “Save model” makes, by the command:",
+            f"# cayleyklein fit {source.name!r} -t {table.target!r} -g {state.geometry}{k}{drops} "
+            f"-o model.ckm",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+class LearnSession:
+    """One visitor's learning page; `slots` are free places for fits."""
+
+    def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
         self.uploaded: Source | None = None
         self.fit: FitProcess | None = None
         self._lock = threading.RLock()
         try:
-            self._take(LearnState.from_query(parts))
+            self._take(LearnState.from_query(query))
         except CayleyKleinError as error:
             self._take(LearnState())
             self.notes.append(f"The address was not understood: {error}")
-        if parts.get("data") == UPLOAD:
-            self.notes.append("A file stays with the page it was given to; choose it again.")
-
-    # -- commands -------------------------------------------------------------------
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
         """Do a batch of commands, and return the answer to the page."""
@@ -77,7 +164,7 @@ class LearnSession:
                 self.notes = []
             try:
                 for command in commands:
-                    run(COMMANDS, self, command)
+                    run(self, command)
             except CayleyKleinError as error:
                 self.notes.append(str(error))
             return self._answer()
@@ -92,33 +179,24 @@ class LearnSession:
             self._lock.release()
 
     def close(self) -> None:
-        """End the fit of a page that is left."""
+        """End the fit."""
         with self._lock:
             if self.fit is not None:
-                self.fit.kill()
+                self.fit.end()
                 self.fit = None
 
-    def _not_while_fitting(self) -> None:
-        if self.fit is not None:
-            raise InvalidInputError("A fit is running; cancel it first.")
+    # -- choices --------------------------------------------------------------------
 
-    def _choose(self, name: str, value: str) -> None:
-        self._not_while_fitting()
-        if name == "data" and value == UPLOAD and self.uploaded is None:
-            raise InvalidInputError("Choose a file first.")
+    def do_choose(self, name: str, value: str) -> None:
+        """Make one choice."""
         self._take(self.state.with_choice(name, value))
 
-    def _load(self, query: str) -> None:
-        self._not_while_fitting()
-        parts = dict(parse_qsl(query, keep_blank_values=True))
-        if parts.get("data") == UPLOAD and self.uploaded is not None:
-            state = LearnState.from_query(parts | {"data": "wine"})
-            self._take(replace(state, data=UPLOAD))
-        else:
-            self._take(LearnState.from_query(parts))
+    def do_load(self, query: str) -> None:
+        """Take the choices of an address."""
+        self._take(LearnState.from_query(query))
 
-    def _upload(self, name: str, text: str) -> None:
-        self._not_while_fitting()
+    def do_upload(self, name: str, text: str) -> None:
+        """Take a table of the visitor's own."""
         before, self.uploaded = self.uploaded, read_source(text, name)
         try:
             self._take(self.state.with_choice("data", UPLOAD))
@@ -127,40 +205,46 @@ class LearnSession:
             raise
 
     def _take(self, state: LearnState) -> None:
-        """Take over choices, when there is something to learn with them."""
+        """Take over choices, when there is something to learn with them, and show the rows."""
+        self._not_while_fitting()
         source = self._source(state)
         target = state.target or source.target
         if target not in source.targets:
-            raise InvalidInputError(f"There is no column {target[:MOST_LETTERS]!r} of classes.")
+            raise InvalidInputError(f"There is no column {target[:SHOWN]!r} of classes.")
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
         table = prepare(source, target, [source.columns[i] for i in state.drop])
         self.state, self.table = replace(state, target=target), table
+        self.rows = Rows(table)
         self._clear()
 
     def _source(self, state: LearnState) -> Source:
-        if state.data == UPLOAD and self.uploaded is not None:
-            return self.uploaded
-        return points_source(state.points) if state.data == POINTS else bundled_source(state.data)
+        if state.data == POINTS:
+            return points_source(state.points)
+        if state.data != UPLOAD:
+            return bundled_source(state.data)
+        if self.uploaded is None:
+            raise InvalidInputError("A file stays with the page it was given to; choose it again.")
+        return self.uploaded
 
     def _clear(self) -> None:
-        """Forget the results of another task, and show its rows."""
+        """Forget the results of another task."""
         self.texts = {f"about-{place}": "Not fitted yet: these are the rows." for place in PLACES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {"confusion": None} | dict.fromkeys(
-            ("weights", "trials", "planes"), ()
-        )
-        self.first_loss: dict[str, float] = {}
-        self._last: dict[str, Step] = {}
+        self.results: dict[str, Any] = {"confusion": None, "weights": (), "trials": ()}
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
-        self.rows = Rows(self.table.X, self.table.y, self.table.columns)
-        self._news: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))
+        self._pictures: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))
         self._fresh = True
+
+    def _not_while_fitting(self) -> None:
+        if self.fit is not None:
+            raise InvalidInputError("A fit is running; cancel it first.")
 
     # -- fits -----------------------------------------------------------------------
 
-    def _start(self) -> None:
+    def do_fit(self) -> None:
+        """Learn from the training rows."""
         self._not_while_fitting()
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(TEST_PART * n)
@@ -170,84 +254,42 @@ class LearnSession:
                 f"class needs one among them."
             )
         self._clear()
-        self._run(Task(self.table.X, self.table.y, self.table.columns, *self._settings()))
+        self._run(compare)
 
-    def _save(self) -> None:
+    def do_model(self) -> None:
         """Make a model of all rows, as the command does."""
         self._not_while_fitting()
-        table = self.table
-        self._run(ModelTask(table.rows, table.labels, table.target, *self._settings()))
+        self._run(make_model)
 
-    def _settings(self) -> tuple[str, int | str]:
+    def _run(self, work: Any) -> None:
         k = self.state.neighbors
-        return self.state.geometry, k if k == "auto" else int(k)
-
-    def _run(self, task: Task | ModelTask) -> None:
-        self.fit = FitProcess(task, self.slots)
+        task = Task(self.table, self.state.geometry, k if k == "auto" else int(k))
+        self.fit = FitProcess(work, task, self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
-    def _cancel(self) -> None:
+    def do_cancel(self) -> None:
+        """End the fit; the results that have been told stay."""
         if self.fit is not None:
-            self.fit.cancel()
-            self.texts["state"] = "Cancelling…"
+            self.close()
+            self.texts["state"] = "Cancelled."
 
     def _look(self) -> bool:
-        """Take over the messages of the fit; say whether there were any."""
-        if self.fit is None:
-            return False
-        before, told = dict(self.texts), self.fit.poll()
-        if self.fit.started and self.texts["state"].startswith("Waiting"):
-            self.texts["state"] = "Fitting…"
+        """Take over the news of the fit; say whether there were any."""
+        told = [] if self.fit is None else self.fit.poll()
         for news in told:
-            if isinstance(news, Step):
-                self._add_step(news)
-            elif isinstance(news, Choosing):
-                self.texts["state"] = f"{news.text}…"
-            elif isinstance(news, Panel):
-                self._add_panel(news)
-            elif isinstance(news, Model):
+            self.texts |= news.texts
+            self._steps += news.steps
+            self._pictures |= news.pictures or {}
+            self.results = news.results or self.results
+            self.notes += news.notes
+            if news.model is not None:
                 stem = self.table.source.name.rpartition(".")[0] or self.table.source.name
-                content = np.frombuffer(news.content, dtype=np.int8)
+                content = np.frombuffer(news.model, dtype=np.int8)
                 self._model = {"name": f"{stem}.ckm", "content": content}
-                self._end(f"The model is saved: {news.summary}.")
-            elif isinstance(news, Finished):
-                self.notes += news.notes
-                self._end("Stopped early; what was learned is shown." if news.stopped else "Done.")
-            elif isinstance(news, Failed):
-                self._end(str(news))
-        return bool(told) or self.texts != before
-
-    def _end(self, said: str) -> None:
-        self.close()
-        self.texts["state"] = said
-
-    def _add_step(self, step: Step) -> None:
-        name, last = step.series, self._last.get(step.series)
-        another = last is not None and step.iteration <= last.iteration  # part, or fit
-        if another:  # lift the pen; the passes of a part are one line
-            self.first_loss.pop(name, None)
-            self._steps.append([name, None, None, None])
-        self._last[name] = step
-        first = self.first_loss.setdefault(name, step.loss or 1.0)
-        accuracy = None if math.isnan(step.accuracy) else step.accuracy
-        self._steps.append([name, step.loss / first, step.curvature, accuracy])
-        self.texts["live"] = (
-            f"{step.part}, pass {step.n_pass}, iteration {step.iteration}: loss {step.loss:.4g}, "
-            f"K = {step.curvature:.3g}, accuracy {step.accuracy:.1%}"
-        )
-        if self.texts["state"] != "Cancelling…":
-            self.texts["state"] = "Fitting…"
-
-    def _add_panel(self, panel: Panel) -> None:
-        self._news[panel.place] = panel.picture
-        self.texts[f"about-{panel.place}"] = (
-            f"{panel.accuracy:.1%} of test rows right; {panel.summary}"
-        )
-        caption = f"{PLACES[panel.place]} on test rows"
-        confusion = {"caption": caption, "names": self.table.classes}
-        confusion["counts"] = panel.results["confusion"]
-        self.results = panel.results | {"confusion": confusion}
+            if news.ended:
+                self.close()
+        return bool(told)
 
     # -- answers --------------------------------------------------------------------
 
@@ -256,36 +298,34 @@ class LearnSession:
         table, state, source = self.table, self.state, self.table.source
         data = [[name, name] for name in BUNDLED]
         if self.uploaded is not None:
-            data.append([UPLOAD, self.uploaded.name[:MOST_LETTERS]])
+            data.append([UPLOAD, self.uploaded.name[:SHOWN]])
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
         about = f"{len(table.X)} rows, {len(table.classes)} classes"
         answer = {
-            "choices": {n: getattr(state, n) for n in ("data", "target", "geometry", "neighbors")},
+            "choices": vars(state),
             "options": {
                 "data": data,
-                "target": [[name, name[:MOST_LETTERS]] for name in source.targets],
+                "target": [[name, name[:SHOWN]] for name in source.targets],
                 "geometry": [list(item) for item in GEOMETRIES.items()],
                 "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBORS],
             },
             "columns": [
-                [i, name[:MOST_LETTERS], i not in state.drop]
+                [i, name[:SHOWN], i not in state.drop]
                 for i, name in enumerate(source.columns)
                 if name != table.target
             ],
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
             "running": self.fit is not None,
-            "query": state.to_query(),
+            "query": state.query,
             "notes": self.notes,
             "results": self.results,
-            "pictures": self._news,
+            "pictures": self._pictures,
             "steps": self._steps,
+            "preview": self._preview() if self._fresh else None,
+            "model": self._model,
         }
-        if self._fresh:
-            answer["preview"] = self._preview()
-        if self._model is not None:
-            answer["model"] = self._model
-        self._news, self._steps, self._model, self._fresh = {}, [], None, False
+        self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
         return answer
 
     def _preview(self) -> dict[str, Any]:
@@ -296,25 +336,14 @@ class LearnSession:
         cells = np.where(head.isna(), "", head.astype(str)).tolist()
         left_out = [f"{name}: left out by you" for name in table.dropped]
         return {
-            "names": [name[:MOST_LETTERS] for name in table.source.columns],
-            "target": table.target[:MOST_LETTERS],
-            "rows": [[cell[:MOST_LETTERS] for cell in row] for row in cells],
+            "names": [name[:SHOWN] for name in table.source.columns],
+            "target": table.target[:SHOWN],
+            "rows": [[cell[:SHOWN] for cell in row] for row in cells],
             "notes": [*table.notes, *left_out],
             "classes": [
-                [name[:MOST_LETTERS], count, draw.class_color(i), draw.class_marker(i)]
+                [name[:SHOWN], count, class_color(i), class_marker(i)]
                 for i, (name, count) in enumerate(zip(table.classes, counts, strict=True))
             ],
             "labels": table.y.tolist(),
             "test": self.rows.is_test,
         }
-
-
-COMMANDS: dict[str, Any] = {
-    "choose": (LearnSession._choose, {"name": Value(str, CHOICES), "value": TEXT}),
-    "load": (LearnSession._load, {"query": TEXT}),
-    "upload": (LearnSession._upload, {"name": TEXT, "text": TEXT}),
-    "fit": (LearnSession._start, {}),
-    "model": (LearnSession._save, {}),
-    "cancel": (LearnSession._cancel, {}),
-}
-"""Every command of the learning page: its action, and what each of its values must be."""

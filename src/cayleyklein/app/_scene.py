@@ -99,10 +99,10 @@ class Drafter:
     @cached_property
     def pair(self) -> tuple[Floats, Floats] | None:
         """The two chosen points, where both are in the geometry and apart."""
-        pair = self.state.chosen_pair
-        if pair is None or not self.inside[list(pair)].all():
+        pair = list(self.state.chosen)
+        if pair[0] == pair[1] or not self.inside[pair].all():
             return None
-        p, q = self.state.coordinates[list(pair)]
+        p, q = self.state.coordinates[pair]
         return None if (p == q).all() else (p, q)
 
     @property
@@ -176,10 +176,13 @@ class Drafter:
 
     # -- drawing --------------------------------------------------------------------
 
+    def view(self, chart: str) -> View:
+        """Return a view of the state, without drawing it."""
+        return View(self.metric, chart, self.state.turn, self.state.tilt)
+
     def scene(self, chart: str) -> Scene:
         """Draw the state in a view."""
-        view = View(self.metric, chart, self.state.turn, self.state.tilt)
-        x = self.state.coordinates
+        view, x = self.view(chart), self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
         placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
         canvas = Canvas(view)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import urlsplit
 
 import numpy as np
 from tornado.httpserver import HTTPServer
@@ -23,7 +24,6 @@ from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.app._worker import FitSlots
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 LOOPBACK = "127.0.0.1"
@@ -42,6 +42,9 @@ PATIENCE = 20.0
 
 POLL = 0.1
 """Seconds between two looks at a running fit."""
+
+MOST_FITS = 2
+"""Fits that run at once; others wait for their turn."""
 
 THREADS = 4
 """Commands and exports that are computed at once, so that no visitor waits for another."""
@@ -68,7 +71,7 @@ class Explorer:
         self._socket.setblocking(False)
         self.port = int(self._socket.getsockname()[1])
         self.hosts = {f"{name}:{self.port}" for name in known_names(host)}
-        self.slots = FitSlots()
+        self.slots = threading.Semaphore(MOST_FITS)
         self.pool = ThreadPoolExecutor(THREADS, thread_name_prefix="explorer")
         self._server: HTTPServer | None = None
 
@@ -93,11 +96,10 @@ class Explorer:
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
-        """Close every connection, and end the fits."""
+        """Close every connection, which ends the fits."""
         if self._server is not None:
             self._server.stop()
             await self._server.close_all_connections()
-        self.slots.kill_all()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, function: Any, *given: Any) -> Any:
@@ -228,10 +230,9 @@ class ExportHandler(Guarded):
         if name not in EXPORTS:
             raise HTTPError(404)
         kind, make = EXPORTS[name]
-        parts = {key: self.get_query_argument(key) for key in self.request.query_arguments}
-        theme = parts.get("theme", "light")
+        theme = self.get_query_argument("theme", "light")
         try:
-            state = PlaneState.from_query(parts)
+            state = PlaneState.from_query(self.request.query)
             work = self.explorer.compute(make, state, theme if theme in PALETTE else "light")
             text = await work
         except CayleyKleinError as error:
@@ -262,8 +263,7 @@ class Socket(Guarded, WebSocketHandler):
         try:
             number, given = _read_message(message)
             if self.session is None:
-                parts = dict(parse_qsl(str(given).lstrip("?"), keep_blank_values=True))
-                given, self.session = [], self._begin(parts)
+                given, self.session = [], self._begin(str(given).lstrip("?"))
             if not isinstance(given, list):
                 raise InvalidInputError("A message to the server was not understood.")
             answer = await self.explorer.compute(self.session.hear, given)
@@ -274,11 +274,11 @@ class Socket(Guarded, WebSocketHandler):
             return
         await self._send(answer | {"number": number})
 
-    def _begin(self, parts: dict[str, str]) -> PlaneSession | LearnSession:
+    def _begin(self, query: str) -> PlaneSession | LearnSession:
         """Return the session of a page with this address."""
         if self.request.path == "/ws/plane":
-            return PlaneSession.from_query(parts)
-        session = LearnSession(parts, self.explorer.slots)
+            return PlaneSession(query)
+        session = LearnSession(query, self.explorer.slots)
         self._ticking = asyncio.create_task(self._tick(session))
         return session
 

@@ -65,8 +65,6 @@ DECIMALS = 4
 CURVATURE_DECIMALS = 2
 """K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
 
-CONIC = ("center_x", "center_y", "major", "minor", "angle")
-
 
 class Generator(NamedTuple):
     """A point of the plane, and the number of its class."""
@@ -125,76 +123,39 @@ class PlaneState:
         """The class of each point."""
         return np.array([point.label for point in self.points], dtype=np.intp)
 
-    @property
-    def chosen_pair(self) -> tuple[int, int] | None:
-        """The two chosen points, when there are two."""
-        first, second = self.chosen
-        n = len(self.points)
-        return (first, second) if first != second and max(first, second) < n else None
-
-    def with_number(self, name: str, value: Any) -> PlaneState:
-        """Return the state with another number, which must be in its range."""
-        if name not in RANGES:
-            raise InvalidInputError(f"There is no number {str(name)[:20]!r} to set.")
-        changed: dict[str, Any] = {name: _in_range(name, value)}
-        return replace(self, **changed)
-
-    def with_points(self, points: tuple[Generator, ...]) -> PlaneState:
-        """Return the state with other points; the chosen ones stay within them."""
-        if len(points) > MAX_POINTS:
+    def __post_init__(self) -> None:
+        """Check the number of points, and keep the chosen ones among them, two where there are."""
+        if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
-        last = max(0, len(points) - 1)
-        first, second = (min(i, last) for i in self.chosen)
+        last = max(0, len(self.points) - 1)
+        first, second = (min(max(i, 0), last) for i in self.chosen)
         if first == second:
             second = 0 if first else min(1, last)
-        return replace(self, points=points, chosen=(first, second))
+        object.__setattr__(self, "chosen", (first, second))
 
-    @classmethod
-    def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
-        """Return a state with the conic and the curvature of a metric of the plane."""
-        lengths, axes = np.linalg.eigh(metric.matrix)
-        (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
-        angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
-        conic: dict[str, Any] = {
-            name: round(float(value), 10)
-            for name, value in zip(CONIC, (*metric.center, major, minor, angle), strict=True)
-        }
-        return cls(curvature=float(metric.curvature), **conic, **values)
-
-    @classmethod
-    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[PlaneState, bool]:
-        """Return a state with rows of a table and their metric, and whether its conic fits.
-
-        Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
-        (Σ/c, cK) have the same geometry, and c is such that K and the axes are in their ranges.
-        """
-        low, high = rows.min(axis=0), rows.max(axis=0)
-        middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
-        K, factor = metric.curvature, metric.factor * size
-        c = abs(float(np.linalg.det(factor)))
-        if K:
-            bent = min(max(round(abs(K) * c, CURVATURE_DECIMALS), 0.01), 1.0)
-            c = bent / abs(K)
-        scaled = CurvedMetric(
-            factor=factor / math.sqrt(c), center=(metric.center - middle) / size, curvature=K * c
-        )
-        points = zip((rows - middle) / size, labels.tolist(), strict=True)
-        state = cls.of_metric(
-            scaled,
-            points=tuple(as_generator(x[0], x[1], label) for x, label in points),
-            shown=frozenset({"regions"}),
-        )
-        exact = True
-        for name in ("curvature", *CONIC):
-            (lowest, highest), value = RANGES[name], getattr(state, name)
-            exact = exact and lowest <= value <= highest
-            state = state.with_number(name, min(max(value, lowest), highest))
-        return state, exact
-
-    # -- the address ----------------------------------------------------------------
+    def with_parts(self, parts: Mapping[str, Any]) -> PlaneState:
+        """Return the state with other parts of an address, which are checked."""
+        values: dict[str, Any] = {}
+        for name, value in parts.items():
+            if name in RANGES:
+                values[name] = _in_range(name, value)
+            elif name == "chart":
+                values[name] = as_choice(str(value)[:20], name, tuple(CHARTS))
+            elif name == "second":
+                values[name] = as_choice(str(value)[:20], name, ("", *CHARTS))
+            elif name == "shown":
+                layers = filter(None, str(value).split(","))
+                values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
+            elif name == "chosen":
+                values[name] = tuple(int(i) for i in _numbers(str(value), name, 2))
+            elif name == "points":
+                rows = filter(None, str(value).split(";"))
+                values[name] = tuple(as_generator(*_numbers(row, name, 3)) for row in rows)
+        return replace(self, **values)
 
     @cached_property
-    def _query(self) -> str:
+    def query(self) -> str:
+        """The state as the query of an address."""
         parts: dict[str, str] = {
             name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
         }
@@ -206,32 +167,11 @@ class PlaneState:
         )
         return urlencode(parts, safe=",;")
 
-    def to_query(self) -> str:
-        """Return the state as the query of an address."""
-        return self._query
-
     @classmethod
-    def from_query(cls, parts: Mapping[str, str] | str) -> PlaneState:
+    def from_query(cls, query: str) -> PlaneState:
         """Read a state back; parts that are missing have their default."""
-        if isinstance(parts, str):
-            parts = dict(parse_qsl(parts, keep_blank_values=True))
-        state = cls(points=DEFAULT_POINTS)
-        for name in RANGES:
-            if name in parts:
-                state = state.with_number(name, parts[name])
-        if "chart" in parts:
-            state = replace(state, chart=as_choice(parts["chart"][:20], "chart", tuple(CHARTS)))
-        if "second" in parts:
-            second = as_choice(parts["second"][:20], "second", ("", *CHARTS))
-            state = replace(state, second=second)
-        if "shown" in parts:
-            state = replace(state, shown=_layers(parts["shown"]))
-        if "chosen" in parts:
-            chosen = [_index(value) for value in _numbers(parts["chosen"], "chosen", 2)]
-            state = replace(state, chosen=(chosen[0], chosen[1]))
-        if "points" in parts:
-            state = state.with_points(_read_points(parts["points"]))
-        return state.with_points(state.points)
+        parts = dict(parse_qsl(query, keep_blank_values=True))
+        return cls(points=DEFAULT_POINTS).with_parts(parts)
 
 
 def _in_range(name: str, value: Any) -> float | int:
@@ -249,11 +189,6 @@ def _in_range(name: str, value: Any) -> float | int:
     return round(number, CURVATURE_DECIMALS if name == "curvature" else DECIMALS) + 0.0
 
 
-def _layers(text: str) -> frozenset[str]:
-    names = [name for name in text.split(",") if name]
-    return frozenset(as_choice(name[:20], "shown", tuple(LAYERS)) for name in names)
-
-
 def _numbers(text: str, name: str, count: int) -> list[float]:
     try:
         values = [float(part) for part in text.split(",")]
@@ -262,21 +197,6 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
     if len(values) != count or not np.isfinite(values).all():
         raise InvalidInputError(f"{name} must hold {count} numbers; got {text[:30]!r}.")
     return values
-
-
-def _index(value: float) -> int:
-    if not (0 <= value < MAX_POINTS and value == int(value)):
-        raise InvalidInputError(f"chosen must be numbers of points; got {value:g}.")
-    return int(value)
-
-
-def _read_points(text: str) -> tuple[Generator, ...]:
-    rows = [row for row in text.split(";") if row]
-    if len(rows) > MAX_POINTS:
-        raise InvalidInputError(
-            f"{len(rows)} points are given; {MAX_POINTS} are the most that the page draws."
-        )
-    return tuple(as_generator(*_numbers(row, "points", 3)) for row in rows)
 
 
 def as_generator(x: float, y: float, label: float) -> Generator:

@@ -28,8 +28,8 @@ TARGET_NAMES = ("class", "label", "target", "species", "y")
 LARGEST = 1e100
 """Largest size of a number; the squares of larger ones may overflow."""
 
-SHOWN, MOST_NAME = 30, 255
-"""Characters of a cell that an error quotes, and of a file's name."""
+SHOWN, MOST_NAME = 40, 255
+"""Characters of a name or a cell that are shown, and of a file's name."""
 
 
 class Source(NamedTuple):
@@ -78,7 +78,7 @@ def bundled_source(name: str) -> Source:
 
 def points_source(points: str) -> Source:
     """Return the points of a plane's address as a table."""
-    state = PlaneState.from_query({"points": points})
+    state = PlaneState().with_parts({"points": points})
     pandas = require("pandas", "cli")
     frame = pandas.DataFrame(
         {

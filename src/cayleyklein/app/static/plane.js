@@ -63,10 +63,15 @@
     const [x, y] = view.toData(px, py);
     if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far}, "drag");
     else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
-    else if (drag.kind === "camera") send({do: "camera", turn: drag.turn - DEGREES * (px - drag.start[0]), tilt: drag.tilt + DEGREES * (py - drag.start[1])}, "drag");
+    else if (drag.kind === "camera") turnTo(drag.turn - DEGREES * (px - drag.start[0]), drag.tilt + DEGREES * (py - drag.start[1]));
     else view.pan(px - drag.last[0], py - drag.last[1]);
     if (drag.kind !== "point") send({do: "hover", x, y, view: index}, "hover");
     drag.last = [px, py];
+  }
+
+  function turnTo(turn, tilt) { // a turn wraps around and a tilt ends at its range
+    const {min, max} = one("#tilt"), wrapped = ((turn + 180) % 360 + 360) % 360 - 180;
+    send({do: "set", values: {turn: wrapped, tilt: Math.min(Math.max(tilt, min), max)}}, "drag");
   }
 
   function pinch(view, id, now) {
@@ -118,21 +123,27 @@
   const KEYS = {
     ArrowLeft: {do: "nudge", dx: -STEP, dy: 0}, ArrowRight: {do: "nudge", dx: STEP, dy: 0},
     ArrowUp: {do: "nudge", dx: 0, dy: STEP}, ArrowDown: {do: "nudge", dx: 0, dy: -STEP},
-    "+": {do: "step", name: "curvature", by: 0.05}, "=": {do: "step", name: "curvature", by: 0.05},
-    "-": {do: "step", name: "curvature", by: -0.05},
-    "[": {do: "step", name: "turn", by: -10}, "]": {do: "step", name: "turn", by: 10},
     Delete: {do: "delete"}, Backspace: {do: "delete"}, a: {do: "add"},
     n: {do: "next", by: 1}, p: {do: "next", by: -1},
     1: {do: "label", value: 0}, 2: {do: "label", value: 1}, 3: {do: "label", value: 2}, 4: {do: "label", value: 3},
   };
 
+  const SLIDES = {"+": ["curvature", 0.05], "=": ["curvature", 0.05], "-": ["curvature", -0.05], "[": ["turn", -10], "]": ["turn", 10]};
+
+  function slide(name, by) {
+    const input = one(`#${name}`);
+    input.value = Number(input.value) + by; // ends at the slider's range
+    input.dispatchEvent(new Event("input"));
+  }
+
   function key(view, event) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === "0") return view.fit(view.points);
-    const command = KEYS[event.key];
-    if (!command) return;
+    const command = KEYS[event.key], slider = SLIDES[event.key];
+    if (!command && !slider) return;
     event.preventDefault();
-    send(command);
+    if (slider) slide(...slider);
+    else send(command);
     readChosen();
   }
 
@@ -144,23 +155,27 @@
 
   // -- controls
 
+  const set = (name, value, kind) => send({do: "set", values: {[name]: value}}, kind);
   for (const input of all("[data-number]"))
     input.addEventListener("input", () => {
       show(input.dataset.number, Number(input.value));
       stop();
-      send({do: "set", name: input.dataset.number, value: Number(input.value)}, `set ${input.dataset.number}`);
+      set(input.dataset.number, Number(input.value), `set ${input.dataset.number}`);
     });
   for (const input of all("input[name=chart]"))
-    input.addEventListener("change", () => send({do: "chart", value: input.value}));
-  one("#second").addEventListener("change", (event) => send({do: "second", value: event.target.value}));
+    input.addEventListener("change", () => set("chart", input.value));
+  one("#second").addEventListener("change", (event) => set("second", event.target.value));
   for (const input of all("[data-layer]"))
-    input.addEventListener("change", () => send({do: "toggle", name: input.dataset.layer, value: input.checked}));
+    input.addEventListener("change", () => set("shown", all("[data-layer]:checked").map((box) => box.dataset.layer).join(",")));
   one("#label").addEventListener("change", (event) => send({do: "label", value: Number(event.target.value)}));
   for (const button of all("[data-do]"))
     button.addEventListener("click", () => {
       send({do: button.dataset.do, ...(button.dataset.by ? {by: Number(button.dataset.by)} : {})});
-      if (button.dataset.do === "reset") note = "Points, conic, curvature, views and layers are as at the start. Undo brings yours back.";
     });
+  one("#reset").addEventListener("click", () => {
+    send({do: "load", query: ""});
+    note = "Points, conic, curvature, views and layers are as at the start. Undo brings yours back.";
+  });
   let note = null; // said with the next answer
   one("#scatter").addEventListener("change", (event) => {
     const n = Number(event.target.value);
@@ -204,7 +219,7 @@
     if (!playing) return;
     const K = Math.round(100 * answer.state.curvature) / 100;
     if (Math.abs(K + 0.02 * playing) > 1) playing = -playing;
-    send({do: "set", name: "curvature", value: Math.round(100 * K + 2 * playing) / 100}, "set curvature");
+    set("curvature", Math.round(100 * K + 2 * playing) / 100, "set curvature");
   }
 
   // -- answers
