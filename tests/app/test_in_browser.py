@@ -345,7 +345,7 @@ EXPORTS = {
     "SVG": b"<svg",
     "PNG": b"\x89PNG",
     "CSV": b"x,y,class",
-    "Python": b"from",
+    "Python": b"import",
     "HTML": b"<!DOCTYPE html>",
 }
 

@@ -37,17 +37,24 @@ NOTHING = np.empty((0, 2))
 
 
 class Loops(NamedTuple):
-    """Closed polygons of the plane one after the other: their corners, and the loop of each."""
+    """Closed polygons one after the other: their corners, and the polygon of each."""
 
-    corners: Floats
+    xy: Floats
     loop: Ints
 
+    @property
+    def after(self) -> Ints:
+        """The corner that follows each."""
+        last = np.flatnonzero(np.diff(self.loop, append=-1))
+        after = np.arange(1, len(self.loop) + 1)
+        after[last] = np.append(0, last + 1)[:-1]
+        return after
 
-class Seen(NamedTuple):
-    """Paths on the screen, with a row of NaN between two: near side, and far side of a surface."""
-
-    front: Floats
-    back: Floats
+    def of(self, which: Bools) -> Floats:
+        """Return some of the polygons, with a row of NaN between two."""
+        mine = which[self.loop]
+        ends = np.flatnonzero(np.diff(self.loop[mine])) + 1
+        return np.insert(self.xy[mine], ends, np.nan, axis=0)
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
@@ -136,110 +143,55 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
 # -- near and far side --------------------------------------------------------------
 
 
-def see_path(view: View, path: Floats) -> Seen:
-    """Return a polyline on the screen, cut at the horizon of a surface."""
+def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
+    """Return a polyline on the screen: its near side, and its far side on a surface."""
     gap = np.isnan(path[:, 0])
     seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
     if not (side < 0).any():
-        return Seen(np.where(gap[:, None], np.nan, seen), NOTHING)
+        return np.where(gap[:, None], np.nan, seen), NOTHING
     side = np.where(gap, np.nan, side)
     cut = np.flatnonzero(side[:-1] * side[1:] < 0)
     at = view.to_screen(_crossings(path[cut], path[cut + 1], side[cut], side[cut + 1]))
     seen, side = np.insert(seen, cut + 1, at, axis=0), np.insert(side, cut + 1, 0.0)
     front, back = (np.where((s >= 0)[:, None], seen, np.nan) for s in (side, -side))
-    return Seen(front, back)
-
-
-class SeenLoops(NamedTuple):
-    """Polygons on the screen one after the other, with the ring and the loop of each corner."""
-
-    xy: Floats
-    ring: Ints
-    loop: Ints
-
-    def of(self, loops: Bools) -> Floats:
-        """Return the polygons of some loops, with a row of NaN between two."""
-        mine = loops[self.loop]
-        return np.insert(
-            self.xy[mine], np.flatnonzero(np.diff(self.ring[mine])) + 1, np.nan, axis=0
-        )
-
-
-def see_loops(view: View, loops: Loops) -> tuple[SeenLoops, SeenLoops]:
-    """Return polygons on the screen, cut at the horizon: the near side, and the far side."""
-    x, loop = loops
-    seen, side = view.look(x)
-    near = side > 0
-    if near.all():
-        nobody = np.empty(0, dtype=np.intp)
-        return SeenLoops(seen, loop, loop), SeenLoops(NOTHING, nobody, nobody)
-    starts = np.flatnonzero(np.diff(loop, prepend=-1))
-    size = np.diff(np.append(starts, len(x)))
-    count = np.add.reduceat(near.astype(np.intp), starts)
-    after = np.arange(len(x)) + 1
-    after[starts + size - 1] = starts
-    cross = np.flatnonzero(near != near[after])
-    t = view.horizon_parameter(
-        _crossings(x[cross], x[after[cross]], side[cross], side[after[cross]])
-    )
-    # rows: place on the screen (2), or NaN and a parameter of the horizon; ring, loop
-    whole = np.column_stack([seen, np.full(len(x), np.nan), loop, loop])
-    rows = [
-        [whole[np.repeat(count == size, size)]],
-        [whole[np.repeat(count == 0, size)]],
-    ]
-    ring = int(loop[-1])
-    for i in np.flatnonzero((count > 0) & (count < size)):
-        start, end = starts[i], starts[i] + size[i]
-        mine = slice(*np.searchsorted(cross, [start, end]))
-        for first, part in _cut(seen[start:end], cross[mine] - start, t[mine]):
-            ring += 1
-            numbers = np.broadcast_to([ring, loop[start]], (len(part), 2))
-            is_near = near[after[cross[mine][first]]]
-            rows[0 if is_near else 1].append(np.column_stack([part, numbers]))
-    front, back = (_as_seen(view, np.concatenate(parts)) for parts in rows)
     return front, back
 
 
-def _as_seen(view: View, rows: Floats) -> SeenLoops:
-    """Put the places of the horizon on the screen."""
-    on_horizon = ~np.isnan(rows[:, 2])
-    if on_horizon.any():
-        rows[on_horizon, :2] = view.to_screen(view.horizon(rows[on_horizon, 2]))
-    numbers = rows[:, 3:].astype(np.intp)
-    return SeenLoops(rows[:, :2], numbers[:, 0], numbers[:, 1])
+def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
+    """Return polygons on the screen: their near side, and their far side on a surface.
+
+    A side has its own corners, and goes along the horizon where the others are left out. A polygon
+    may go there more than once and back; that encloses nothing, so that its inside is right.
+    """
+    (x, loop), after = loops, loops.after
+    seen, side = view.look(x)
+    near = side > 0
+    if near.all():
+        return Loops(seen, loop), Loops(NOTHING, np.empty(0, dtype=np.intp))
+    cut = np.flatnonzero(near != near[after])
+    ends = after[cut]
+    t = view.horizon_parameter(_crossings(x[cut], x[ends], side[cut], side[ends]))
+    seen = np.insert(seen, cut + 1, np.nan, axis=0)
+    loop = np.insert(loop, cut + 1, loop[cut])
+    t = np.insert(np.full(len(x), np.nan), cut + 1, t)
+    signs = np.insert(np.where(near, 1, -1), cut + 1, 0)
+    front, back = (_one_side(view, seen[m], loop[m], t[m]) for m in (signs >= 0, signs <= 0))
+    return front, back
+
+
+def _one_side(view: View, seen: Floats, loop: Ints, t: Floats) -> Loops:
+    """Join corners of one side; those on the horizon have a parameter t, the others NaN."""
+    step = np.nan_to_num(t[Loops(seen, loop).after] - t)
+    count = 1 + (np.abs(step) / HORIZON_STEP).astype(np.intp)
+    row, part = _spread(count)
+    t, xy = t[row] + step[row] * part / count[row], seen[row]
+    here = ~np.isnan(t)
+    xy[here] = view.to_screen(view.horizon(t[here]))
+    return Loops(xy, loop[row])
 
 
 def _crossings(p: Floats, q: Floats, at_p: Floats, at_q: Floats) -> Floats:
     return np.asarray(p + (at_p / (at_p - at_q))[:, None] * (q - p))
-
-
-def _cut(x: Floats, cross: Ints, t: Floats) -> list[tuple[int, Floats]]:
-    """Cut one polygon at the horizon; return the first crossing and the rows of each ring.
-
-    Sorted along the horizon, the crossings bound in pairs the parts of it that are inside the
-    polygon; each ring follows the polygon from one crossing to the next, then such a part. Its
-    rows are a corner and NaN, or NaN and a parameter of the horizon.
-    """
-    order = np.argsort(t)
-    partner = np.empty_like(order)
-    partner[order[::2]], partner[order[1::2]] = order[1::2], order[::2]
-    corners = np.column_stack([x, np.full(len(x), np.nan)])
-    found, todo = [], set(range(len(cross)))
-    while todo:
-        first = j = min(todo)
-        ring = []
-        while j in todo:
-            todo.discard(j)
-            k = (j + 1) % len(cross)
-            count = (cross[k] - cross[j] - 1) % len(x) + 1
-            ring.append(corners[(cross[j] + 1 + np.arange(count)) % len(x)])
-            pieces = 2 + int(abs(t[partner[k]] - t[k]) / HORIZON_STEP)
-            steps = np.linspace(t[k], t[partner[k]], pieces)
-            ring.append(np.column_stack([np.full((len(steps), 2), np.nan), steps]))
-            j = int(partner[k])
-        found.append((first, np.concatenate(ring)))
-    return found
 
 
 class Canvas:
@@ -258,9 +210,7 @@ class Canvas:
         """Add a shape of the screen."""
         self._front.append(shape)
 
-    def areas(
-        self, seen: tuple[SeenLoops, SeenLoops], which: Bools, color: str, alpha: float
-    ) -> None:
+    def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
         """Add some of the polygons."""
         front, back = (loops.of(which) for loops in seen)
         self._front.append(Shape("area", front, color, alpha=alpha))

@@ -11,9 +11,9 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength, geometry_color
 from cayleyklein.app._paths import (
+    NOTHING,
     Canvas,
     Loops,
-    SeenLoops,
     chain,
     sample_boundaries,
     sample_segments,
@@ -40,8 +40,6 @@ BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
 
 FEW = 60
 """Number of points up to which they are drawn large."""
-
-NOTHING = np.empty((0, 2))
 
 
 @dataclass(frozen=True)
@@ -214,7 +212,7 @@ class Drafter:
             edges = self.diagram.frontier()
             canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 2.0)
 
-    def _draw_fills(self, canvas: Canvas, cells: tuple[SeenLoops, SeenLoops]) -> None:
+    def _draw_fills(self, canvas: Canvas, cells: tuple[Loops, Loops]) -> None:
         if self.labelled:
             color = np.asarray(self.diagram.cell_labels)
         else:  # by the points themselves, so that a cell keeps its shade while others move
@@ -244,9 +242,9 @@ class Drafter:
         self._draw_rim(canvas)
 
     def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
-        view, shown = canvas.view, self.state.shown
+        shown = self.state.shown
         if "geodesics" in shown:
-            canvas.line(sample_segments(view, p[None], q[None]), "gold", 2.6)
+            canvas.line(sample_segments(canvas.view, p[None], q[None]), "gold", 2.6)
             steps = np.linspace(0, 1, MARKS + 2)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
@@ -254,8 +252,6 @@ class Drafter:
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
             self._draw_cross(canvas, p, q)
-        if view.chart == "hyperboloid" and view.surface:
-            self._draw_projection(canvas, np.stack([p, q]))
 
     def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         """Draw the line pq, and its ends P and Q on a real conic."""
@@ -272,19 +268,6 @@ class Drafter:
             far = FAR * (q - p) / np.linalg.norm(q - p)
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
         canvas.words(np.stack(places), tuple(names))
-
-    def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
-        """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
-        view = canvas.view
-        flat = view.on_tangent_plane(x)
-        rays = chain(
-            [np.stack([view.apex, a, b]) for a, b in zip(flat, view.to_screen(x), strict=True)]
-        )
-        canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
-        canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
-        if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
-            canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
