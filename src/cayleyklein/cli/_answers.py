@@ -11,9 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import Console, columns_of_text, with_console
+from cayleyklein.cli._console import (
+    Console,
+    Model,
+    Rows,
+    Table,
+    columns_of_text,
+    refuse_overwriting,
+    with_console,
+)
 from cayleyklein.cli._fit import load_table_model
-from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table, refuse_overwriting
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -29,6 +36,7 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
     "predict flowers.ckm new.csv",
     "predict flowers.ckm new.parquet --proba -o answers.csv",
     "predict flowers.ckm new.csv --explain",
+    reads=True,
 )
 def predict(
     console: Console,
@@ -46,8 +54,6 @@ def predict(
             "made the distance.",
         ),
     ] = False,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Predict the class of each row of a table.
 
@@ -57,7 +63,7 @@ def predict(
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
     if explain:
-        answer(console, reasons, records("votes"), model, table, output, encoding, delimiter)
+        answer(console, reasons, "votes", model, table, output)
         return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
@@ -66,11 +72,7 @@ def predict(
         names: Any = fitted.classes_ if proba else []
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
-    def values(fitted: TableClassifier, found: Any) -> dict[str, Any]:
-        classes = {"classes": fitted.classes_.tolist(), "predictions": found["prediction"].tolist()}
-        return classes | ({"shares": found.iloc[:, 2:].to_numpy().tolist()} if proba else {})
-
-    answer(console, answers, values, model, table, output, encoding, delimiter)
+    answer(console, answers, "predictions", model, table, output)
 
 
 def reasons(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
@@ -87,20 +89,13 @@ def reasons(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
     return dict(zip(names, zip(*lines, strict=True), strict=True))
 
 
-def records(name: str) -> Callable[[TableClassifier, Any], dict[str, Any]]:
-    """Return a function that makes a list of all answers, under a name, for JSON."""
-    return lambda _, found: {name: found.to_dict("records")}
-
-
-@with_console("neighbors flowers.ckm new.csv -k 5")
+@with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
     console: Console,
     model: Model,
     table: Table,
     k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
     output: Rows = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
@@ -118,28 +113,26 @@ def neighbors(
             "distance": distances.ravel(),
         }
 
-    answer(console, answers, records("neighbors"), model, table, output, encoding, delimiter)
+    answer(console, answers, "neighbors", model, table, output)
 
 
 def answer(
     console: Console,
     answers: Callable[[TableClassifier, Any], dict[str, Any]],
-    values: Callable[[TableClassifier, Any], dict[str, Any]],
+    name: str,
     model: Path,
     table: Path,
     output: Path | None,
-    encoding: str | None,
-    delimiter: str | None,
 ) -> None:
-    """Write or print the answers to each piece of a table; `values` converts all for JSON."""
+    """Write or print the answers to each piece of a table; in JSON they are a list of that name."""
     import pandas as pd
 
     refuse_overwriting(output, model, table)
     fitted = load_table_model(model)
-    pieces = pieces_of(console, fitted, table, encoding, delimiter)
+    pieces = pieces_of(console, fitted, table)
     frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
     if console.json and output is None:
-        console.result(values(fitted, pd.concat(list(frames))), "")
+        console.result({name: pd.concat(list(frames)).to_dict("records")}, "")
         return
     n_rows = write_rows(frames, output)
     if output is not None:
@@ -150,8 +143,6 @@ def pieces_of(
     console: Console,
     model: TableClassifier,
     table: Path,
-    encoding: str | None,
-    delimiter: str | None,
     target: str | None = None,
 ) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
@@ -160,7 +151,7 @@ def pieces_of(
     unseen: Counter[str] = Counter()
     ignored = None
     with console.progress(f"reading {table.name}") as show:
-        for piece in iter_table(table, encoding=encoding, delimiter=delimiter, progress=show):
+        for piece in iter_table(table, **console.reading, progress=show):
             if ignored is None:
                 names, targets = list(piece.columns), (target, getattr(model, "target_", None))
                 try:
@@ -217,6 +208,7 @@ WIDEST_MATRIX = 15
 @with_console(
     "evaluate flowers.ckm more-flowers.csv",
     "evaluate flowers.ckm more-flowers.csv --target kind --json",
+    reads=True,
 )
 def evaluate(
     console: Console,
@@ -232,8 +224,6 @@ def evaluate(
             show_default="the one that the model was fitted with",
         ),
     ] = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Measure how well a model predicts the known classes of a table.
 
@@ -258,7 +248,7 @@ def evaluate(
     are_fitted = fitted.recognizer()
     known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
     total_loss, groups = 0.0, np.zeros((1, 3))
-    for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
+    for piece in pieces_of(console, fitted, table, column):
         rows, classes, dropped = split_target(piece, column, to_learn=False)
         n_unlabelled += dropped
         if len(rows):
@@ -301,9 +291,8 @@ def scores(truth: Any, found: Any) -> dict[str, Any]:
 
     names = sorted({*truth.tolist(), *found.tolist()})
     columns = precision_recall_fscore_support(truth, found, labels=names, zero_division=0.0)
-    precision, recall, f1, support = (column.tolist() for column in columns)
-    keys = ("name", "rows", "precision", "recall", "f1")
-    rows = zip(names, support, precision, recall, f1, strict=True)
+    keys = ("name", "precision", "recall", "f1", "rows")
+    rows = zip(names, *(column.tolist() for column in columns), strict=True)
     classes = [dict(zip(keys, row, strict=True)) for row in rows]
     recalls = [entry["recall"] for entry in classes if entry["rows"]]
     return {
@@ -317,27 +306,16 @@ def scores(truth: Any, found: Any) -> dict[str, Any]:
 
 def scores_text(values: dict[str, Any]) -> str:
     """Format the scores as tables."""
-    n, accuracy, classes = values["rows"], values["accuracy"], values["classes"]
+    n, accuracy, names = values["rows"], values["accuracy"], [c["name"] for c in values["classes"]]
     error = (accuracy * (1 - accuracy) / n) ** 0.5
-    rows = [["class", "rows", "precision", "recall", "F1"]]
-    for c in classes:
-        shares = (f"{c[key]:.3f}" for key in ("precision", "recall", "f1"))
-        rows.append([c["name"], f"{c['rows']:,}", *shares])
+    rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
+    matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
     lines = [
         f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {n:,} rows)",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
         f"log loss           {values['log_loss']:.4f}",
-        "",
-        columns_of_text(rows),
+        f"\n{columns_of_text(values['classes'])}",
+        *([f"\n{matrix}"] if len(names) <= WIDEST_MATRIX else []),
+        f"\n{columns_of_text(values['calibration'])}",
     ]
-    names = [entry["name"] for entry in classes]
-    if len(names) <= WIDEST_MATRIX:
-        counts = zip(names, values["confusion"], strict=True)
-        matrix = [["true \\ predicted", *names], *([name, *map(str, row)] for name, row in counts)]
-        lines += ["", columns_of_text(matrix)]
-    groups = [["confidence", "accuracy", "rows"]]
-    for group in values["calibration"]:
-        means = (f"{group[key]:.3f}" for key in ("confidence", "accuracy"))
-        groups.append([*means, f"{group['rows']:,}"])
-    lines += ["", columns_of_text(groups)]
     return "\n".join(lines)

@@ -8,11 +8,10 @@ import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from cayleyklein._version import __version__
 from cayleyklein.cli import _answers, _experiments, _fit, _pictures
 from cayleyklein.cli._console import printable
 from cayleyklein.exceptions import CayleyKleinError
@@ -31,7 +30,7 @@ or compare the geometries on the data sets of the paper:
 \b
     cayleyklein compare wine balance
 
-Every command has its own help: cayleyklein fit --help
+Every command has its own help: cayleyklein fit --help. The version is: cayleyklein --version
 """
 
 app = typer.Typer(
@@ -40,23 +39,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-def show_version(asked: bool) -> None:
-    """Print the version and stop."""
-    if asked:
-        print(f"cayleyklein {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def root(
-    version: Annotated[
-        bool,
-        typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True),
-    ] = False,
-) -> None:
-    """Hold the options of the command itself."""
 
 
 for command in (

@@ -1,4 +1,4 @@
-"""Output of every command: short, verbose, quiet or as JSON."""
+"""What commands share: their output, as text or JSON, and arguments and options."""
 
 from __future__ import annotations
 
@@ -6,12 +6,15 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+from cayleyklein.exceptions import InvalidInputError
 
 
 @dataclass(frozen=True)
@@ -19,8 +22,8 @@ class Console:
     """Results on standard output, and remarks on standard error."""
 
     quiet: bool = False
-    verbose: bool = False
     json: bool = False
+    reading: dict[str, Any] = field(default_factory=dict)  # how to read a table
 
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
         """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
@@ -41,11 +44,6 @@ class Console:
     def note(self, text: str) -> None:
         """Print a remark on something unexpected."""
         self.say(f"note: {text}")
-
-    def detail(self, text: str) -> None:
-        """Print a remark with -v only."""
-        if self.verbose:
-            self.say(text)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
@@ -87,48 +85,78 @@ def plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
-def columns_of_text(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
-    """Align rows of cells: the first `left` columns to the left, the others to the right.
+def columns_of_text(rows: Any, **columns: Any) -> str:
+    """Format rows as a table of text."""
+    import pandas as pd
 
-    >>> print(columns_of_text([["class", "rows"], ["a", "12"]]))
-    class  rows
-    a        12
-    """
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = [
-        "  ".join(
-            cell.ljust(width) if index < left else cell.rjust(width)
-            for index, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-    return "\n".join(lines)
+    frame = pd.DataFrame(rows, **columns)
+    return str(frame.to_string(index=False, float_format="{:.3f}".format))
 
 
+TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
+
+Table = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
+Rows = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
+    ),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Encoding, such as cp1252.", show_default="utf-8")
+]
+Delimiter = Annotated[
+    str | None, typer.Option(help="Character between cells.", show_default="by the first line")
+]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
-def _common(quiet: Quiet = False, verbose: Verbose = False, json: Json = False,
-            debug: Debug = False) -> None:  # fmt: skip
+def not_zero(jobs: int | None) -> int | None:
+    """Raise for 0 jobs, with a clearer message than joblib's."""
+    if jobs == 0:
+        raise typer.BadParameter("0 would do nothing; give 1 or more, or -1 for one a core.")
+    return jobs
+
+
+def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
+    """Raise if a result would overwrite an input."""
+    for given in inputs:
+        if output is not None and output.exists() and given.exists() and output.samefile(given):
+            raise InvalidInputError(f"{output} is an input; give the output another name.")
+
+
+def _common(quiet: Quiet = False, json: Json = False, debug: Debug = False) -> None:
     """Declare the options that every command has."""
 
 
-def with_console(*examples: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command: options -q, -v, --json and --debug, as a Console, and examples."""
+def _reading(encoding: Encoding = None, delimiter: Delimiter = None) -> None:
+    """Declare the options of commands that read a table."""
+
+
+def with_console(
+    *examples: str, reads: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorate a command: examples, and options -q, --json and --debug as a Console.
+
+    One that `reads` tables has --encoding and --delimiter, too.
+    """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)
         _, *own = signature.parameters.values()
-        common = inspect.signature(_common, eval_str=True).parameters.values()
+        shared = ([_reading] if reads else []) + [_common]
+        for options in shared:
+            own += inspect.signature(options, eval_str=True).parameters.values()
 
         @functools.wraps(command)
-        def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
-            return command(Console(quiet, verbose, json), **given)
+        def with_options(quiet: bool, json: bool, debug: bool, **given: Any) -> Any:
+            reading = {name: given.pop(name) for name in ("encoding", "delimiter") if reads}
+            return command(Console(quiet, json, reading), **given)
 
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in [*own, *common]]
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {p.name: p.annotation for p in parameters}
         lines = "".join(f"\n    cayleyklein {example}" for example in examples)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import Console, columns_of_text, printable, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, not_zero, refuse_overwriting
-from cayleyklein.cli._pictures import draw_figures
+from cayleyklein.cli._console import (
+    Console,
+    columns_of_text,
+    not_zero,
+    printable,
+    refuse_overwriting,
+    with_console,
+)
 
 if TYPE_CHECKING:
     from cayleyklein.experiments import Table
@@ -20,16 +24,6 @@ if TYPE_CHECKING:
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
 ]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Use the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786, instead of "
-        "processes. Its workers need cayleyklein too.",
-    ),
-]
-
 LEGEND = (
     "* better than Euclidean k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
     "Bengio) and for the number of methods (Holm)."
@@ -40,6 +34,7 @@ LEGEND = (
     "compare",
     "compare sonar pima --against lmnn",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
+    reads=True,
 )
 def compare(
     console: Console,
@@ -78,13 +73,10 @@ def compare(
     ] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that are tested.")] = 0.2,
     jobs: Processes = -1,
-    dask: Dask = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
     report: Annotated[bool, typer.Option(help="Whether to write the report.")] = True,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Compare the default classifier with others, on bundled data or on your own tables.
 
@@ -103,12 +95,12 @@ def compare(
         refuse_overwriting(output, *map(Path, data or ()))
         output.parent.mkdir(parents=True, exist_ok=True)
         check_writable(output)
-    with cluster_at(dask), console.progress("comparing") as show:
+    chosen: dict[str, Any] = {"data": data} if data else {}
+    with console.progress("comparing") as show:
         found = experiments.compare(
-            **{"data": data} if data else {},
+            **chosen,
             target=target,
-            delimiter=delimiter,
-            encoding=encoding,
+            **console.reading,
             against=[name.strip() for name in against.split(",") if name.strip()],
             n_neighbors=neighbors,
             n_splits=splits,
@@ -132,9 +124,7 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 @with_console(
     "reproduce",
-    "reproduce --full --figures -o paper",
-    "reproduce --full --dask tcp://scheduler:8786",
-    "reproduce --from paper/results.json --into README.md",
+    "reproduce --full -o paper --into README.md",
 )
 def reproduce(
     console: Console,
@@ -147,29 +137,10 @@ def reproduce(
         ),
     ] = Wanted.all,
     full: Annotated[bool, typer.Option("--full", help="The paper's protocol.")] = False,
-    figures: Annotated[
-        bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
-    ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Created if it is missing.",
-            show_default="reproduction, or the folder of --from",
-        ),
-    ] = None,
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+    ] = Path("reproduction"),
     jobs: Processes = -1,
-    dask: Dask = None,
-    stored: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="results.json",
-            help="Compute nothing; write the reports again from these results.",
-        ),
-    ] = None,
     into: Annotated[
         list[Path] | None,
         typer.Option(
@@ -204,34 +175,25 @@ def reproduce(
 
     pages = into or []
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
-    if stored is not None and full:
-        raise typer.BadParameter("--from computes nothing, so that --full has no meaning.")
     for page in pages:  # errors before the run, which takes long
         check_writable(page)
         experiments.check_markers(page.read_text("utf-8"), tables, str(page))
-    output = output or (Path("reproduction") if stored is None else stored.parent)
     output.mkdir(parents=True, exist_ok=True)
-    if stored is not None:
-        found = experiments.Reproduction.read(stored, tables)
-    else:
-        try:
-            with cluster_at(dask), console.progress("computing cells") as show:
-                found = experiments.reproduce(
-                    output,
-                    tables=tables,
-                    protocol=experiments.FULL if full else experiments.QUICK,
-                    n_jobs=jobs,
-                    progress=show,
-                )
-        except KeyboardInterrupt:
-            console.say(f"Finished cells are in {output}; the same command continues from them.")
-            raise
+    try:
+        with console.progress("computing cells") as show:
+            found = experiments.reproduce(
+                output,
+                tables=tables,
+                protocol=experiments.FULL if full else experiments.QUICK,
+                n_jobs=jobs,
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        console.say(f"Finished cells are in {output}; the same command continues from them.")
+        raise
     paths = found.write(output)
     for page in pages:
         experiments.write(page, found.insert(page.read_text("utf-8")))
-    if figures:
-        with console.progress("drawing the figures") as show:
-            draw_figures(output / "figures", progress=show)
     end = f"{found.describe()}\nReport: {paths['report.html'].resolve()}"
     console.result(found.to_dict(), tables_text(found.tables(), end), styled=True)
 
@@ -249,40 +211,9 @@ def datasets(console: Console) -> None:
         (rows, columns), classes = problem.X.shape, len(problem.classes)
         sizes = {"rows": rows, "columns": columns, "classes": classes}
         found.append({"name": problem.name, **sizes, "source": problem.source})
-    heads = ("name", "rows", "columns", "classes")
-    table = columns_of_text([heads, *([str(entry[key]) for key in heads] for entry in found)])
+    table = columns_of_text(found, columns=["name", "rows", "columns", "classes"])
     sources = "\n".join(f"{entry['name']}: {entry['source']}" for entry in found)
     console.result({"datasets": found}, f"{table}\n\n{sources}")
-
-
-# -- a cluster ----------------------------------------------------------------------
-
-PATIENCE = "10 s"
-"""Longest time for a scheduler to answer."""
-
-
-@contextmanager
-def cluster_at(address: str | None) -> Iterator[None]:
-    """Let joblib use the cluster of a scheduler; without an address, processes."""
-    if address is None:
-        yield
-        return
-    from joblib import parallel_config
-
-    from cayleyklein._distributed import clear_cluster_errors
-    from cayleyklein._validation import require
-    from cayleyklein.exceptions import ClusterError
-
-    distributed = require("distributed", "scale")
-    try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise ClusterError(
-            f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
-            f"`dask worker ADDRESS` on every machine, or leave --dask out."
-        ) from error
-    with client, clear_cluster_errors("the cells"), parallel_config("dask", client=client):
-        yield
 
 
 # -- tables on a terminal -----------------------------------------------------------
@@ -292,8 +223,6 @@ FILE_WIDTH = 300
 
 ONLY_IN_REPORT = ("over flat LMNN [95 %]",)
 """Columns that a narrow terminal has no space for."""
-
-STYLES = {"▲": "green", "▼": "red"}
 
 
 def tables_text(tables: Sequence[Table], end: str) -> str:
@@ -322,16 +251,12 @@ def table_text(table: Table) -> str:
             no_wrap=i == table.n_labels,
         )
     for row in table.rows:
-        texts = []
+        cells = []
         for i in shown:
             plain = row[i].strip("*")
-            bold = plain != row[i]
-            # Only numbers have a star; a bold name is enough.
-            text = Text(printable(plain) + " *" * (bold and i >= table.n_labels))
-            text.stylize("bold" if bold else "")
-            text.stylize(STYLES.get(plain[-1:], ""))
-            texts.append(text)
-        grid.add_row(*texts)
+            star = " *" if plain != row[i] and i >= table.n_labels else ""  # a bold name has none
+            cells.append(Text(printable(plain) + star, "bold" if plain != row[i] else ""))
+        grid.add_row(*cells)
     with terminal.capture() as captured:
         terminal.print(Text(printable(table.title)), grid, sep="\n")
     return "\n".join(line.rstrip() for line in captured.get().splitlines())

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cayleyklein.cli._console import Console, columns_of_text, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Model, Table, not_zero, refuse_overwriting
+from cayleyklein.cli._console import (
+    Console,
+    Model,
+    Table,
+    not_zero,
+    refuse_overwriting,
+    with_console,
+)
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -29,6 +35,7 @@ Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learn
 @with_console(
     "fit flowers.csv --target species -o flowers.ckm",
     "fit people.tsv.gz -t group --drop name --as zip=category -k 5 -o people.ckm",
+    reads=True,
 )
 def fit(
     console: Console,
@@ -72,8 +79,6 @@ def fit(
         int | None,
         typer.Option("-j", "--jobs", help="Threads; -1 for all cores.", callback=not_zero),
     ] = None,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Learn a classifier from a table, and save it.
 
@@ -88,14 +93,13 @@ def fit(
     refuse_overwriting(output, table)
     tables.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
-        pieces = tables.iter_table(table, encoding=encoding, delimiter=delimiter, progress=show)
+        pieces = tables.iter_table(table, **console.reading, progress=show)
         rows = pd.concat(list(pieces))
     rows, classes, n_unlabelled = tables.split_target(rows, target)
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one labelled row; learning needs many.")
-    console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
     with console.progress("learning") as show:
         model = tables.TableClassifier(
             neighbors or "auto",
@@ -130,7 +134,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
     """Print the use of each column, and the learned metric."""
     columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
-    brief = n_plain > MOST_PLAIN and not console.verbose
+    brief = n_plain > MOST_PLAIN
     noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
     for column in columns:
         if column in noted:
@@ -150,7 +154,6 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
             f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
             f"as neighbours"
         )
-    console.detail(learned.selection)
     values = {
         "model": str(output),
         "target": model.target_,
@@ -210,6 +213,7 @@ def info(console: Console, model: Model) -> None:
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
         ["weights", f"{', '.join(largest)}{more}"],
     ]
-    lines = [columns_of_text(facts, left=2), *(f"  {column}" for column in columns)]
-    lines += ["", learned.selection] if console.verbose and learned.selection else []
+    lines = [f"{title:14}{text}" for title, text in facts]
+    lines += [f"  {column}" for column in columns]
+    lines += ["", learned.selection] if learned.selection else []
     console.result(values, "\n".join(lines))

@@ -6,14 +6,17 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import Console, with_console
-from cayleyklein.cli._options import Delimiter, Encoding, Table, refuse_overwriting
+from cayleyklein.cli._console import (
+    Console,
+    Table,
+    refuse_overwriting,
+    with_console,
+)
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 @with_console(
     "voronoi flowers.csv --x length --y width -o cells.svg",
     "voronoi flowers.csv --x length --y width --label species -K -0.1 -o cells.png",
+    reads=True,
 )
 def voronoi(
     console: Console,
@@ -38,8 +42,6 @@ def voronoi(
     order: Annotated[
         int, typer.Option(min=1, help="k: the points of a cell have the same k nearest rows.")
     ] = 1,
-    encoding: Encoding = None,
-    delimiter: Delimiter = None,
 ) -> None:
     """Draw the Voronoi diagram of two columns of a table.
 
@@ -60,7 +62,7 @@ def voronoi(
     check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
-    rows = read_table(table, text=text, encoding=encoding, delimiter=delimiter)
+    rows = read_table(table, text=text, **console.reading)
     points, labels, n_missing = points_of(rows, names)
     if n_missing:
         console.note(f"{n_missing} rows with missing values are left out")
@@ -134,11 +136,6 @@ def scripts() -> dict[str, Path]:
     return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
 
 
-def names_from(start: str) -> list[str]:
-    """Complete a name, for the shell."""
-    return [name for name in scripts() if name.startswith(start)]
-
-
 @with_console("figures -o pictures", "figures spheres order_k -o pictures")
 def figures(
     console: Console,
@@ -147,13 +144,8 @@ def figures(
     ],
     names: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="NAME", help="Figures to draw.", show_default="all", autocompletion=names_from
-        ),
+        typer.Argument(metavar="NAME", help="Figures to draw.", show_default="all"),
     ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Draw fewer frames and repetitions.")
-    ] = False,
 ) -> None:
     """Draw the figures of the paper.
 
@@ -161,25 +153,11 @@ def figures(
     and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
     that move are GIFs. All of them take a minute.
     """
-    with console.progress("drawing") as show:
-        written = draw_figures(output, names or (), quick=quick, progress=show)
-    values = {"figures": [str(path) for path in written]}
-    console.written(values, "\n".join(map(str, written)))
-
-
-def draw_figures(
-    output: Path,
-    names: Sequence[str] = (),
-    *,
-    quick: bool = False,
-    progress: Callable[..., None],
-) -> list[Path]:
-    """Run the scripts of some figures, or of all, and return the files that they draw."""
     from cayleyklein._validation import did_you_mean, require
 
     require("matplotlib", "plot")
     known = scripts()
-    for name in names:
+    for name in names or ():
         if name not in known:
             raise InvalidInputError(
                 f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
@@ -187,18 +165,19 @@ def draw_figures(
     output.mkdir(parents=True, exist_ok=True)
     chosen, environment = list(dict.fromkeys(names or known)), os.environ | {"MPLBACKEND": "agg"}
     written: list[Path] = []
-    for number, name in enumerate(chosen):
-        progress(number, len(chosen))
-        with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
-            script = [sys.executable, str(known[name]), "-o", folder, *["--quick"] * quick]
-            done = subprocess.run(script, env=environment, capture_output=True, text=True)
-            if done.returncode:
-                last = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
-                raise CayleyKleinError(f"{known[name].name} could not be drawn: {last}")
-            drawn = sorted(Path(folder).iterdir())
-            written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
-    progress(len(chosen), len(chosen))
-    return written
+    with console.progress("drawing") as show:
+        for number, name in enumerate(chosen):
+            show(number, len(chosen))
+            with tempfile.TemporaryDirectory(prefix=".part-", dir=output) as folder:
+                script = [sys.executable, str(known[name]), "-o", folder]
+                done = subprocess.run(script, env=environment, capture_output=True, text=True)
+                if done.returncode:
+                    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+                    raise CayleyKleinError(f"{known[name].name} could not be drawn: {said[-1]}")
+                drawn = sorted(Path(folder).iterdir())
+                written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
+    values = {"figures": [str(path) for path in written]}
+    console.written(values, "\n".join(map(str, written)))
 
 
 def explore(
