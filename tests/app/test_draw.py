@@ -11,7 +11,6 @@ from cayleyklein.app._draw import (
     class_color,
     class_marker,
     class_strength,
-    geometry_color,
 )
 
 # Machado, Oliveira and Fernandes (2009), full deuteranopia, on linear RGB
@@ -47,12 +46,6 @@ def test_marks_stand_out_from_the_paper(theme):
     for name, color in palette.items():
         if name != "paper":
             assert contrast(color, palette["paper"]) >= 3, name
-
-
-@pytest.mark.parametrize("theme", PALETTE)
-def test_curvatures_stand_out_from_the_paper(theme):
-    for K in np.linspace(-1, 1, 21).tolist():
-        assert contrast(geometry_color(K), PALETTE[theme]["paper"]) >= 3, K
 
 
 @pytest.mark.parametrize("theme", PALETTE)

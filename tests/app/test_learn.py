@@ -62,7 +62,6 @@ def test_choosing_a_table_its_target_and_columns(session):
     assert "day: left out by you" in answer["preview"]["notes"]
     assert answer["pictures"]["before"]["axes"] == ["length", "width"]
     assert "drop=['day', 'name']" in answer["texts"]["code"]
-    assert "cayleyklein fit 'mine.csv' -t 'kind'" in answer["texts"]["code"]
     answer = do(session, choose("target", "length"))
     assert (
         answer["texts"]["table"] == "60 rows, 7 classes" or answer["preview"]["target"] == "length"

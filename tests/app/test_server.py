@@ -99,7 +99,7 @@ def test_the_scenes_of_the_tour_show_what_it_says():
         ("/assets/%2e%2e/_server.py", 403),
         ("/assets/nothing.js", 404),
         ("/nothing", 404),
-        ("/export/plane.svg?points=" + "0,0,0;" * 30_000, 414),
+        ("/export/plane.svg?points=" + "0,0,0;" * 3_000, 400),
     ],
 )
 def test_what_is_not_there_is_refused(address, path, status):
@@ -204,7 +204,7 @@ def test_a_slow_scatter_holds_up_nobody(address):
 
 
 def test_visitors_who_leave_early_leave_no_traces(address, server_log):
-    where = urllib.parse.urlsplit(address)
+    where, before = urllib.parse.urlsplit(address), server_log.read_text()
     for path in ("/", f"/export/plane.html?{PlaneState(points=scatter(50, 0)).query}"):
         with socket.create_connection((where.hostname, where.port)) as raw:
             raw.sendall(f"GET {path} HTTP/1.1\r\nHost: {where.netloc}\r\n\r\n".encode())
@@ -221,7 +221,7 @@ def test_visitors_who_leave_early_leave_no_traces(address, server_log):
     asyncio.run(come_and_go())
     get(address)
     time.sleep(1.0)
-    assert server_log.read_text() == ""
+    assert server_log.read_text() == before
 
 
 def test_arrays_are_packed():

@@ -7,13 +7,12 @@ library; the browser draws what it is sent.
 from __future__ import annotations
 
 import asyncio
-import operator
 import signal
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 
-from cayleyklein._validation import as_callback, as_text, require
+from cayleyklein._validation import as_callback, as_text, expect, require
 from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["explore"]
@@ -58,18 +57,12 @@ def explore(
     http://localhost:41673/
     """
     require("tornado", "app")
-    try:
-        number = operator.index(port)
-    except TypeError:
-        number = -1
-    if not 0 <= number <= LARGEST_PORT:
-        raise InvalidInputError(
-            f"Got port={port!r}, but expected a whole number from 0 to {LARGEST_PORT}."
-        )
+    known = range(LARGEST_PORT + 1)
+    expect(port in known, "port", port, f"a whole number from 0 to {LARGEST_PORT}")
     as_text(host, "host")
     as_callback(on_start, "on_start")
     with suppress(KeyboardInterrupt):
-        asyncio.run(_serve(number, host, browser, on_start))
+        asyncio.run(_serve(int(port), host, browser, on_start))
 
 
 async def _serve(

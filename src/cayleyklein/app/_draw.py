@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import GEOMETRY_COLORS, path_data
+from cayleyklein.plotting import path_data
 
 SIZE = 720
 """Width and height of a picture in pixels."""
@@ -76,17 +76,6 @@ def class_strength(label: int) -> float:
     return STRENGTHS[label // N_HUES % len(STRENGTHS)]
 
 
-def geometry_color(curvature: float) -> str:
-    """Return the colour of a curvature: green, blue or red, mixed in between."""
-    end = GEOMETRY_COLORS["hyperbolic" if curvature < 0 else "elliptic"]
-    part = min(abs(curvature), 1.0) ** 0.5
-    flat, other = (
-        [int(color[i : i + 2], 16) for i in (1, 3, 5)] for color in (GEOMETRY_COLORS["flat"], end)
-    )
-    mixed = (round(a + part * (b - a)) for a, b in zip(flat, other, strict=True))
-    return "#" + "".join(f"{channel:02x}" for channel in mixed)
-
-
 class Shape(NamedTuple):
     """An "area", a "line", "marks" or "words" to draw; NaN in xy parts two paths."""
 
@@ -122,51 +111,36 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
     scale = SIZE / (window[1] - window[0])
     found = []
     for shape in shapes:
-        if not len(shape.xy):
-            continue
-        xy = (shape.xy - window[0]) * scale
-        xy[:, 1] = SIZE - xy[:, 1]
-        xy = np.clip(xy, -BEYOND * SIZE, BEYOND * SIZE)
-        color = palette.get(shape.color, shape.color)
-        found.append(WRITERS[shape.kind](shape, xy, color, palette.get(shape.edge, "none")))
+        if len(shape.xy):
+            xy = (shape.xy - window[0]) * scale
+            xy[:, 1] = SIZE - xy[:, 1]
+            xy = np.clip(xy, -BEYOND * SIZE, BEYOND * SIZE)
+            color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
+            found.append(_element(shape, xy, color, edge))
     return "".join(found)
 
 
-def _write_area(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
-    d = path_data(xy, closed=True)
-    return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
-
-
-def _write_line(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
-    dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
-    return (
-        f'<path d="{path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
-        f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
-    )
-
-
-def _write_marks(shape: Shape, xy: Floats, color: str, edge: str) -> str:
-    corners = shape.size * np.array(MARKERS[shape.marker])
-    outline = "l".join(f"{x:.2g} {y:.2g}" for x, y in np.diff(corners, axis=0).tolist())
-    starts = (xy + corners[0]).tolist()
-    d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in starts)
-    return (
-        f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
-        f'stroke-width="{shape.edge_width:g}"/>'
-    )
-
-
-def _write_words(shape: Shape, xy: Floats, color: str, _edge: str) -> str:
+def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
+    """Return a shape at places in pixels."""
+    if shape.kind == "area":
+        d = path_data(xy, closed=True)
+        return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
+    if shape.kind == "line":
+        dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
+        return (
+            f'<path d="{path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+            f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
+        )
+    if shape.kind == "marks":
+        corners = shape.size * np.array(MARKERS[shape.marker])
+        outline = "l".join(f"{x:.2g} {y:.2g}" for x, y in np.diff(corners, axis=0).tolist())
+        d = "".join(f"M{x:.1f} {y:.1f}l{outline}z" for x, y in (xy + corners[0]).tolist())
+        return (
+            f'<path d="{d}" fill="{color or "none"}" opacity="{shape.alpha:.2g}" stroke="{edge}" '
+            f'stroke-width="{shape.edge_width:g}"/>'
+        )
     return "".join(
         f'<text x="{x + 8:.1f}" y="{y - 8:.1f}" fill="{color}" '
         f'font-family="serif" font-style="italic" font-size="18">{escape(text)}</text>'
         for (x, y), text in zip(xy.tolist(), shape.text, strict=True)
     )
-
-
-WRITERS = {
-    "area": _write_area,
-    "line": _write_line,
-    "marks": _write_marks,
-    "words": _write_words,
-}

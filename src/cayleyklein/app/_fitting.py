@@ -7,7 +7,7 @@ import tempfile
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,7 @@ from cayleyklein.app._draw import Shape, class_color, class_marker
 from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
+from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
@@ -341,7 +341,7 @@ class _Bench:
         lines = []
         angle = np.linspace(0, 2 * np.pi, 257)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        for part in [metric] if isinstance(metric, CurvedMetric) else metric.metrics:
+        for part in _parts(metric):
             try:
                 here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
@@ -363,8 +363,8 @@ def split_rows(y: Ints) -> tuple[Ints, Ints]:
 
 def _describe(metric: Metric) -> str:
     """Name the geometry and the curvatures of a metric."""
-    if isinstance(metric, CurvedMetric):
-        return f"{metric.geometry}, K = {metric.curvature:.3g}"
-    joined = " + " if isinstance(metric, MixedMetric) else " × "
-    parts = joined.join(f"{m.geometry} (K = {m.curvature:.3g})" for m in metric.metrics)
-    return f"{metric.geometry}: {parts}"
+    return f"{metric.geometry}, K = {', '.join(f'{m.curvature:.3g}' for m in _parts(metric))}"
+
+
+def _parts(metric: Any) -> Sequence[CurvedMetric]:
+    return [metric] if isinstance(metric, CurvedMetric) else metric.metrics

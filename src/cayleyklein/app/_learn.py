@@ -131,14 +131,6 @@ def learn_code(state: LearnState, table: Table) -> str:
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]
-    if source.kind == "upload":
-        drops = "".join(f" --drop {name!r}" for name in table.dropped)
-        k = "" if state.neighbors == "auto" else f" -k {state.neighbors}"
-        lines += [
-            "# the model that “Save model” makes, by the command:",
-            f"# cayleyklein fit {source.name!r} -t {table.target!r} -g {state.geometry}{k}{drops} "
-            f"-o model.ckm",
-        ]
     return "\n".join(lines) + "\n"
 
 

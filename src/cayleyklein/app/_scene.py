@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength, geometry_color
+from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength
 from cayleyklein.app._paths import (
     NOTHING,
     Canvas,
@@ -80,7 +80,7 @@ class Drafter:
         self.state, self.metric = state, state.metric
         x = state.coordinates
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
-        self.tone = geometry_color(state.curvature)
+        self.tone: str = self.metric.geometry
         self.labelled = "regions" in state.shown
 
     # -- points and diagrams --------------------------------------------------------

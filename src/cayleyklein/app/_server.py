@@ -34,8 +34,8 @@ HERE = Path(__file__).parent
 MESSAGE_BYTES = 4 * MOST_BYTES
 """Most bytes of a message: an upload as JSON, where a character may take several."""
 
-ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
-"""Most bytes of an address that is answered, and of a header that is read at all."""
+HEADER_BYTES = 128_000
+"""Most bytes of a header, which the address of 2,000 points is in."""
 
 PATIENCE = 20.0
 """Seconds after which a command or an export is given up."""
@@ -85,7 +85,6 @@ class Explorer:
                 (r"/export/([a-z.]+)", ExportHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
             ],
-            default_handler_class=MissingHandler,
             explorer=self,
             template_path=str(HERE / "templates"),
             compress_response=True,
@@ -166,30 +165,9 @@ class Guarded(RequestHandler):
             self.set_header(name, value.format(host=host if host.isascii() else ""))
 
     def prepare(self) -> None:
-        """Refuse other names, which other pages could point here, and endless addresses."""
+        """Refuse other names, which other pages could point here."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
-        if len(self.request.uri or "") > ADDRESS_BYTES:
-            raise HTTPError(414, reason="The address is too long")
-
-    def write_error(self, status_code: int, **_given: Any) -> None:
-        """Answer with the reason, as plain text."""
-        self.set_header("Content-Type", "text/plain; charset=utf-8")
-        self.finish(f"{status_code}: {self._reason}\n")
-
-    def log_exception(self, kind: Any, error: Any, trace: Any) -> None:
-        """Log faults of the program only."""
-        if not isinstance(error, HTTPError):
-            super().log_exception(kind, error, trace)
-
-
-class MissingHandler(Guarded):
-    """The answer to any other path."""
-
-    def prepare(self) -> None:
-        """Say that it is not there."""
-        super().prepare()
-        raise HTTPError(404)
 
 
 class PageHandler(Guarded):

@@ -103,7 +103,7 @@ class PlaneSession:
             "query": state.query,
             "count": len(state.points),
             "chosen": list(state.chosen),
-            "label": state.points[state.chosen[0]].label if state.points else state.pen,
+            "label": state.points[state.chosen[0]].label if state.points else 0,
             "geometry": state.metric.geometry,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
             "errors": self.errors,
@@ -141,25 +141,20 @@ class PlaneSession:
         self.state = PlaneState.from_query(query)
 
     def do_label(self, value: int) -> None:
-        """Give the first chosen point a class, and the points that are added later."""
-        self.do_set({"pen": value})
+        """Give the first chosen point a class."""
         if self.state.points:
             first = self.state.chosen[0]
             self._put(first, *self.state.points[first][:2], value)
 
     def do_add(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        """Add a point where the pointer is; without a place, at one that is not taken."""
-        looking, n = self.view(view), len(self.state.points)
-        place = self._free_place(looking) if math.isnan(x + y) else looking.from_screen([x, y])
-        self._put(n, *_bounded(place), self.state.pen)
-        self.do_choose(n)
-
-    def _free_place(self, view: View) -> Floats:
-        n, taken = len(self.state.points), self.state.coordinates
-        spots = np.random.default_rng(n).uniform(-0.6, 0.6, size=(32, 2)) * view.half_width
-        free = [view.from_screen(spot + view.middle) for spot in spots]
-        gaps = [np.linalg.norm(taken - spot, axis=1).min(initial=np.inf) for spot in free]
-        return free[int(np.argmax(gaps))]
+        """Add a point of the chosen one's class where the pointer is, or anywhere."""
+        points, looking = self.state.points, self.view(view)
+        if math.isnan(x + y):
+            spot = np.random.default_rng(len(points)).uniform(-0.6, 0.6, size=2)
+            x, y = (looking.middle + looking.half_width * spot).tolist()
+        label = points[self.state.chosen[0]].label if points else 0
+        self._put(len(points), *_bounded(looking.from_screen([x, y])), label)
+        self.do_choose(len(points))
 
     def do_delete(self) -> None:
         """Delete the first chosen point."""

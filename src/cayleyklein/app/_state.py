@@ -51,11 +51,9 @@ RANGES = {
     "turn": (-180.0, 180.0),
     "tilt": (5.0, 90.0),
     "order": (1, 5),
-    "pen": (0, len(LETTERS) - 1),
 }
 """Lowest and highest value of every number of the state; turn and tilt are of the camera."""
 
-WHOLE = ("order", "pen")
 REACH = 20.0
 """Largest coordinate of a point."""
 
@@ -97,7 +95,6 @@ class PlaneState:
     second: str = ""
     order: int = 1
     radius: float = 0.25
-    pen: int = 0
     shown: frozenset[str] = frozenset({"cells", "conic"})
     chosen: tuple[int, int] = (0, 1)
 
@@ -182,9 +179,9 @@ def _in_range(name: str, value: Any) -> float | int:
         raise InvalidInputError(f"{name} must be a number; got {str(value)[:20]!r}.") from error
     if not low <= number <= high:
         raise InvalidInputError(f"{name} must be between {low:g} and {high:g}; got {number:g}.")
-    if name in WHOLE:
+    if name == "order":
         if number != int(number):
-            raise InvalidInputError(f"{name} must be a whole number; got {number:g}.")
+            raise InvalidInputError(f"order must be a whole number; got {number:g}.")
         return int(number)
     return round(number, CURVATURE_DECIMALS if name == "curvature" else DECIMALS) + 0.0
 

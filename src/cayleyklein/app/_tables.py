@@ -69,11 +69,10 @@ class Table(NamedTuple):
 
 def bundled_source(name: str) -> Source:
     """Return a data set of the library, with the classes in a column "class"."""
-    loaded: Any = getattr(datasets, f"load_{as_choice(name, 'data', BUNDLED)}")()
-    pandas = require("pandas", "cli")
-    frame = pandas.DataFrame(loaded.data, columns=[str(c) for c in loaded.feature_names])
+    loaded: Any = getattr(datasets, f"load_{as_choice(name, 'data', BUNDLED)}")(as_frame=True)
     names = np.array([str(label) for label in loaded.target_names])
-    return Source(name, frame.assign(**{"class": names[loaded.target]}), "class", "bundled")
+    classes = names[np.asarray(loaded.target)]
+    return Source(name, loaded.data.assign(**{"class": classes}), "class", "bundled")
 
 
 def points_source(points: str) -> Source:

@@ -6,7 +6,7 @@ import warnings
 from collections import Counter
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -154,19 +154,26 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
             f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
             f"as neighbours"
         )
-    values = {
-        "model": str(output),
-        "target": model.target_,
-        "classes": model.classes_.tolist(),
-        "rows": n_rows,
-        "columns": [column.to_dict() for column in columns],
-        "learned": vars(learned),
-    }
     console.written(
-        values,
+        facts_of(model, output),
         f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "
         f"{learned.describe()}",
     )
+
+
+def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
+    """Return a model's classes, columns and metric, for JSON."""
+    counts = Counter(model.labels_.tolist())
+    return {
+        "model": str(path),
+        "target": getattr(model, "target_", None),
+        "rows": len(model.row_numbers_),
+        "classes": {name: counts[label] for label, name in enumerate(model.classes_.tolist())},
+        "neighbors": model.neighbors_.n_neighbors_,
+        "columns": [column.to_dict() for column in model.encoder_.columns_],
+        "learned": vars(model.learned_),
+        "feature_weights": model.feature_weights(),
+    }
 
 
 def load_table_model(path: Path) -> TableClassifier:
@@ -186,28 +193,15 @@ def load_table_model(path: Path) -> TableClassifier:
 def info(console: Console, model: Model) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
     fitted = load_table_model(model)
-    learned, columns, k = fitted.learned_, fitted.encoder_.columns_, fitted.neighbors_.n_neighbors_
-    counts, n_rows = Counter(fitted.labels_.tolist()), len(fitted.row_numbers_)
-    by_class = {name: counts[label] for label, name in enumerate(fitted.classes_.tolist())}
-    target = getattr(fitted, "target_", None)
-    weights = fitted.feature_weights()
-    values = {
-        "model": str(model),
-        "target": target,
-        "rows": n_rows,
-        "classes": by_class,
-        "neighbors": k,
-        "columns": [column.to_dict() for column in columns],
-        "learned": vars(learned),
-        "feature_weights": weights,
-    }
+    learned, columns, values = fitted.learned_, fitted.encoder_.columns_, facts_of(fitted, model)
+    weights = values["feature_weights"]
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
     more = ", …" if len(weights) > MOST_WEIGHTS else ""
-    classes = ", ".join(f"{name} ({count:,})" for name, count in by_class.items())
+    classes = ", ".join(f"{name} ({count:,})" for name, count in values["classes"].items())
     n_used = sum(column.kind != "unused" for column in columns)
     facts = [
-        ["predicts", f"{target or 'classes'}: {classes}"],
-        ["by", f"{k} nearest of {n_rows:,} rows"],
+        ["predicts", f"{values['target'] or 'classes'}: {classes}"],
+        ["by", f"{values['neighbors']} nearest of {values['rows']:,} rows"],
         ["metric", f"{learned.describe()} (asked for: {fitted.geometry})"],
         ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
