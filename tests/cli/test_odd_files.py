@@ -72,7 +72,7 @@ def test_encoding_can_be_given(command, tmp_path):
     answer = command(
         "fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm", "--encoding", "cp1252", "--json"
     )
-    assert answer.json["classes"] == ["ö", "ü"]
+    assert list(answer.json["classes"]) == ["ö", "ü"]
 
 
 def test_output_that_cannot_be_written(command, tmp_path):
