@@ -9,8 +9,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from cayleyklein.app import draw_plane
 from cayleyklein.app._exports import EXPORTS, offline_page, picture, plane_code, points_csv
-from cayleyklein.app._state import CHARTS, LAYERS, MAX_POINTS, Generator, PlaneState, scatter
+from cayleyklein.app._state import CHARTS, LAYERS, MAX_POINTS, PlaneState, scatter
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
 
 STATE = PlaneState(points=scatter(9, seed=2), shown=frozenset(LAYERS), order=2, turn=40, tilt=20)
 SVG = "{http://www.w3.org/2000/svg}"
@@ -18,21 +21,24 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.mark.parametrize("chart", CHARTS)
 @pytest.mark.parametrize("K", [-0.6, 0.0, 0.6])
-def test_the_picture_of_every_view(chart, K):
-    drawn = picture(replace(STATE, chart=chart, curvature=K), "dark")
+def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    state = replace(STATE, chart=chart, curvature=K)
+    names = {}
+    exec(compile(plane_code(state, "dark"), "plane.py", "exec"), names)
+    drawn = (tmp_path / "plane.svg").read_text("utf-8")
+    assert drawn == picture(state, "dark")
     assert "nan" not in drawn
     assert "9 points" in ET.fromstring(drawn).find(f"{SVG}title").text
+    assert np.allclose(names["metric"].matrix, state.metric.matrix)
+    p, q = state.coordinates[[0, 1]]
+    assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(state.metric(p, q))
 
 
-def test_the_code_draws_the_diagram_that_is_shown():
-    pyplot = pytest.importorskip("matplotlib.pyplot")
-    outside = replace(STATE, points=(*STATE.points, Generator(9.0, 9.0)), curvature=-0.6, order=3)
-    names = {}
-    exec(compile(plane_code(outside), "plane.py", "exec"), names)
-    pyplot.close("all")
-    assert np.allclose(names["metric"].matrix, outside.metric.matrix)
-    assert names["diagram"].points == pytest.approx(STATE.coordinates)
-    assert names["diagram"].order == 3
+def test_the_code_of_an_empty_plane_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(plane_code(PlaneState()), "plane.py", "exec"), {})
+    assert (tmp_path / "plane.svg").exists()
 
 
 def test_csv_names_classes_as_the_page_does():
@@ -55,3 +61,32 @@ def test_files_of_the_largest_scene_are_bounded():
     for name, (_, make) in EXPORTS.items():
         assert len(make(large, "light")) < 8_000_000, name
     assert time.process_time() - before < 15
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"chart": "mercator"}, "chart"),
+        ({"shown": ["moon"]}, "shown"),
+        ({"labels": [1]}, "labels"),
+        ({"order": 9}, "order"),
+        ({"theme": "pink"}, "theme"),
+        ({"metric": CurvedMetric.euclidean(3)}, "of the plane"),
+        ({"points": [[np.nan, 0]]}, "points"),
+        ({"points": [[0.0, 0.0], [1.0]]}, "points"),
+        ({"labels": 3}, "labels"),
+        ({"labels": [0, 20]}, "labels.* a whole number from 0 to 19"),
+        ({"labels": [0, None]}, "labels"),
+        ({"shown": None}, "shown"),
+        ({"order": True}, "order"),
+        ({"chosen": None}, "chosen"),
+        ({"chosen": (0,)}, "chosen"),
+        ({"chosen": (0.5, 1)}, "chosen"),
+        ({"chosen": (-1, 0)}, "chosen"),
+        ({"chosen": (0, 2)}, "chosen"),
+    ],
+)
+def test_draw_plane_says_what_is_wrong(given, said):
+    ready = {"points": [[0.0, 0.0], [0.5, 0.1]], "metric": CurvedMetric.euclidean(2)} | given
+    with pytest.raises(InvalidInputError, match=said):
+        draw_plane(ready.pop("points"), ready.pop("metric"), **ready)

@@ -10,6 +10,7 @@ pytest.importorskip("pandas")
 
 from cayleyklein.app._fitting import FitProcess, Task, compare, make_model
 from cayleyklein.app._learn import GEOMETRIES, LearnState, learn_code
+from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.learning import CurvedLMNN
 
@@ -66,7 +67,7 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
 
 @pytest.mark.filterwarnings("ignore")
 def test_regions_neighbours_and_the_metric_are_those_of_the_model():
-    picture, *_ = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
+    picture, results, _ = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     from cayleyklein.app._fitting import split_rows
 
@@ -79,12 +80,17 @@ def test_regions_neighbours_and_the_metric_are_those_of_the_model():
     assert far[i] == pytest.approx(metric.distance(TWO.X[i], TWO.X[near[i]]), rel=1e-9)
     raster, _, rim, *_ = picture["shapes"]
     domain, codes = rim["xy"], raster["codes"].reshape(raster["size"])
+    assert codes.shape == (401, 401)
     assert metric.domain.to_euclidean(domain) ** 2 @ [1, 1] == pytest.approx(1)
     x0, y0, x1, y1 = raster["box"]
     n = len(codes)
     for row, column in ((0, 0), (n // 2, n // 2), (n - 1, n // 3)):
         x = np.array([x0 + (x1 - x0) * column / (n - 1), y0 + (y1 - y0) * row / (n - 1)])
         assert (codes[row, column] < 0) == (not metric.contains(x))
+    ((_, query),) = results["planes"]
+    state = PlaneState.from_query(query)
+    assert state.metric.geometry == "hyperbolic"
+    assert len(state.points) == 178
 
 
 def test_steps_are_told():

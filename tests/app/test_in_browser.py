@@ -345,7 +345,7 @@ EXPORTS = {
     "SVG": b"<svg",
     "PNG": b"\x89PNG",
     "CSV": b"x,y,class",
-    "Python": b"import",
+    "Python": b"from",
     "HTML": b"<!DOCTYPE html>",
 }
 
@@ -412,7 +412,7 @@ def test_names_help_and_a_phone(context, address, path):
     page.close()
 
 
-def test_the_tour(tab, address):
+def test_the_tour(tab, context, address):
     tab.evaluate("localStorage.removeItem('tour')")
     page = visit(tab, address)
     assert page.is_visible("#hint")
@@ -438,6 +438,12 @@ def test_the_tour(tab, address):
             page.wait_for_function(
                 "() => Number(document.querySelector('#curvature').value) > -0.6"
             )
+        if i == 1:
+            with context.expect_page() as opened:
+                page.click("#tour-reference")
+            assert "cross-ratio" in opened.value.inner_text("body")
+            opened.value.close()
+            page.bring_to_front()
         page.focus("#tour-next")
         page.keyboard.press("Enter")
     assert len(set(seen)) == 8
@@ -523,13 +529,15 @@ def test_fit_and_its_results(learn, tmp_path):
 
     assert load_model(tmp_path / "wine.ckm").target_ == "class"
     assert waiting.value.suggested_filename == "wine.ckm"
-
-
-def test_points_of_the_plane_are_learned_from(plane):
-    plane.click("#learn")
-    plane.wait_for_selector("body[data-page=learn][data-ready=yes]")
-    settle(plane)
-    assert plane.inner_text("#table") == "28 rows, 3 classes"
+    learn.click("#planes a")
+    learn.wait_for_selector("body[data-page=plane][data-ready=yes]")
+    settle(learn)
+    assert learn.inner_text("#geometry") == "elliptic"
+    assert len(points(learn)) == 178
+    learn.click("#learn")
+    learn.wait_for_selector("body[data-page=learn][data-ready=yes]")
+    settle(learn)
+    assert learn.inner_text("#table") == "178 rows, 3 classes"
 
 
 def test_results_on_a_phone(learn):

@@ -147,6 +147,7 @@ def test_a_fit_is_told_as_it_goes(session):
     assert [shape["kind"] for shape in pictures[-1]["shapes"]].count("raster") == 1
     assert len(pictures[-1]["neighbors"]) == 178
     assert last["results"]["confusion"]["caption"].startswith("The curved metric")
+    assert last["results"]["planes"]
     assert "of test rows right" in last["texts"]["about-curved"]
 
 

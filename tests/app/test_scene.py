@@ -65,6 +65,17 @@ def test_every_state_has_a_scene(K, chart, order, n, turn, tilt):
     assert bool(areas(scene)) == (n > 0)
 
 
+@pytest.mark.parametrize("K", [-0.6, 0.6])
+def test_rays_of_the_projection_go_through_the_plane_and_the_surface(K):
+    state = PlaneState(points=POINTS[:2], curvature=K, shown=frozenset())
+    scene = made(state, "hyperboloid")
+    (rays,) = [s.xy for s in scene.shapes if s.color == "soft" and s.dash]
+    apex, plane, surface = np.moveaxis(rays[~np.isnan(rays[:, 0])].reshape(2, 3, 2), 1, 0)
+    assert surface == pytest.approx(scene.points)
+    (a, b), (c, d) = (plane - apex).T, (surface - apex).T
+    assert a * d == pytest.approx(b * c, abs=1e-12)
+
+
 @pytest.mark.parametrize("order", [1, 3])
 def test_cells_have_the_areas_of_the_diagram(order):
     state = PlaneState(points=POINTS, curvature=-0.8, order=order, shown=frozenset({"cells"}))

@@ -23,11 +23,13 @@ from tornado.websocket import websocket_connect
 from cayleyklein.app import explore
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._scene import handle_places
-from cayleyklein.app._server import TOUR, Explorer, known_names, pack
+from cayleyklein.app._server import HEADERS, REFERENCES, TOUR, Explorer, known_names, pack
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
 from cayleyklein.app._views import View
+from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+from cayleyklein.learning import CurvedLMNN
 from cayleyklein.plotting import line_path
 
 
@@ -41,6 +43,7 @@ def refused(url, **headers):
     with pytest.raises(urllib.error.HTTPError) as caught:
         get(url, **headers)
     caught.value.close()
+    assert set(HEADERS) <= set(caught.value.headers)
     return caught.value.code
 
 
@@ -70,11 +73,15 @@ def test_exports(address, name):
     assert text
 
 
-def test_the_tour_sets_scenes():
+def test_the_tour_sets_scenes_and_links_to_pages_that_are_there(address):
+    assert {step["reference"] for step in TOUR} == set(REFERENCES)
     assert len(TOUR) == 8
     for step in TOUR:
         for query in (step["scene"], f"{step['scene']}&{step.get('after', '')}"):
             assert PlaneState.from_query(query).points
+        text = get(f"{address}/reference/{step['reference']}")[2].decode()
+        assert text.startswith(step["reference"])
+        assert len(text) > 90
 
 
 def test_the_scenes_of_the_tour_show_what_it_says():
@@ -90,6 +97,18 @@ def test_the_scenes_of_the_tour_show_what_it_says():
     assert rise > 0.05 * np.linalg.norm(end - start)
 
 
+def test_the_learned_metric_of_the_tour_is_what_is_learned():
+    wine = load_wine()
+    X = wine.data[:, [6, 9]]
+    learned = CurvedLMNN(geometry="learned", random_state=0).fit(X, wine.target).metric_
+    state, exact = PlaneState.of_rows(learned, X, wine.target)
+    shown = PlaneState.from_query(f"{TOUR[7]['scene']}&{TOUR[7]['after']}")
+    assert exact
+    assert shown.points == state.points
+    for name in ("curvature", "center_x", "center_y", "major", "minor"):
+        assert getattr(shown, name) == pytest.approx(getattr(state, name), abs=0.15), name
+
+
 @pytest.mark.parametrize(
     ("path", "status"),
     [
@@ -98,8 +117,10 @@ def test_the_scenes_of_the_tour_show_what_it_says():
         ("/assets/../_server.py", 403),
         ("/assets/%2e%2e/_server.py", 403),
         ("/assets/nothing.js", 404),
+        ("/reference/os", 404),
         ("/nothing", 404),
         ("/export/plane.svg?points=" + "0,0,0;" * 3_000, 400),
+        ("/export/plane.svg?points=" + "0,0,0;" * 30_000, 414),
     ],
 )
 def test_what_is_not_there_is_refused(address, path, status):
@@ -115,8 +136,9 @@ def test_an_address_of_the_most_points_is_answered(address):
 
 def test_other_names_are_refused(address):
     port = urllib.parse.urlsplit(address).port
-    for host in ("evil.example", f"evil.example:{port}", "localhost:1", ""):
-        assert refused(address, Host=host) in (400, 403)
+    for host in ("evil.example", f"evil.example:{port}", "localhost:1"):
+        for path in ("/", "/nothing", "/assets/nothing.js"):
+            assert refused(address + path, Host=host) == 403
     assert get(address, Host=f"127.0.0.1:{port}")[0] == 200
 
 

@@ -21,6 +21,7 @@ from cayleyklein.app._state import (
     scatter,
 )
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
 
 REAL = st.floats(-20, 20)
 POINTS = st.lists(st.builds(as_generator, REAL, REAL, st.integers(0, 3)), max_size=6)
@@ -85,6 +86,17 @@ def test_the_conic_has_the_axes_that_are_asked_for(major, minor, angle, K):
     axes = np.array([[math.cos(turn), math.sin(turn)], [-math.sin(turn), math.cos(turn)]])
     ends = axes * np.array([[major], [minor]]) / math.sqrt(-K)
     assert state.metric.domain.to_euclidean(ends) ** 2 @ [1, 1] == pytest.approx([1, 1])
+
+
+@pytest.mark.parametrize("K", [-0.5, 0.0, 2e-2, 40.0])
+def test_rows_in_the_plane_have_their_distances_in_another_unit(K):
+    metric = CurvedMetric(factor=[[0.4, 0.1], [0.0, 0.2]], center=[5.0, 1.0], curvature=K)
+    rows = metric.points(np.random.default_rng(0).uniform(-1, 1, size=(9, 2)))
+    state, exact = PlaneState.of_rows(metric, rows, np.zeros(9, dtype=int))
+    assert exact
+    shown, given = state.metric.pairwise(state.coordinates), metric.pairwise(rows)
+    off = ~np.eye(9, dtype=bool)
+    assert shown[off] / given[off] == pytest.approx(shown[0, 1] / given[0, 1], rel=0.01)
 
 
 def test_the_chosen_points_exist():

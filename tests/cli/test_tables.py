@@ -22,6 +22,14 @@ def test_fit_says_what_it_did_and_writes_a_model(command, wine_files, tmp_path):
     assert (quiet.code, quiet.out, quiet.err) == (0, "", "")
 
 
+def test_v_says_more(command, wine_files):
+    fit = ("fit", wine_files / "train.csv", "-t", "class", "-o", "m.ckm")
+    few, many = (command(*fit, *more).err.splitlines() for more in ((), ("-v",)))
+    assert set(few) < set(many)
+    assert "89 rows, 14 columns" in many
+    assert any("held-out" in line for line in many)
+
+
 def test_fit_drops_columns_and_rows_without_class(command, tmp_path):
     rows = [f"{i % 7},{i % 5},{'u' if i % 2 else 'v'},{i}" for i in range(40)]
     (tmp_path / "t.csv").write_text("a,b,y,id\n" + "\n".join([*rows, "1,2,,99"]))
@@ -186,6 +194,7 @@ def test_predict_explains_the_votes(command, wine_files):
     header, *lines = answer.out.splitlines()
     assert header == "row,prediction,neighbor,class,vote,distance,columns"
     assert len(lines) > len({line.split(",")[0] for line in lines}) > 1
+    assert max(len(cell) for line in lines for cell in line.split(",")[4:6]) < 10
     votes = command("predict", model, table, "--explain", "--json").json["votes"]
     first = [vote for vote in votes if vote["row"] == votes[0]["row"]]
     assert abs(sum(vote["vote"] for vote in first) - 1) < 1e-9

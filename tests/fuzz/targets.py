@@ -312,7 +312,7 @@ WORDS = [
     *("fit", "predict", "evaluate", "info", "neighbors", "voronoi", "datasets", "no-such"),
     *("-o", "--output", "-t", "--target", "-k", "--neighbors", "-g", "--geometry", "--drop"),
     *("--learn-rows", "--seed", "--jobs", "--encoding", "--delimiter", "--proba", "--json", "-q"),
-    *("--x", "--y", "--label", "-K", "--curvature", "--order", "--help", "--version", "--"),
+    *("-v", "--x", "--y", "--label", "-K", "--curvature", "--order", "--help", "--version", "--"),
     *("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm", ".", "nothing", "out.ckm"),
     *("out.csv", "out.svg", "out.parquet", "no/such/out.csv", "a", "b", "kind", "c", "y"),
     *("0", "1", "3", "-1", "1e9", "nan", "inf", "999999999999", "", "é", "flat", "elliptic", "\0"),

@@ -1,7 +1,7 @@
 """The explorer: a page where the geometry moves (the extra ``app``).
 
 ``cayleyklein explore`` starts it, or :func:`explore`. Everything on the page is computed by the
-library; the browser draws what it is sent.
+library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from cayleyklein._validation import as_callback, as_text, expect, require
+from cayleyklein.app._exports import draw_plane
 from cayleyklein.exceptions import InvalidInputError
 
-__all__ = ["explore"]
+__all__ = ["draw_plane", "explore"]
 
 LARGEST_PORT = 65535
 

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from html import escape
 from pathlib import Path
 from string import Template
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
+from cayleyklein._validation import (
+    as_choice,
+    as_count,
+    as_finite_array,
+    as_points,
+    as_texts,
+    expect,
+)
 from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
 from cayleyklein.app._scene import Drafter, describe
-from cayleyklein.app._state import LETTERS, PlaneState
+from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, as_generator
 from cayleyklein.app._views import View
+from cayleyklein.metrics import CurvedMetric
 
 PAGE_BYTES = 3_000_000
 """Size of an offline page; frames that are larger leave room for fewer."""
@@ -22,6 +32,79 @@ PAGE_BYTES = 3_000_000
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
 
 TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
+
+
+def draw_plane(
+    points: ArrayLike,
+    metric: CurvedMetric,
+    *,
+    labels: ArrayLike | None = None,
+    chart: str = "klein",
+    shown: Collection[str] = ("cells",),
+    order: int = 1,
+    radius: float = 0.25,
+    chosen: tuple[int, int] = (0, 1),
+    turn: float = 0.0,
+    tilt: float = 38.0,
+    theme: str = "light",
+) -> str:
+    """Return a picture of points and a metric of the plane, as the explorer draws it.
+
+    Parameters
+    ----------
+    points : array-like of shape (n, 2)
+    metric : CurvedMetric
+        Of the plane.
+    labels : sequence of n int, optional
+        Classes, from 0 to 19.
+    chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
+        The view.
+    shown : collection of str, default=("cells",)
+        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
+        and "conic".
+    order : int, default=1
+        Order k of the Voronoi diagram.
+    radius : float, default=0.25
+        Radius of the balls.
+    chosen : pair of int, default=(0, 1)
+        The points of the geodesic, the bisector and the cross-ratio.
+    turn, tilt : float, default=0.0 and 38.0
+        Direction and height of the camera that looks at a surface, in degrees.
+    theme : {"light", "dark"}, default="light"
+
+    Returns
+    -------
+    str
+        An SVG picture.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> from cayleyklein.app import draw_plane
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> draw_plane([[0.0, 0.0], [0.5, 0.1]], disc, chart="hemisphere")[:28]
+    '<svg xmlns="http://www.w3.or'
+    """
+    given = as_finite_array(points, "points")
+    x = as_points(given, "points", 2, ndim=2) if given.size else np.empty((0, 2))
+    classes = np.zeros(len(x)) if labels is None else as_finite_array(labels, "labels")
+    known = classes.shape == (len(x),) and set(classes.tolist()) <= set(range(len(LETTERS)))
+    whole = f"a whole number from 0 to {len(LETTERS) - 1} for each of the {len(x)} points"
+    expect(known, "labels", labels, whole)
+    flat = getattr(metric, "dimension", 0) == 2 and hasattr(metric, "curvature")
+    expect(flat, "metric", metric, "a CurvedMetric of the plane")
+    pair, last = as_finite_array(chosen, "chosen"), max(len(x), 2) - 1
+    known = pair.shape == (2,) and set(pair.tolist()) <= set(range(last + 1))
+    expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
+    state = PlaneState.of_metric(
+        metric,
+        points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
+        chosen=(int(pair[0]), int(pair[1])),
+    )
+    parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": as_count(order, "order")}
+    layers = ",".join(as_texts(shown, "shown"))
+    state = state.with_parts(parts | {"chart": chart, "shown": layers})
+    return picture(state, as_choice(theme, "theme", tuple(PALETTE)))
 
 
 def picture(state: PlaneState, theme: str = "light") -> str:
@@ -36,28 +119,37 @@ def points_csv(state: PlaneState) -> str:
     return "x,y,class\n" + "".join(rows)
 
 
-def plane_code(state: PlaneState) -> str:
-    """Return a script that computes the metric and the diagram of a state, and draws them."""
-    metric, drafter = state.metric, Drafter(state)
-    points, labels = state.coordinates[drafter.live], state.labels[drafter.live]
+def plane_code(state: PlaneState, theme: str = "light") -> str:
+    """Return a script that draws the first view of a state."""
+    metric, (first, second) = state.metric, state.chosen
+    given = ("order", "radius", "chosen", "turn", "tilt")
+    options = {name: getattr(state, name) for name in ("chart", *given)}
+    options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
+    lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
+    said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
     return f"""\
-import matplotlib.pyplot as plt
+from pathlib import Path
+
 import numpy as np
 
-from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-from cayleyklein.plotting import VoronoiDisplay
+from cayleyklein import CurvedMetric
+from cayleyklein.app import draw_plane
 
+points = np.array({state.coordinates.tolist()}).reshape(-1, 2)
+labels = {state.labels.tolist()}
 metric = CurvedMetric(
     factor={metric.factor.tolist()},
     center={metric.center.tolist()},
     curvature={metric.curvature},
 )
-points = np.array({points.tolist()})
-labels = {labels.tolist()}
-diagram = CayleyKleinVoronoi(points, metric, order={drafter.order}, labels=labels)
-VoronoiDisplay.from_diagram(diagram).plot()
-plt.show()
-"""
+picture = draw_plane(
+    points,
+    metric,
+    labels=labels,
+{lines}
+)
+Path("plane.svg").write_text(picture, encoding="utf-8")
+""" + (said if Drafter(state).pair else "")
 
 
 def offline_page(state: PlaneState, theme: str = "light") -> str:
@@ -82,7 +174,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         start=curvatures.index(state.curvature),
         size=SIZE,
         frames="\n".join(frames[K] for K in curvatures),
-        code=escape(plane_code(state)),
+        code=escape(plane_code(state, theme)),
         version=__version__,
     )
 
@@ -90,7 +182,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
 EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
     "plane.svg": ("image/svg+xml", picture),
     "plane.html": ("text/html", offline_page),
-    "plane.py": ("text/x-python", lambda state, theme: plane_code(state)),
+    "plane.py": ("text/x-python", plane_code),
     "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
 }
 """Files that the server makes: their type, and how."""

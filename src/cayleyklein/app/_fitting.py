@@ -18,10 +18,11 @@ from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker
+from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
-from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
 from cayleyklein.plotting import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
@@ -40,11 +41,11 @@ CHOOSING = {
 WATCHED = 200
 """Test rows on which the accuracy of an iteration is measured; the last one has all."""
 
-GRID = 161
-"""Points of a picture of regions along each axis."""
+GRID, FINER, MIXED_FINER = 81, 5, 2
+"""Points of a picture along each axis, and how many times finer it is where classes meet."""
 
-NEIGHBORS, MOST_DRAWN = 5, 800
-"""Neighbours of a row that the page shows, and most rows that a picture shows."""
+NEIGHBORS, MOST_DRAWN, OPENED = 5, 800, 300
+"""Neighbours of a row that the page shows; most rows of a picture, and taken to the plane."""
 
 LONGEST = 300.0
 """Seconds after which a fit is ended."""
@@ -288,7 +289,8 @@ class _Bench:
         wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = said != self.y_test
         neighbors, distances = self._neighbors(model, rows.drawn)
-        picture = rows.picture([self._regions(model), *self._outlines(metric)], wrong) | {
+        lines, planes = self._on_the_plane(metric)
+        picture = rows.picture([self._regions(model), *lines], wrong) | {
             "neighbors": neighbors.tolist(),
             "distances": distances,
             "places": rows.shown[neighbors.ravel()],
@@ -304,22 +306,35 @@ class _Bench:
             },
             "weights": sorted(weights, key=lambda pair: -pair[1]),
             "trials": trials or [],
+            "planes": planes,
         }
         right = np.mean(said == self.y_test)
         about = f"{right:.1%} of test rows right; {model.n_neighbors_} neighbours vote; {summary}"
         self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
-        """Return the class on a grid of the picture, -1 outside the domain."""
+        """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
+        times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
+        size = times * (GRID - 1) + 1
         low, high = self.rows.box
-        grid = np.stack(np.meshgrid(*np.linspace(low, high, GRID).T), axis=-1).reshape(-1, 2)
-        X = self.rows.section.embed(grid)
+        grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
+        coarse = self._predict(model, grid[::times, ::times])
+        corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
+        square = np.minimum(np.arange(size) // times, GRID - 2)
+        meets = (corners != corners[0]).any(axis=0)[square[:, None], square]
+        codes = corners[0][square[:, None], square]
+        codes[meets] = self._predict(model, grid[meets])
+        box = self.rows.box.ravel().tolist()
+        return {"kind": "raster", "codes": codes, "size": [size, size], "box": box}
+
+    def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
+        """Return the class at spots of the picture, -1 outside the domain."""
+        X = self.rows.section.embed(spots.reshape(-1, 2))
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
         if inside.any():
             codes[inside] = model.predict(X[inside])
-        box = self.rows.box.ravel().tolist()
-        return {"kind": "raster", "codes": codes, "size": [GRID, GRID], "box": box}
+        return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
         """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
@@ -336,9 +351,13 @@ class _Bench:
         found[inside], far[inside] = (a[keep].reshape(-1, k) for a in (nearest, distances))
         return found, far
 
-    def _outlines(self, metric: Metric) -> list[dict[str, Any]]:
-        """Return the domain of each part of a metric, and a ball that holds half of the rows."""
-        lines = []
+    def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+        """Return the domain and a ball of each part of a metric, and their addresses in the plane.
+
+        The ball holds half of the rows.
+        """
+        lines, planes, shown = [], [], self.rows.shown
+        pick = np.random.default_rng(SEED).permutation(len(shown))[:OPENED]
         angle = np.linspace(0, 2 * np.pi, 257)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         for part in _parts(metric):
@@ -346,11 +365,13 @@ class _Bench:
                 here: Any = self.rows.section.restrict(part)
             except NotRepresentableError:  # it has no section on this plane
                 continue
-            size = np.median(np.linalg.norm(here.coordinates(self.rows.shown), axis=1))
+            size = np.median(np.linalg.norm(here.coordinates(shown), axis=1))
             lines.append(Shape("line", here.points(size * circle), "soft", 1.4, (6, 4)))
             if here.domain is not None:
                 lines.append(Shape("line", here.domain.from_euclidean(circle), "ink", 2.4))
-        return [line._asdict() for line in lines]
+            state, exact = PlaneState.of_rows(here, shown[pick], self.rows.y[pick])
+            planes.append((_describe(part) + ("" if exact else " (about)"), state.query))
+        return [line._asdict() for line in lines], planes
 
 
 def split_rows(y: Ints) -> tuple[Ints, Ints]:

@@ -223,7 +223,12 @@ class LearnSession:
         """Forget the results of another task."""
         self.texts = {f"about-{place}": "Not fitted yet: these are the rows." for place in PLACES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {"confusion": None, "weights": (), "trials": ()}
+        self.results: dict[str, Any] = {
+            "confusion": None,
+            "weights": (),
+            "trials": (),
+            "planes": (),
+        }
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
         self._pictures: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))

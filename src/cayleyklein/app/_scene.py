@@ -252,6 +252,8 @@ class Drafter:
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
             self._draw_cross(canvas, p, q)
+        if canvas.view.chart == "hyperboloid" and canvas.view.surface:
+            self._draw_projection(canvas, np.stack([p, q]))
 
     def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         """Draw the line pq, and its ends P and Q on a real conic."""
@@ -268,6 +270,18 @@ class Drafter:
             far = FAR * (q - p) / np.linalg.norm(q - p)
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
         canvas.words(np.stack(places), tuple(names))
+
+    def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
+        """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
+        view = canvas.view
+        flat = view.on_tangent_plane(x)
+        ends = zip(flat, view.to_screen(x), strict=True)
+        rays = chain([np.stack([view.apex, a, b]) for a, b in ends])
+        canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
+        canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
+        if view.domain is not None:
+            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
+            canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import socket
 import threading
@@ -24,7 +25,11 @@ from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
+from cayleyklein.geometry import Ball, cross_ratio
+from cayleyklein.learning import CurvedLMNN
+from cayleyklein.metrics import CurvedMetric
 
 LOOPBACK = "127.0.0.1"
 ANYWHERE = ("", "0.0.0.0", "::")
@@ -34,8 +39,8 @@ HERE = Path(__file__).parent
 MESSAGE_BYTES = 4 * MOST_BYTES
 """Most bytes of a message: an upload as JSON, where a character may take several."""
 
-HEADER_BYTES = 128_000
-"""Most bytes of a header, which the address of 2,000 points is in."""
+ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
+"""Most bytes of an address that is answered, and of a header that is read at all."""
 
 PATIENCE = 20.0
 """Seconds after which a command or an export is given up."""
@@ -51,6 +56,17 @@ THREADS = 4
 
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 """The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
+
+REFERENCES: dict[str, Any] = {
+    "cross_ratio": cross_ratio,
+    "Ball": Ball,
+    "CurvedMetric": CurvedMetric,
+    "CurvedMetric.absolute": CurvedMetric.absolute,
+    "CurvedMetric.bisector": CurvedMetric.bisector,
+    "CayleyKleinVoronoi": CayleyKleinVoronoi,
+    "CurvedLMNN": CurvedLMNN,
+}
+"""Objects whose docstrings the tour links to."""
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -83,8 +99,10 @@ class Explorer:
                 (r"/learn", PageHandler),
                 (r"/ws/(?:plane|learn)", Socket),
                 (r"/export/([a-z.]+)", ExportHandler),
+                (r"/reference/(.*)", ReferenceHandler),
                 (r"/assets/(.*)", AssetHandler, {"path": str(HERE / "static")}),
             ],
+            default_handler_class=MissingHandler,
             explorer=self,
             template_path=str(HERE / "templates"),
             compress_response=True,
@@ -165,9 +183,31 @@ class Guarded(RequestHandler):
             self.set_header(name, value.format(host=host if host.isascii() else ""))
 
     def prepare(self) -> None:
-        """Refuse other names, which other pages could point here."""
+        """Refuse other names, which other pages could point here, and endless addresses."""
         if self.request.host.lower() not in self.explorer.hosts:
             raise HTTPError(403, reason="Not under this name")
+        if len(self.request.uri or "") > ADDRESS_BYTES:
+            raise HTTPError(414, reason="The address is too long")
+
+
+class MissingHandler(Guarded):
+    """The answer to any other path."""
+
+    def prepare(self) -> None:
+        """Say that it is not there."""
+        super().prepare()
+        raise HTTPError(404)
+
+
+class ReferenceHandler(Guarded):
+    """The docstrings that the tour links to, as plain text."""
+
+    def get(self, name: str) -> None:
+        """Answer with one of them."""
+        if name not in REFERENCES:
+            raise HTTPError(404)
+        self.set_header("Content-Type", "text/plain; charset=utf-8")
+        self.write(f"{name}\n\n{inspect.getdoc(REFERENCES[name])}\n")
 
 
 class PageHandler(Guarded):

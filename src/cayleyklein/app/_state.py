@@ -64,6 +64,9 @@ CURVATURE_DECIMALS = 2
 """K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
 
 
+CONIC = ("center_x", "center_y", "major", "minor", "angle")
+
+
 class Generator(NamedTuple):
     """A point of the plane, and the number of its class."""
 
@@ -149,6 +152,44 @@ class PlaneState:
                 rows = filter(None, str(value).split(";"))
                 values[name] = tuple(as_generator(*_numbers(row, name, 3)) for row in rows)
         return replace(self, **values)
+
+    @classmethod
+    def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
+        """Return a state with the conic and the curvature of a metric of the plane."""
+        lengths, axes = np.linalg.eigh(metric.matrix)
+        (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
+        angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
+        conic: dict[str, Any] = {
+            name: round(float(value), 10)
+            for name, value in zip(CONIC, (*metric.center, major, minor, angle), strict=True)
+        }
+        return cls(curvature=float(metric.curvature), **conic, **values)
+
+    @classmethod
+    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[PlaneState, bool]:
+        """Return a state with rows of a table and their metric, and whether its conic fits.
+
+        Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
+        (Σ/c, cK) have the same geometry, and c is such that K and the axes are in their ranges.
+        """
+        low, high = rows.min(axis=0), rows.max(axis=0)
+        middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
+        factor, K = metric.factor * size, 0.0
+        c = abs(float(np.linalg.det(factor)))
+        if metric.curvature:
+            bent = abs(metric.curvature)
+            K = min(max(round(bent * c, CURVATURE_DECIMALS), 0.01), 1.0)
+            c, K = K / bent, math.copysign(K, metric.curvature)
+        center = (metric.center - middle) / size
+        points = zip((rows - middle) / size, labels.tolist(), strict=True)
+        state = cls.of_metric(
+            CurvedMetric(factor=factor / math.sqrt(c), center=center, curvature=K),
+            points=tuple(as_generator(x[0], x[1], label) for x, label in points),
+            shown=frozenset({"regions"}),
+        )
+        found = {name: getattr(state, name) for name in CONIC}
+        parts = {name: float(np.clip(value, *RANGES[name])) for name, value in found.items()}
+        return state.with_parts(parts), parts == found
 
     @cached_property
     def query(self) -> str:

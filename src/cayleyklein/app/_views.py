@@ -126,6 +126,17 @@ class View:
         """Return points in the coordinates of the chart, of two or three dimensions."""
         return x if self.chart == "klein" else (self._chart(x) - self._origin) * self._scale
 
+    def on_tangent_plane(self, x: Floats) -> Floats:
+        """Return on the screen the points of the plane that a surface is projected to."""
+        w = np.asarray(self.metric.to_chart(inset(self.domain, x), "klein"))
+        flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
+        return self._project(flat * self._scale)
+
+    @property
+    def apex(self) -> Floats:
+        """Where the centre of the projection to the tangent plane is on the screen."""
+        return self._project(np.array([0.0, 0.0, -self._scale]))
+
     def _chart(self, x: Floats) -> Floats:
         return np.asarray(self.metric.to_chart(inset(self.domain, x), self._name), dtype=float)
 

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -63,7 +64,8 @@ def predict(
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
     if explain:
-        answer(console, reasons, "votes", model, table, output)
+        voters = partial(reasons, digits="" if console.json else ".4g")
+        answer(console, voters, "votes", model, table, output)
         return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
@@ -75,16 +77,15 @@ def predict(
     answer(console, answers, "predictions", model, table, output)
 
 
-def reasons(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+def reasons(fitted: TableClassifier, piece: Any, digits: str) -> dict[str, Any]:
     """Return a line for each voter of each row."""
     lines: list[tuple[Any, ...]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
         for at, (neighbor, vote) in enumerate(zip(why.rows, why.votes, strict=True)):
             shares = sorted(zip(why.names, why.columns[at], strict=True), key=lambda s: -abs(s[1]))
             made = ", ".join(f"{name} {share:.2f}" for name, share in shares[:EXPLAINED_COLUMNS])
-            lines.append(
-                (row, why.prediction, neighbor + 1, why.labels[at], vote, why.distances[at], made)
-            )
+            numbers = (float(format(number, digits)) for number in (vote, why.distances[at]))
+            lines.append((row, why.prediction, neighbor + 1, why.labels[at], *numbers, made))
     names = ("row", "prediction", "neighbor", "class", "vote", "distance", "columns")
     return dict(zip(names, zip(*lines, strict=True), strict=True))
 

@@ -22,6 +22,7 @@ class Console:
     """Results on standard output, and remarks on standard error."""
 
     quiet: bool = False
+    verbose: bool = False
     json: bool = False
     reading: dict[str, Any] = field(default_factory=dict)  # how to read a table
 
@@ -44,6 +45,11 @@ class Console:
     def note(self, text: str) -> None:
         """Print a remark on something unexpected."""
         self.say(f"note: {text}")
+
+    def detail(self, text: str) -> None:
+        """Print a remark with -v only."""
+        if self.verbose:
+            self.say(text)
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
@@ -110,6 +116,7 @@ Delimiter = Annotated[
     str | None, typer.Option(help="Character between cells.", show_default="by the first line")
 ]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
+Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more remarks.")]
 Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
@@ -128,7 +135,8 @@ def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
             raise InvalidInputError(f"{output} is an input; give the output another name.")
 
 
-def _common(quiet: Quiet = False, json: Json = False, debug: Debug = False) -> None:
+def _common(quiet: Quiet = False, verbose: Verbose = False, json: Json = False,
+            debug: Debug = False) -> None:  # fmt: skip
     """Declare the options that every command has."""
 
 
@@ -139,7 +147,7 @@ def _reading(encoding: Encoding = None, delimiter: Delimiter = None) -> None:
 def with_console(
     *examples: str, reads: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command: examples, and options -q, --json and --debug as a Console.
+    """Decorate a command: examples, and options -q, -v, --json and --debug as a Console.
 
     One that `reads` tables has --encoding and --delimiter, too.
     """
@@ -152,9 +160,9 @@ def with_console(
             own += inspect.signature(options, eval_str=True).parameters.values()
 
         @functools.wraps(command)
-        def with_options(quiet: bool, json: bool, debug: bool, **given: Any) -> Any:
+        def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
             reading = {name: given.pop(name) for name in ("encoding", "delimiter") if reads}
-            return command(Console(quiet, json, reading), **given)
+            return command(Console(quiet, verbose, json, reading), **given)
 
         parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

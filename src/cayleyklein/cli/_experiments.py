@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,12 +18,22 @@ from cayleyklein.cli._console import (
     refuse_overwriting,
     with_console,
 )
+from cayleyklein.cli._pictures import draw_figures
 
 if TYPE_CHECKING:
     from cayleyklein.experiments import Table
 
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
+]
+Dask = Annotated[
+    str | None,
+    typer.Option(
+        "--dask",
+        metavar="ADDRESS",
+        help="Use the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786, instead of "
+        "processes. Its workers need cayleyklein too.",
+    ),
 ]
 LEGEND = (
     "* better than Euclidean k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
@@ -73,6 +84,7 @@ def compare(
     ] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that are tested.")] = 0.2,
     jobs: Processes = -1,
+    dask: Dask = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The report.")
     ] = Path("comparison.html"),
@@ -96,7 +108,7 @@ def compare(
         output.parent.mkdir(parents=True, exist_ok=True)
         check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
-    with console.progress("comparing") as show:
+    with cluster_at(dask), console.progress("comparing") as show:
         found = experiments.compare(
             **chosen,
             target=target,
@@ -124,7 +136,8 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 @with_console(
     "reproduce",
-    "reproduce --full -o paper --into README.md",
+    "reproduce --full --figures -o paper --into README.md",
+    "reproduce --full --dask tcp://scheduler:8786",
 )
 def reproduce(
     console: Console,
@@ -137,10 +150,14 @@ def reproduce(
         ),
     ] = Wanted.all,
     full: Annotated[bool, typer.Option("--full", help="The paper's protocol.")] = False,
+    figures: Annotated[
+        bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
+    ] = False,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ] = Path("reproduction"),
     jobs: Processes = -1,
+    dask: Dask = None,
     into: Annotated[
         list[Path] | None,
         typer.Option(
@@ -171,8 +188,11 @@ def reproduce(
     --table takes one table alone.
     """
     from cayleyklein import experiments
+    from cayleyklein._validation import require
     from cayleyklein.tables import check_writable
 
+    if figures:
+        require("matplotlib", "plot")
     pages = into or []
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
     for page in pages:  # errors before the run, which takes long
@@ -180,7 +200,7 @@ def reproduce(
         experiments.check_markers(page.read_text("utf-8"), tables, str(page))
     output.mkdir(parents=True, exist_ok=True)
     try:
-        with console.progress("computing cells") as show:
+        with cluster_at(dask), console.progress("computing cells") as show:
             found = experiments.reproduce(
                 output,
                 tables=tables,
@@ -194,6 +214,8 @@ def reproduce(
     paths = found.write(output)
     for page in pages:
         experiments.write(page, found.insert(page.read_text("utf-8")))
+    if figures:
+        draw_figures(console, output / "figures")
     end = f"{found.describe()}\nReport: {paths['report.html'].resolve()}"
     console.result(found.to_dict(), tables_text(found.tables(), end), styled=True)
 
@@ -214,6 +236,36 @@ def datasets(console: Console) -> None:
     table = columns_of_text(found, columns=["name", "rows", "columns", "classes"])
     sources = "\n".join(f"{entry['name']}: {entry['source']}" for entry in found)
     console.result({"datasets": found}, f"{table}\n\n{sources}")
+
+
+# -- a cluster ----------------------------------------------------------------------
+
+PATIENCE = "10 s"
+"""Longest time for a scheduler to answer."""
+
+
+@contextmanager
+def cluster_at(address: str | None) -> Iterator[None]:
+    """Let joblib use the cluster of a scheduler; without an address, processes."""
+    if address is None:
+        yield
+        return
+    from joblib import parallel_config
+
+    from cayleyklein._distributed import clear_cluster_errors
+    from cayleyklein._validation import require
+    from cayleyklein.exceptions import ClusterError
+
+    distributed = require("distributed", "scale")
+    try:
+        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise ClusterError(
+            f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
+            f"`dask worker ADDRESS` on every machine, or leave --dask out."
+        ) from error
+    with client, clear_cluster_errors("the cells"), parallel_config("dask", client=client):
+        yield
 
 
 # -- tables on a terminal -----------------------------------------------------------

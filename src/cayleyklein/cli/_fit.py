@@ -100,6 +100,7 @@ def fit(
         console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one labelled row; learning needs many.")
+    console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
     with console.progress("learning") as show:
         model = tables.TableClassifier(
             neighbors or "auto",
@@ -134,7 +135,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
     """Print the use of each column, and the learned metric."""
     columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
-    brief = n_plain > MOST_PLAIN
+    brief = n_plain > MOST_PLAIN and not console.verbose
     noted = [column for column in columns if column.kind == "unused" or column.cells.guess]
     for column in columns:
         if column in noted:
@@ -154,6 +155,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
             f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
             f"as neighbours"
         )
+    console.detail(learned.selection)
     console.written(
         facts_of(model, output),
         f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "

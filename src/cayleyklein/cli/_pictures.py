@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,11 +154,18 @@ def figures(
     and k, a decision frontier, and one diagram in five charts: each as PNG and SVG. Diagrams
     that move are GIFs. All of them take a minute.
     """
+    written = draw_figures(console, output, names or ())
+    values = {"figures": [str(path) for path in written]}
+    console.written(values, "\n".join(map(str, written)))
+
+
+def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> list[Path]:
+    """Run the scripts of some figures, or of all, and return the files that they draw."""
     from cayleyklein._validation import did_you_mean, require
 
     require("matplotlib", "plot")
     known = scripts()
-    for name in names or ():
+    for name in names:
         if name not in known:
             raise InvalidInputError(
                 f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
@@ -176,8 +184,7 @@ def figures(
                     raise CayleyKleinError(f"{known[name].name} could not be drawn: {said[-1]}")
                 drawn = sorted(Path(folder).iterdir())
                 written += [path.replace(output / path.name.removeprefix(PREFIX)) for path in drawn]
-    values = {"figures": [str(path) for path in written]}
-    console.written(values, "\n".join(map(str, written)))
+    return written
 
 
 def explore(

@@ -209,7 +209,7 @@
 
   // -- results
 
-  function showResults({confusion, weights, trials}) {
+  function showResults({confusion, weights, trials, planes}) {
     showConfusion(confusion);
     one("#weights-card").hidden = weights.length === 0;
     const most = Math.max(...weights.map((w) => w[1]), 1e-12);
@@ -225,6 +225,8 @@
     const head = row(["candidate", "neighbours", "log loss", "accuracy"].map((name) => cell("th", name, "col")));
     one("#trials").replaceChildren(head, ...trials.map(([name, k, loss, right]) =>
       row([cell("th", name, "row"), cell("td", k), cell("td", loss.toFixed(3)), cell("td", `${(100 * right).toFixed(1)} %`)])));
+    one("#planes").replaceChildren(...(planes.length ? ["Open in the plane: "] : []), ...planes.flatMap(([name, query]) =>
+      [element("a", name, {href: `/?${query}`, className: "open"}), " "]));
   }
 
   function showConfusion(table) {

@@ -329,6 +329,8 @@
     one("#tour-play").hidden = !tour.play;
     one("#tour-paper").textContent = `Paper, section ${tour.section}`;
     one("#tour-paper").href = `https://arxiv.org/pdf/1609.07082#${tour.anchor}`;
+    one("#tour-reference").textContent = `Reference: ${tour.reference}`;
+    one("#tour-reference").href = `/reference/${tour.reference}`;
   }
 
   function tellScene(after) {
