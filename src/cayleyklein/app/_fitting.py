@@ -22,7 +22,7 @@ from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, standard_factor
+from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
@@ -41,7 +41,7 @@ CHOOSING = {
 WATCHED = 200
 """Test rows on which the accuracy of an iteration is measured; the last one has all."""
 
-GRID, FINER, MIXED_FINER = 81, 5, 2
+GRID, FINER = 81, 5
 """Points of a picture along each axis, and how many times finer it is where classes meet."""
 
 NEIGHBORS, MOST_DRAWN, OPENED = 5, 800, 300
@@ -314,13 +314,12 @@ class _Bench:
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
         """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
-        times = MIXED_FINER if isinstance(model.metric_, MixedMetric) else FINER
-        size = times * (GRID - 1) + 1
+        size = FINER * (GRID - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
-        coarse = self._predict(model, grid[::times, ::times])
+        coarse = self._predict(model, grid[::FINER, ::FINER])
         corners = np.stack([coarse[:-1, :-1], coarse[1:, :-1], coarse[:-1, 1:], coarse[1:, 1:]])
-        square = np.minimum(np.arange(size) // times, GRID - 2)
+        square = np.minimum(np.arange(size) // FINER, GRID - 2)
         meets = (corners != corners[0]).any(axis=0)[square[:, None], square]
         codes = corners[0][square[:, None], square]
         codes[meets] = self._predict(model, grid[meets])
