@@ -68,8 +68,10 @@ def draw_plane(
         Radius of the balls.
     chosen : pair of int, default=(0, 1)
         The points of the geodesic, the bisector and the cross-ratio.
-    turn, tilt : float, default=0.0 and 38.0
-        Direction and height of the camera that looks at a surface, in degrees.
+    turn : float, default=0.0
+        Turn of the camera around the hemisphere or the hyperboloid, in degrees.
+    tilt : float, default=38.0
+        Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
 
     Returns
