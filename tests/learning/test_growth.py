@@ -13,7 +13,6 @@ from cayleyklein import (
     CurvedMLKR,
 )
 from cayleyklein.learning import _selection
-from cayleyklein.learning.labels import _lmnn
 
 
 @pytest.fixture
@@ -40,7 +39,7 @@ def test_a_sample_doubles_while_that_helps(rows, small_samples):
     losses = [stage.loss for stage in stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
     product = learner.selection_.trials[0]
-    assert product.log_loss == pytest.approx(min(losses[-2:]))
+    assert product.scores["log loss"] == pytest.approx(min(losses[-2:]))
     assert "400 rows" in repr(learner.selection_)
 
 
@@ -52,7 +51,7 @@ def test_a_regression_sample_doubles_too(small_samples):
     assert sizes[:3] == [400, 800, 1600]
     losses = [stage.loss for stage in selection.stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
-    assert selection.trials[0].r2 == pytest.approx(1 - min(losses))
+    assert selection.trials[0].scores["R²"] == pytest.approx(1 - min(losses))
     assert model.learner_.n_samples_learned_ == sizes[int(np.argmin(losses))]
     assert repr(selection).endswith("(1 - R²)")
     few = CurvedMLKR(subsample=400, random_state=0).fit(X[:2700], y[:2700])
@@ -95,10 +94,3 @@ def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(learner=CurvedLMNN(subsample=600, random_state=0)).fit(X, y)
     assert given.metric_ == model.metric_
-
-
-def test_says_beforehand_that_it_will_take_minutes(rows, monkeypatch):
-    X, y = rows
-    monkeypatch.setattr(_lmnn, "RATE", 1e6)
-    with pytest.warns(UserWarning, match=r"3,200 rows of 6 columns will take about \d+ minutes"):
-        CurvedLMNN(geometry="flat", random_state=0).fit(X, y)

@@ -27,9 +27,9 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
-from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._selection import choose
-from cayleyklein.learning.labels._selection import as_trial
+from cayleyklein.learning.labels._selection import named
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
@@ -92,9 +92,8 @@ def test_losses_are_those_of_a_plain_loop(geometry, n_impostors):
     assert len(told) == len(history) - 1 == learner.n_iter_
     for progress, reported in zip(told, history[1:], strict=True):
         D = slow.all_distances(rows, rows, slow.parts_of(progress.metric))
-        loss, n_active = slow.loss(D, y, targets, weights=weights, n_impostors=n_impostors, **given)
+        loss, _ = slow.loss(D, y, targets, weights=weights, n_impostors=n_impostors, **given)
         assert progress.loss == reported == pytest.approx(float(loss), rel=1e-9)
-        assert progress.n_active == n_active
 
 
 @pytest.mark.parametrize("geometry", ALL)
@@ -180,7 +179,7 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
     right = np.ones((8, 400))
     better = loss - gain + 0.3 * rng.normal(size=400)
     scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
-    assert choose(scores, [np.ones(400)], as_trial).chosen == chosen
+    assert choose(scores, [np.ones(400)], named).chosen == chosen
 
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
@@ -190,7 +189,6 @@ def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
     assert learner.selection_.chosen.endswith("k-NN")
     assert learner.geometry_ == "flat"
     assert learner.loss_history_ == []
-    assert learner.n_iter_ == 0
     assert learner.transform(rows).shape == (150, 4)
 
 
@@ -207,8 +205,6 @@ def test_mixed_is_a_sum_with_a_chosen_share():
     assert isinstance(learner.metric_, MixedMetric)
     assert learner.selection_.trials[0].name == "α = 0.5"
     assert learner.curvature_.tolist() == [1, -1]
-    with pytest.raises(NotRepresentableError, match="mixed metric is no Mahalanobis"):
-        learner.get_mahalanobis_matrix()
 
 
 # -- what must not matter ------------------------------------------------------------------
@@ -276,7 +272,7 @@ def test_weights_of_any_scale(scale):
 # -- starts, ranks, rows -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("init", ["precision", "identity", "std", "flat", "pca", "lda"])
+@pytest.mark.parametrize("init", ["precision", "identity", "std", "pca", "lda"])
 @pytest.mark.parametrize("geometry", SINGLE)
 def test_every_start(init, geometry):
     learner = quick(geometry, init=init).fit(X[::2], Y[::2])
@@ -445,8 +441,7 @@ def test_pairs():
     np.testing.assert_array_equal(
         learner.pair_distance(pairs), learner.metric_.distance(X[:3], X[50:53])
     )
-    np.testing.assert_array_equal(learner.pair_score(pairs), -learner.pair_distance(pairs))
-    with pytest.raises(InvalidInputError, match=r"pairs must have shape \(n, 2, d\)"):
+    with pytest.raises(InvalidInputError, match=r"pairs must be rows of shape \(n, 2, d\)"):
         learner.pair_distance(X)
 
 

@@ -10,8 +10,6 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
@@ -46,22 +44,11 @@ KAPPA = 2.0
 
 
 class PaperDescent:
-    """One fit by the paper's method.
+    """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
 
     The descent minimises the loss over impostors found every ten iterations, as in the paper. What
     is reported, and decides which iterate is returned, is the true loss over all impostors of the
     iterate's own metric.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    recipe : LargeMarginRecipe
-        Its init "diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
-        other about their mean (the paper's G₊ and G₋).
-    start : Parameters, optional
-        A metric for standardised rows that the fit goes on from.
-    report : callable, optional
-        Told each iterate before it moves; a true answer stops the fit.
     """
 
     def __init__(
@@ -91,7 +78,11 @@ class PaperDescent:
     # -- where it starts ------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Take L̃ from L' and a centre, and c so that all rows are inside."""
+        """Take L̃ from L' and a centre, and c so that all rows are inside.
+
+        init="diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
+        other about their mean (the paper's G₊ and G₋).
+        """
         rows, recipe = self.rows, self.recipe
         name = "identity" if recipe.init == "diagonal" else recipe.init
         factor = starting_factor(name, rows, recipe.n_components or rows.n_columns)
@@ -182,14 +173,13 @@ class PaperDescent:
         targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
         objective = LargeMargin(
             rows.X, rows.labels, rows.weights / rows.weight_unit, everyone, targets, recipe.margin,
-            recipe.push, None,            recipe.squared,
+            recipe.push, None, recipe.squared,
         )  # fmt: skip
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False
         impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            true_loss, n_active = self._remember(objective)
-            if self.report is not None and self._told(true_loss, n_active, iteration):
+            if self._told(self._remember(objective), iteration):
                 stopped = True
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
@@ -214,19 +204,18 @@ class PaperDescent:
         found = Parameters(metric.factor, metric.center, metric.curvature)
         return Fit(recipe, found, [self._losses], converged, stopped)
 
-    def _remember(self, objective: LargeMargin) -> tuple[float, int]:
-        """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
+    def _remember(self, objective: LargeMargin) -> float:
+        """Return the true loss of the iterate; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
             rotated *= np.sign(rotated[-1, -1])
             if self._metric(rotated) is not None:  # rounding may lose a metric that is nearly none
                 self._matrix = rotated
-        loss, n_active = objective.evaluate(self._placed()[0])
-        loss *= self.rows.weight_unit
+        loss = objective.evaluate(self._placed()[0]) * self.rows.weight_unit
         self._losses.append(loss)
         if loss < self._best[0]:
             self._best = loss, self._matrix
-        return loss, n_active
+        return loss
 
     def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
         """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
@@ -240,7 +229,7 @@ class PaperDescent:
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
         """Return the loss over given impostors and its gradient in L̃."""
         placed, z, w = self._placed()
-        loss, _ = replace(objective, X=z).evaluate(placed, impostors)
+        loss = objective.evaluate(placed, impostors)
         by_z, _ = placed.row_gradient()
         by_y = by_z / (np.sqrt(self._c) * w[:, None])
         by_w = -np.einsum("ij,ij->i", by_z, z) / w
@@ -250,13 +239,14 @@ class PaperDescent:
             gradient[:, -1] = 0.0
         return loss, gradient
 
-    def _told(self, loss: float, n_active: int, iteration: int) -> bool:
+    def _told(self, loss: float, iteration: int) -> bool:
         """Tell the callback the true loss and the metric of the present iterate."""
-        assert self.report is not None
+        if self.report is None:
+            return False
         metric = self._inside(self._matrix)
         metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
         name = f"{self.recipe.geometry}, the paper's solver"
-        return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
+        return bool(self.report(Progress(name, 1, iteration + 1, loss, metric)))
 
     def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""

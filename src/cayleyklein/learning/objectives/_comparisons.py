@@ -22,19 +22,13 @@ from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import blocks_of
 
 if TYPE_CHECKING:
+    from cayleyklein.learning._comparisons import ComparedRows
     from cayleyklein.learning._rows import TrainingRows
-    from cayleyklein.learning.comparisons._tuples import ComparedRows
 
 
 @dataclass(frozen=True)
 class ComparisonRecipe(Recipe):
-    """A descent of the comparison objective.
-
-    Parameters
-    ----------
-    margin : float
-        γ, in (0, 1).
-    """
+    """A descent of the comparison objective."""
 
     n_passes: int = 1
     max_iter: int = 20
@@ -53,20 +47,10 @@ class ComparisonRecipe(Recipe):
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The objective for given pairs of rows.
+    """The objective for `near` pairs of rows (a, 2) and `far` pairs (b, 2).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    near : ndarray of shape (a, 2)
-        Rows of the pairs that should be close.
-    far : ndarray of shape (b, 2)
-        Rows of the pairs that should be farther apart.
-    near_weights : ndarray of shape (a,)
-    far_weights : ndarray of shape (b,) or None
-        With weights, each near pair is compared with each far pair, by the product of their
-        weights; None compares pairs one by one, and a = b.
-    margin : float
+    With `far_weights`, each near pair is compared with each far pair, by the product of their
+    weights; None compares pairs one by one, and a = b.
     """
 
     X: Floats
@@ -80,37 +64,33 @@ class Comparisons:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
-            return Evaluation(np.inf, None, 0)
+            return Evaluation(np.inf, None)
         K = metric.curvature
         near = distance_power(placed.sqchords(self.near[:, 0], self.near[:, 1:]), K, squared=True)
         far = distance_power(placed.sqchords(self.far[:, 0], self.far[:, 1:]), K, squared=True)
-        loss, by_near, by_far, n_active = self._compare(near[0][:, 0], far[0][:, 0])
+        loss, by_near, by_far = self._compare(near[0][:, 0], far[0][:, 0])
         for pairs, (_, slope, by_K), force in (
             (self.near, near, by_near[:, None]), (self.far, far, by_far[:, None])
         ):  # fmt: skip
             curved = float((force * by_K).sum())
             placed.push_apart(pairs[:, 0], pairs[:, 1:], force * slope, curved)
-        return Evaluation(loss, placed.gradient(), n_active)
+        return Evaluation(loss, placed.gradient())
 
-    def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:
-        """Return the loss, its derivatives in the squared distances, and the violated number."""
-        if self.far_weights is None:
-            share = self.near_weights / self.near_weights.sum()
-            hinge, by_near, by_far = self._hinge(near, far)
-            return (
-                float(share @ hinge), share * by_near, share * by_far, int((hinge > 0).sum())
-            )  # fmt: skip
+    def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats]:
+        """Return the loss, and its derivatives in the squared distances."""
         shares = self.near_weights / self.near_weights.sum()
+        if self.far_weights is None:
+            hinge, by_near, by_far = self._hinge(near, far)
+            return float(shares @ hinge), shares * by_near, shares * by_far
         others = self.far_weights / self.far_weights.sum()
-        loss, n_active = 0.0, 0
+        loss = 0.0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)
         for block in blocks_of(len(near), len(far)):
             hinge, by_near, by_far = self._hinge(near[block, None], far)
             loss += float(shares[block] @ hinge @ others)
             by_near_pair[block] = shares[block] * (by_near @ others)
             by_far_pair += others * (shares[block] @ by_far)
-            n_active += int((hinge > 0).sum())
-        return loss, by_near_pair, by_far_pair, n_active
+        return loss, by_near_pair, by_far_pair
 
     def _hinge(self, near: Floats, far: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the hinge of squared distances and its derivatives; none where both are 0."""
