@@ -29,7 +29,6 @@ def fitted(D, **options):
 @parametrize_with_checks(
     [
         *(CurvedMDS(curvature=K) for K in CURVATURES),
-        CurvedMDS(metric_mds=False, curvature=0.0),
         CurvedMDS(metric="precomputed"),
     ]
 )
@@ -121,23 +120,6 @@ def test_stress_is_at_most_that_of_scikit_learn(data):
     assert learned.stress_ <= flat.stress_ * (1 + 1e-6)
 
 
-def test_order_alone_fits_at_least_as_well_as_scikit_learn():
-    D = squareform(pdist(load_iris().data[::2]))
-    ours = fitted(D**3, curvature=0.0, metric_mds=False)
-    _, theirs = smacof(D**3, metric=False, n_init=2, random_state=0)
-    assert ours.stress_ <= theirs
-    assert ours.stress_ < 0.5 * fitted(D**3, curvature=0.0, normalized_stress=True).stress_
-
-
-def test_normalized_stress_is_kruskals():
-    D = squareform(pdist(load_iris().data[::3]))
-    for options in ({}, {"curvature": 0.0}):
-        found = fitted(D, normalized_stress=True, **options)
-        d = found.distances_
-        stress = np.sqrt(np.square(d - D).sum() / np.square(d).sum())
-        assert found.stress_ == pytest.approx(stress)
-
-
 # -- properties ----------------------------------------------------------------------------
 
 
@@ -149,17 +131,15 @@ def test_flat_is_the_limit_from_both_sides(K):
     np.testing.assert_allclose(bent.embedding_, flat.embedding_, atol=1e-2)
 
 
-@pytest.mark.parametrize("metric_mds", [True, False])
 @pytest.mark.parametrize("curvature", ["learned", 0.0])
-def test_units_and_order_of_rows_change_nothing(curvature, metric_mds):
+def test_units_and_order_of_rows_change_nothing(curvature):
     D = noisy(arcs(sphere_points(40, 2, 0.3)), 0.02)
-    options = {"curvature": curvature, "metric_mds": metric_mds}
-    once = fitted(D, **options)
-    large = fitted(1000 * D, **options)
+    once = fitted(D, curvature=curvature)
+    large = fitted(1000 * D, curvature=curvature)
     np.testing.assert_allclose(large.embedding_, 1000 * once.embedding_, rtol=1e-6, atol=1e-6)
     assert large.curvature_ == pytest.approx(once.curvature_ / 1e6, rel=1e-6)
     order = np.random.default_rng(0).permutation(len(D))
-    mixed = fitted(D[np.ix_(order, order)], **options)
+    mixed = fitted(D[np.ix_(order, order)], curvature=curvature)
     assert mixed.stress_ == pytest.approx(once.stress_, rel=1e-3)
     assert mixed.curvature_ == pytest.approx(once.curvature_, rel=2e-2, abs=1e-9)
 
@@ -226,7 +206,7 @@ def test_rows_may_be_measured_by_a_learned_metric():
     by_metric = CurvedMDS(metric=metric, random_state=0).fit(X)
     np.testing.assert_array_equal(by_metric.dissimilarity_matrix_, metric.pairwise(X))
     np.testing.assert_allclose(by_metric.transform(X), by_metric.embedding_, atol=2e-2)
-    by_name = clone(by_metric).set_params(metric="minkowski", metric_params={"p": 1}).fit(X)
+    by_name = clone(by_metric).set_params(metric="manhattan").fit(X)
     np.testing.assert_allclose(by_name.dissimilarity_matrix_, squareform(pdist(X, "cityblock")))
 
 
@@ -255,12 +235,6 @@ def test_new_leaves_of_a_tree_are_placed_near_their_places():
     new = found.transform(D[-4:, :-4])
     errors = found.metric_.pairwise(new, found.embedding_) - D[-4:, :-4]
     assert np.sqrt(np.square(errors).mean()) < 0.3
-
-
-def test_order_alone_places_new_points():
-    X = load_iris().data
-    found = CurvedMDS(metric_mds=False, curvature=0.0).fit(X[::2])
-    np.testing.assert_allclose(found.transform(X[::2]), found.embedding_, atol=0.1)
 
 
 def test_missing_dissimilarities_of_new_points():

@@ -20,7 +20,7 @@ from cayleyklein._estimators import (
     few_threads,
     naming,
 )
-from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._typing import Floats
 from cayleyklein._validation import check_memory, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.manifold._descent import Dissimilarities, Fit, Options, solve
@@ -37,9 +37,6 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 STRONGEST = 24.0
 """√-K times the largest dissimilarity beyond which Klein's coordinates run out of digits."""
-
-TINY = 1e-200
-"""Mean square of distances under which points coincide, and have no scale."""
 
 PLACES = 5
 """Fitted points, those of least stress, from which a new point starts."""
@@ -62,10 +59,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)².
-    metric_mds : bool, default=True
-        False keeps only the order of the dissimilarities: d is compared with the closest numbers
-        that rise with δ (isotonic regression; equal for equal δ), by Kruskal's normalised stress.
-        That has no scale: the mean square of d is kept at that of δ.
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
         "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
@@ -79,11 +72,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
         :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,
         :class:`~cayleyklein.MixedMetric` or :class:`~cayleyklein.ProductMetric`.
-    metric_params : dict or None, default=None
-        Arguments for a metric given by name or as a function.
-    normalized_stress : bool or "auto", default="auto"
-        Whether `stress_` is Kruskal's √(Σ (d - δ)²/Σ d²) instead of Σ (d - δ)². "auto" is for
-        ``metric_mds=False`` only.
 
     Attributes
     ----------
@@ -102,7 +90,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
     stress_ : float
-        See `normalized_stress`; a pair counts once.
+        Σ ω (d - δ)² over pairs, each of which counts once.
     dissimilarity_matrix_ : ndarray of shape (n, n)
         δ, with NaN where missing.
     n_iter_ : int
@@ -157,14 +145,11 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "curvature": [Interval(Real, None, None, closed="neither"), StrOptions({"learned"})],
-        "metric_mds": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
         "metric": [str, callable],
-        "metric_params": [dict, None],
-        "normalized_stress": ["boolean", StrOptions({"auto"})],
     }
 
     def __init__(
@@ -172,25 +157,19 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_components: int = 2,
         *,
         curvature: float | str = "learned",
-        metric_mds: bool = True,
         n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-6,
         random_state: Any = None,
         metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        normalized_stress: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.curvature = curvature
-        self.metric_mds = metric_mds
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state
         self.metric = metric
-        self.metric_params = metric_params
-        self.normalized_stress = normalized_stress
 
     def fit(self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> CurvedMDS:
         """Place a point for each row.
@@ -224,12 +203,12 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         filled = delta if known is None else bridged(delta, known > 0)
         K = None if self.curvature == "learned" else float(self.curvature) * size**2
         self._check_curvature(K, float(filled.max()) * size)
-        options = Options(r, K, self.metric_mds, self.max_iter, self.tol)
+        options = Options(r, K, self.max_iter, self.tol)
         with few_threads(n, n):
             data = Dissimilarities(delta, known, filled)
             fit = solve(data, options, None if self.n_init == "auto" else int(self.n_init), rng)
             fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
-            self._keep(fit, Stress(delta, known, self.metric_mds), size)
+            self._keep(fit, Stress(delta, known).total, size)
         self.dissimilarity_matrix_ = given
         self._rows = None if self.metric == "precomputed" else rows
         if not fit.converged:
@@ -274,8 +253,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"X has no dissimilarity at all in rows {list_indices(empty)}; drop them."
             )
         target = np.where(known > 0, target, 0.0)
-        if self._levels is not None:
-            target = np.interp(target, *self._levels)
         v, K = self._tangent, self.curvature_
         between = distances(v, K)
         # the stress of a new point on each fitted one; a twin of a fitted row starts there
@@ -301,15 +278,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _keep(self, fit: Fit, stress: Stress, size: float) -> None:
+    def _keep(self, fit: Fit, total: float, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
-        value, total, self._levels = fit.stress, stress.total, None
-        if not stress.metric:
-            risen, value, total = stress.disparities(distances(fit.v, fit.K))
-            given = stress.values * size
-            if self.curvature in ("learned", 0) and total > TINY:
-                size *= np.sqrt(stress.total / total)
-            self._levels = given, risen * size
         v, K = fit.v * size, fit.K / size**2
         if self.curvature != "learned":
             K = float(self.curvature)
@@ -319,15 +289,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         whole = K > 0 and bool((X[:, -1] <= 0).any())
         self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
         self.embedding_ = self._chart(v, "X")
-        normalized = self.normalized_stress
-        if normalized == "auto":
-            normalized = not self.metric_mds
-        if not normalized:
-            self.stress_ = float(value * total * size**2)
-        elif not stress.metric:
-            self.stress_ = float(np.sqrt(value))
-        else:
-            self.stress_ = stress.normalized(distances(fit.v, fit.K), value)
+        self.stress_ = float(fit.stress * total * size**2)
 
     def _chart(self, v: Floats, name: str) -> Floats:
         """Return the coordinates of `embedding_` of tangent coordinates."""
@@ -375,10 +337,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
             return np.asarray(metric.pairwise(rows, others), dtype=float)
         with naming("metric"):
-            found: AnyFloats = pairwise_distances(
-                rows, others, metric=metric, **(self.metric_params or {})
-            )
-        return np.asarray(found, dtype=float)
+            return np.asarray(pairwise_distances(rows, others, metric=metric), dtype=float)
 
     def _check_curvature(self, K: float | None, longest: float) -> None:
         """Refuse a curvature at which coordinates lose their digits."""
