@@ -7,8 +7,9 @@ soft-margin problem, in one formula for every K, is
     F(n) = ½[n, n] + Σ Cᵢ max(0, 1 - yᵢ⟨n, vᵢ⟩)²        → min.
 
 It is convex for K ≥ 0. For K < 0 it is not, but for 2Cᵢ > -K it has exactly one stationary point,
-the global minimum, and where a row or more is within the margin its second derivative is positive
-definite (docs/svm.md has the proof).
+the global minimum (docs/svm.md has the proof). For one row within the margin or more, the second
+derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the
+reversed inequality of Cauchy and Schwarz.
 """
 
 from __future__ import annotations
