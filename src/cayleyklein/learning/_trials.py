@@ -103,9 +103,9 @@ class Selection:
         width = max((len(trial.name) for trial in self.trials), default=0)
         lines += [f"  {t.name:{width}}  {t}, {t.n_neighbors} neighbours" for t in self.trials]
         if self.stages:
-            loss = "log loss" if "log loss" in self.trials[0].scores else "1 - R²"
+            measure = "log loss" if "log loss" in self.trials[0].scores else "1 - R²"
             sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
-            lines.append(f"  learned from {sizes} ({loss})")
+            lines.append(f"  learned from {sizes} ({measure})")
         return "\n".join(lines)
 
 
