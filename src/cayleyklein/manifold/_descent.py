@@ -63,10 +63,11 @@ class Fit(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What is fitted: r dimensions and K (None if it is learned); and how long."""
+    """What is fitted: r dimensions, K (None if it is learned), metric or not; and how long."""
 
     r: int
     K: float | None
+    metric: bool
     max_iter: int
     tol: float
 
@@ -78,12 +79,12 @@ def solve(
     n, K = len(data.values), options.K
     if n_init is None:
         n_init = FEW_STARTS if n <= SAMPLE else 1
-    stress = Stress(data.values, data.weights)
+    stress = Stress(data.values, data.weights, options.metric)
     if K is None and n <= SAMPLE:
         fits = _explore(stress, data, options, rng)
     elif K is None:
         some = data.some(np.sort(rng.choice(n, SAMPLE, replace=False)))
-        tried = _explore(Stress(some.values, some.weights), some, options, rng)
+        tried = _explore(Stress(some.values, some.weights, options.metric), some, options, rng)
         fits = _fit_at(stress, data, options, min(tried, key=lambda fit: fit.stress).K, rng)
     else:
         fits = _fit_at(stress, data, options, K, rng)

@@ -38,6 +38,9 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 STRONGEST = 24.0
 """√-K times the largest dissimilarity beyond which Klein's coordinates run out of digits."""
 
+TINY = 1e-200
+"""Mean square of distances under which points coincide, and have no scale."""
+
 PLACES = 5
 """Fitted points, those of least stress, from which a new point starts."""
 
@@ -59,6 +62,10 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
         goes down to K = -(16/largest δ)².
+    metric_mds : bool, default=True
+        False keeps only the order of the dissimilarities: d is compared with the closest numbers
+        that rise with δ (isotonic regression; equal for equal δ), by Kruskal's normalised stress.
+        That has no scale: the mean square of d is kept at that of δ.
     n_init : int or "auto", default="auto"
         Number of starts: classical scaling, and ``n_init - 1`` random ones; the lowest stress wins.
         "auto" is 4 up to 300 rows, and 1 for more, where random starts hardly ever win.
@@ -90,7 +97,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
     stress_ : float
-        Σ ω (d - δ)² over pairs, each of which counts once.
+        Σ ω (d - δ)² over pairs, each of which counts once; Kruskal's √(Σ ω (d - δ̂)²/Σ ω d²), with
+        the numbers δ̂ that rise with δ, for ``metric_mds=False``.
     dissimilarity_matrix_ : ndarray of shape (n, n)
         δ, with NaN where missing.
     n_iter_ : int
@@ -145,6 +153,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "curvature": [Interval(Real, None, None, closed="neither"), StrOptions({"learned"})],
+        "metric_mds": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -157,6 +166,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         n_components: int = 2,
         *,
         curvature: float | str = "learned",
+        metric_mds: bool = True,
         n_init: int | str = "auto",
         max_iter: int = 1000,
         tol: float = 1e-6,
@@ -165,6 +175,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     ) -> None:
         self.n_components = n_components
         self.curvature = curvature
+        self.metric_mds = metric_mds
         self.n_init = n_init
         self.max_iter = max_iter
         self.tol = tol
@@ -203,12 +214,12 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         filled = delta if known is None else bridged(delta, known > 0)
         K = None if self.curvature == "learned" else float(self.curvature) * size**2
         self._check_curvature(K, float(filled.max()) * size)
-        options = Options(r, K, self.max_iter, self.tol)
+        options = Options(r, K, self.metric_mds, self.max_iter, self.tol)
         with few_threads(n, n):
             data = Dissimilarities(delta, known, filled)
             fit = solve(data, options, None if self.n_init == "auto" else int(self.n_init), rng)
             fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
-            self._keep(fit, Stress(delta, known).total, size)
+            self._keep(fit, Stress(delta, known, self.metric_mds), size)
         self.dissimilarity_matrix_ = given
         self._rows = None if self.metric == "precomputed" else rows
         if not fit.converged:
@@ -253,6 +264,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"X has no dissimilarity at all in rows {list_indices(empty)}; drop them."
             )
         target = np.where(known > 0, target, 0.0)
+        if self._levels is not None:
+            target = np.interp(target, *self._levels)
         v, K = self._tangent, self.curvature_
         between = distances(v, K)
         # the stress of a new point on each fitted one; a twin of a fitted row starts there
@@ -278,8 +291,15 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _keep(self, fit: Fit, total: float, size: float) -> None:
+    def _keep(self, fit: Fit, stress: Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
+        self.stress_, self._levels = float(fit.stress * stress.total * size**2), None
+        if not stress.metric:
+            risen, kruskal, total = stress.disparities(distances(fit.v, fit.K))
+            given = stress.values * size
+            if self.curvature in ("learned", 0) and total > TINY:
+                size *= np.sqrt(stress.total / total)
+            self.stress_, self._levels = float(np.sqrt(kruskal)), (given, risen * size)
         v, K = fit.v * size, fit.K / size**2
         if self.curvature != "learned":
             K = float(self.curvature)
@@ -289,7 +309,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         whole = K > 0 and bool((X[:, -1] <= 0).any())
         self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
         self.embedding_ = self._chart(v, "X")
-        self.stress_ = float(fit.stress * total * size**2)
 
     def _chart(self, v: Floats, name: str) -> Floats:
         """Return the coordinates of `embedding_` of tangent coordinates."""

@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
@@ -75,18 +76,30 @@ def strips(n: int, m: int) -> Iterator[tuple[int, int]]:
 
 
 class Stress:
-    """Stress Σ ω (d - δ)² / Σ ω δ² over pairs, as a function of tangent coordinates and K.
+    """Stress of points as a function of tangent coordinates and K.
 
     Dissimilarities δ (n, n) are symmetric, with zeros for missing pairs; so are weights ω, which
     are 0 for missing pairs and on the diagonal, or None for 1.
+
+    Metric: Σ ω (d - δ)² / Σ ω δ² over pairs. Not metric: Kruskal's Σ ω (d - δ̂)² / Σ ω d², where
+    the disparities δ̂ are the closest numbers to d that rise with δ (equal for equal δ). They
+    minimise it, so that the gradient is that of fixed δ̂. It has no scale, so that
+    (Σ ω d² / Σ ω δ² - 1)² is added.
     """
 
-    def __init__(self, dissimilarities: Floats, weights: Floats | None) -> None:
+    def __init__(self, dissimilarities: Floats, weights: Floats | None, metric: bool) -> None:
         self.target, self.weights = dissimilarities, weights
+        n = len(dissimilarities)
         square = np.square(dissimilarities)
         if weights is not None:
             square *= weights
         self.total = float(square.sum()) / 2 or 1.0
+        self.metric = metric
+        if not metric:
+            self._upper = np.triu(np.ones((n, n), bool) if weights is None else weights > 0, 1)
+            pairs = dissimilarities[self._upper]
+            self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
+            self.values, self._levels = np.unique(pairs, return_inverse=True)
 
     def __call__(self, v: Floats, K: float) -> tuple[float, Floats, float]:
         """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow."""
@@ -94,22 +107,46 @@ class Stress:
             at = to_stereographic(v, K)
             if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
                 return np.inf, v, 0.0
-            n = len(v)
-            sums, pull = np.zeros(2), np.zeros((n, v.shape[1] + 2))
-            lifted = np.column_stack([at.w, at.w[:, None] * at.y])
-            weights = np.empty((0, 0)) if self.weights is None else self.weights
-            start = 0
-            while start < n:  # strips of the upper triangle
-                stop = min(n, start + max(1, STRIP // (n - start)))
-                sqchord = np.empty((stop - start, n - start))
-                fill_sqchords(
-                    at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord
-                )
-                slopes = slopes_from_sqchord(sqchord, K)
-                add_pairs(start, sqchord, *slopes, self.target, weights, lifted, pull, sums)
-                start = stop
-            by_v, by_K = _by_tangent(v, K, at, 2 / self.total * pull)
-            return float(sums[0] / self.total), by_v, float(2 * sums[1] / self.total) + by_K
+            if self.metric:
+                return self._descend(v, K, at, self.target, 1.0, self.total)
+            fitted = distances(v, K)
+            if not np.isfinite(fitted).all():
+                return np.inf, v, 0.0
+            risen, value, total = self.disparities(fitted)
+            target = np.zeros_like(fitted)
+            target[self._upper] = risen[self._levels]
+            size = total / self.total
+            own = 1 - value + 2 * (size - 1) * size
+            _, by_v, by_K = self._descend(v, K, at, target, own, total)
+            return value + (size - 1) ** 2, by_v, by_K
+
+    def disparities(self, fitted: Floats) -> tuple[Floats, float, float]:
+        """Return δ̂ of the different dissimilarities, Kruskal's stress and Σ ω d² of distances."""
+        d, weights = fitted[self._upper], self._pair_weights
+        share = np.bincount(self._levels, weights)
+        mean = np.bincount(self._levels, weights * d) / share
+        risen = isotonic_regression(mean, sample_weight=share)
+        total = max(float(weights @ (d * d)), np.finfo(float).tiny)
+        return risen, float(weights @ np.square(d - risen[self._levels])) / total, total
+
+    def _descend(
+        self, v: Floats, K: float, at: Stereographic, target: Floats, own: float, total: float
+    ) -> tuple[float, Floats, float]:
+        """Return Σ ω (d - t)²/total over pairs, and the gradient of forces 2ω (own d - t)/total."""
+        n = len(v)
+        sums, pull = np.zeros(2), np.zeros((n, v.shape[1] + 2))
+        lifted = np.column_stack([at.w, at.w[:, None] * at.y])
+        weights = np.empty((0, 0)) if self.weights is None else self.weights
+        start = 0
+        while start < n:  # strips of the upper triangle
+            stop = min(n, start + max(1, STRIP // (n - start)))
+            sqchord = np.empty((stop - start, n - start))
+            fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
+            slopes = slopes_from_sqchord(sqchord, K)
+            add_pairs(start, sqchord, *slopes, target, weights, own, lifted, pull, sums)
+            start = stop
+        by_v, by_K = _by_tangent(v, K, at, 2 / total * pull)
+        return float(sums[0] / total), by_v, float(2 * sums[1] / total) + by_K
 
 
 def _by_tangent(v: Floats, K: float, at: Stereographic, pull: Floats) -> tuple[Floats, float]:
@@ -168,10 +205,10 @@ def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
 
 
 @vectorised
-def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, lifted, pull, sums):  # type: ignore[no-untyped-def]
+def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
     """Add the pairs of a strip, right of the diagonal, to the sums and to the pull on each point.
 
-    With the force f = ω (d - t) on d: sums are Σ ω (d - t)² and Σ f ∂d/∂K; the pull on p is
+    With the force f = ω (own d - t) on d: sums are Σ ω (d - t)² and Σ f ∂d/∂K; the pull on p is
     Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
     """
     r = lifted.shape[1]
@@ -185,7 +222,7 @@ def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, lifted, pull
             weight = weights[p, q] if len(weights) else 1.0
             residual = d[i, j] - target[p, q]
             value += weight * residual * residual
-            force = weight * residual
+            force = weight * (own * d[i, j] - target[p, q])
             along += force * by_K[i, j]
             force *= by_sqchord[i, j]
             for a in range(r):
