@@ -97,13 +97,13 @@ def sets(seeds: int) -> None:
                     flat = CurvedMetric(factor=peers[peer])
                     rows[peer] = flat, float(peers[peer + " seconds"])
             data = {
-                CurvedPairs: (A[peers["pairs"]], peers["signs"]),
-                CurvedQuadruplets: (A[peers["quadruplets"]],),
-                CurvedTriplets: (A[peers["triplets"]],),
+                CurvedPairs: (peers["pairs"], peers["signs"]),
+                CurvedQuadruplets: (peers["quadruplets"],),
+                CurvedTriplets: (peers["triplets"],),
             }
             for kind, arguments in data.items():
                 for geometry in ("flat", "elliptic"):
-                    learner = kind(geometry=geometry, random_state=seed)
+                    learner = kind(geometry=geometry, preprocessor=A, random_state=seed)
                     start = time.process_time()
                     learner.fit(*arguments)
                     seconds = time.process_time() - start
@@ -142,8 +142,9 @@ def curved(seeds: int) -> None:
             train = (triplets < 200).all(axis=1)
             seen = rows @ rng.normal(size=(3, 3))
             for geometry in ("flat", "elliptic", "hyperbolic", "learned"):
-                learner = CurvedTriplets(geometry=geometry, margin=0.1).fit(seen[triplets[train]])
-                scores.setdefault(geometry, []).append(learner.score(seen[triplets[test]]))
+                learner = CurvedTriplets(geometry=geometry, preprocessor=seen, margin=0.1)
+                learner.fit(triplets[train])
+                scores.setdefault(geometry, []).append(learner.score(triplets[test]))
         print(f"| {name} | " + " | ".join(f"{np.mean(s):.3f}" for s in scores.values()) + " |")
 
 

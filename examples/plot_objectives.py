@@ -59,8 +59,8 @@ for geometry, color, look in (
     ("elliptic", "#D55E00", "o-"),
     ("learned", "#009E73", "^-"),
 ):
-    learner = CurvedTriplets(geometry=geometry, margin=0.1)
-    shares = [learner.fit(seen[train[:n]]).score(seen[test]) for n in sizes]
+    learner = CurvedTriplets(geometry=geometry, margin=0.1, preprocessor=seen)
+    shares = [learner.fit(train[:n]).score(test) for n in sizes]
     label = geometry
     if geometry == "learned":
         label += f", $K$ = {learner.curvature_[0]:.1f}"

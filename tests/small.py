@@ -64,6 +64,7 @@ def fitted(name: str) -> Any:
         "pairs": lambda: CurvedPairs().fit(TUPLES["pairs"], SIGNS),
         "triplets": lambda: CurvedTriplets().fit(TUPLES["triplets"]),
         "quadruplets": lambda: CurvedQuadruplets().fit(TUPLES["quadruplets"]),
+        "indexed": lambda: CurvedPairs(preprocessor=X).fit([[0, 1], [0, 8]], [1, -1]),
         "mds": lambda: CurvedMDS(curvature=-1.0, random_state=0).fit(X),
         "mmc": lambda: MMC(tol=1e-2).fit(X, Y),
         "neighbors": lambda: CurvedNeighbors(2, metric=DISC).fit(X),

@@ -112,18 +112,6 @@ def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
         return tuple(dask.compute(*tasks))
 
 
-def read_column(values: Any, n_rows: int, name: str) -> NDArray[Any]:
-    """Return a column of n_rows entries in memory."""
-    if is_dask(values):
-        refuse_other_collections(values, name)
-    array = np.atleast_1d(as_block(in_memory(values, name), name))
-    if len(array) != n_rows:
-        raise InvalidInputError(
-            f"X has {n_rows} rows, but {name} has {len(array)}; each row needs one."
-        )
-    return array
-
-
 def in_memory(values: Any, name: str) -> Any:
     """Compute what is a Dask collection, and leave the rest as it is."""
     return compute(values, doing=f"reading {name}")[0] if is_dask(values) else values
@@ -162,24 +150,48 @@ class RowBlocks(NamedTuple):
         return sum(self.lengths)
 
 
-def row_blocks(X: Any, *, least_rows: int = 1, keep: bool = True) -> RowBlocks:
+def row_blocks(X: Any, lengths: list[int] | None = None, *, least_rows: int = 1) -> RowBlocks:
     """Cut a Dask array or dataframe into row blocks, of `least_rows` where there are so many.
 
-    Where lengths are not known, rows are computed to count them, and stay in memory if `keep`.
+    Where the lengths of chunks are not known, rows are computed to count them, and stay in memory.
     """
     n_columns = meta_of(X, "X").shape[1]
-    if known_lengths(X) is None and keep:
-        (X,) = in_place(X)
+    if lengths is None:
+        if known_lengths(X) is None:
+            (X,) = in_place(X)
+        lengths, _ = read_columns(X)
     raw = raw_blocks(X)
-    lengths = known_lengths(X) or list(
-        compute(*[task(len, block) for block in raw], doing="counting the rows of X")
-    )
     if not sum(lengths):
         raise InvalidInputError("X is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
     pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
     blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
     return RowBlocks(blocks, wanted, n_columns)
+
+
+def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] | None]]:
+    """Return the rows of each chunk of X, and the columns beside them; one computation for all."""
+    lazy = {name: column for name, column in columns.items() if is_dask(column)}
+    for name, column in lazy.items():
+        refuse_other_collections(column, name)
+    lengths, *read = compute(
+        known_lengths(X) or [task(len, block) for block in raw_blocks(X)],
+        *map(raw_blocks, lazy.values()),
+        doing=f"reading {' and '.join(lazy)}" if lazy else "counting the rows of X",
+    )
+    pieces = dict(zip(lazy, read, strict=True))
+    found: list[NDArray[Any] | None] = []
+    for name, column in columns.items():
+        if column is None:
+            found.append(None)
+            continue
+        array = np.atleast_1d(concatenated(pieces.get(name, [column]), name))
+        if sum(lengths) and len(array) != sum(lengths):
+            raise InvalidInputError(
+                f"X has {sum(lengths)} rows, but {name} has {len(array)}; each row needs one."
+            )
+        found.append(array)
+    return lengths, found
 
 
 def first_rows(lengths: Sequence[int]) -> list[int]:

@@ -45,13 +45,19 @@ descent = {
     "init": choice("identity"), "max_iter": count(3), "n_components": count(2, 3, accepted=NONE),
     "random_state": seed(), "callback": thing(lambda progress: None, "None"),
 }  # fmt: skip
+not_rows = {"a_number": 3.0, "a_text": "rows", "too_few": X[:5], "with_NaN": X * np.nan}
 signs = one_of(SIGNS, zero_and_one=(SIGNS + 1) / 2, nothing=None, too_few=SIGNS[1:], a_text="ab")
+indices = one_of(
+    [[0, 1], [0, 8]], fractions=[[0.5, 1]], negative=[[-1, 0]], too_large=[[0, 16]],
+    beyond_int64=[[0, 1e300]], three=[[0, 1, 2]], empty=np.empty((0, 2)), strings=[["a", "b"]],
+)  # fmt: skip
 
 
 def metric_methods(kind, name):
     return {
         f"{kind}.transform": method(name, "transform", {"X": rows(QUERIES)}),
         f"{kind}.pair_distance": method(name, "pair_distance", {"pairs": points(PAIRS)}),
+        f"{kind}.pair_score": method(name, "pair_score", {"pairs": points(PAIRS)}),
     }
 
 
@@ -136,6 +142,16 @@ CALLS = {
     **comparison_calls(CurvedPairs, "pairs", SIGNS),
     **comparison_calls(CurvedTriplets, "triplets"),
     **comparison_calls(CurvedQuadruplets, "quadruplets"),
+    "CurvedPairs.preprocessor": Call(
+        lambda preprocessor: CurvedPairs(preprocessor=preprocessor).fit([[0, 1], [0, 8]], [1, -1]),
+        {"preprocessor": one_of(X, **not_rows)},
+    ),
+    "CurvedPairs.predict of indices": method("indexed", "predict", {"pairs": indices}),
+    "CurvedPairs.set_threshold": method("pairs", "set_threshold", {"threshold": real(0.5)}),
+    "CurvedPairs.calibrate_threshold": method("pairs", "calibrate_threshold", {
+        "pairs": points(TUPLES["pairs"]), "y": signs, "strategy": choice("max_tpr"),
+        "min_rate": real(0.5, -0.1, 1.1), "beta": real(1.0, -1.0),
+    }),
     **started(CurvedLMNN, X, Y),
     **started(CurvedMLKR, X, TARGETS),
     **started(CurvedTriplets, TUPLES["triplets"]),
@@ -194,11 +210,13 @@ CurvedLMNN subsample: out of range: 1
 CurvedLMNN.fit sample_weight: all zero
 CurvedLMNN.fit_transform y: one label more
 CurvedLMNN.pair_distance pairs: wrong type
+CurvedLMNN.pair_score pairs: empty
 CurvedLMNN.transform X: dates
 MMC n_components: out of range: 3
 MMC.fit y: mixed types
 MMC.fit_transform y: missing
 MMC.pair_distance pairs: NaN
+MMC.pair_score pairs: None
 MMC.transform X: one axis
 """
 

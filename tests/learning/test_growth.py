@@ -13,6 +13,7 @@ from cayleyklein import (
     CurvedMLKR,
 )
 from cayleyklein.learning import _selection
+from cayleyklein.learning.labels import _lmnn
 
 
 @pytest.fixture
@@ -94,3 +95,10 @@ def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     assert model.n_samples_fit_ == len(X)
     given = CurvedKNeighborsClassifier(learner=CurvedLMNN(subsample=600, random_state=0)).fit(X, y)
     assert given.metric_ == model.metric_
+
+
+def test_says_beforehand_that_it_will_take_minutes(rows, monkeypatch):
+    X, y = rows
+    monkeypatch.setattr(_lmnn, "RATE", 1e6)
+    with pytest.warns(UserWarning, match=r"3,200 rows of 6 columns will take about \d+ minutes"):
+        CurvedLMNN(geometry="flat", random_state=0).fit(X, y)

@@ -19,7 +19,7 @@ from cayleyklein._distributed import (
     clear_cluster_errors,
     compute,
     is_dask,
-    read_column,
+    read_columns,
     row_blocks,
 )
 from cayleyklein.exceptions import ClusterError, InvalidInputError, MissingExtraError
@@ -32,9 +32,12 @@ SERIES = dd.from_pandas(pd.Series(Y), npartitions=3)
 
 @pytest.mark.parametrize("target", [Y, da.from_array(Y, chunks=30), SERIES])
 def test_columns_are_read_into_memory(target):
-    np.testing.assert_array_equal(read_column(target, 100, "y"), Y)
+    lengths, (found, nothing) = read_columns(FRAME, y=target, sample_weight=None)
+    assert sum(lengths) == 100
+    assert nothing is None
+    np.testing.assert_array_equal(found, Y)
     with pytest.raises(InvalidInputError, match="X has 99 rows, but y has 100"):
-        read_column(target, 99, "y")
+        read_columns(da.from_array(X[1:]), y=target)
 
 
 @pytest.mark.parametrize("least", [1, 40, 1000])

@@ -2,123 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from numbers import Real
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.metrics import roc_auc_score
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_weights, check_parameters, restore_on_error
+from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import about, as_finite_array, list_indices
+from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._descent import descend
-from cayleyklein.learning._learner import DescentLearner, as_tuples
-from cayleyklein.learning._rows import TrainingRows
-from cayleyklein.learning.objectives import ComparisonRecipe
-
-GEOMETRIES = ("flat", "elliptic", "hyperbolic", "learned")
+from cayleyklein.learning._tuples import (
+    ComparedRows,
+    TupleLearner,
+    refuse_both_ways,
+    refuse_contradicted,
+)
 
 MOST_PAIRS = 1500
 """Pairs of each kind that are learned from: each is compared with each of the other kind."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class ComparedRows(TrainingRows):
-    """Standardised distinct rows, and the pairs of them that are compared.
-
-    `near_weights` and `far_weights` are those of :class:`Comparisons`.
-    """
-
-    near: Ints
-    far: Ints
-    near_weights: Floats
-    far_weights: Floats | None
-
-    @classmethod
-    def from_tuples(
-        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
-    ) -> ComparedRows:
-        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
-        d = near.shape[2]
-        points, numbers = np.unique(
-            np.vstack([near.reshape(-1, d), far.reshape(-1, d)]), axis=0, return_inverse=True
-        )
-        if len(points) < 2:
-            raise InvalidInputError(
-                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
-            )
-        base = TrainingRows.from_raw(
-            points, np.zeros(len(points), int), np.ones(len(points)), name=name
-        )
-        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
-        pairs = numbers.reshape(-1, 2)
-        return cls(
-            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
-            far_weights=far_weights,
-        )  # fmt: skip
-
-
-class TupleLearner(DescentLearner):
-    """Base of the learners from tuples of rows."""
-
-    name: ClassVar[str]
-    size: ClassVar[int]
-    margin: float
-
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DescentLearner._shared_constraints,
-        "geometry": [StrOptions(set(GEOMETRIES))],
-        "margin": [Interval(Real, 0, 1, closed="neither")],
-    }
-
-    def __init__(
-        self,
-        *,
-        geometry: str = "elliptic",
-        margin: float = 0.5,
-        init: Any = "auto",
-        n_components: int | None = None,
-        max_iter: int | str = "auto",
-        random_state: Any = None,
-        callback: Any = None,
-        verbose: bool = False,
-    ) -> None:
-        self.geometry = geometry
-        self.margin = margin
-        self.init = init
-        self.n_components = n_components
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.callback = callback
-        self.verbose = verbose
-
-    def _training_tuples(self, tuples: ArrayLike) -> Floats:
-        """Check the parameters and the tuples to learn from."""
-        check_parameters(self)
-        formed = as_tuples(tuples, self.name, self.size)
-        self._check_columns(formed.size // formed.shape[2], formed.shape[2])
-        return formed
-
-    def _fit_compared(self, rows: ComparedRows) -> None:
-        changes = self._given("max_iter", "init")
-        recipe = ComparisonRecipe(
-            self.geometry, n_components=self.n_components, margin=float(self.margin), **changes
-        )
-        start = self._start(rows, recipe)
-        fit = descend(rows, recipe, self._generator(), start, self._report())
-        self._keep(rows.to_metric(fit.found), (fit,))
-        self.n_features_in_ = len(rows.mean)
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        tags.input_tags.three_d_array = True
-        return tags
+STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
 
 class CurvedPairs(TupleLearner):
@@ -126,7 +31,7 @@ class CurvedPairs(TupleLearner):
 
     Each similar pair should be closer than each dissimilar pair: the metric minimises the mean of
     [γ + (a² - b²)/(a² + b²)]₊ over all of them, a and b being the distances of a similar and of a
-    dissimilar pair. Distances above a threshold are called dissimilar.
+    dissimilar pair. Distances above a threshold, which is calibrated, are called dissimilar.
 
     Parameters
     ----------
@@ -138,6 +43,8 @@ class CurvedPairs(TupleLearner):
     init, n_components : see :class:`CurvedMLKR`
     max_iter : int or "auto", default="auto"
         Iterations; 20 by default.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that pairs of indices refer to.
     random_state : int, RandomState or None, default=None
         Draws 1,500 pairs of a kind where there are more.
     callback, verbose : see :class:`CurvedLMNN`
@@ -146,8 +53,7 @@ class CurvedPairs(TupleLearner):
     ----------
     metric_ : CurvedMetric
     threshold_ : float
-        The distance up to which pairs are called similar: the one of best accuracy on the fitted
-        pairs. Set another, such as one of :func:`sklearn.metrics.roc_curve`, to change `predict`.
+        The distance up to which pairs are called similar.
     geometry_, curvature_, components_, n_iter_, loss_history_, n_features_in_ : see CurvedMLKR
 
     Examples
@@ -156,12 +62,12 @@ class CurvedPairs(TupleLearner):
     >>> X, y = load_iris(return_X_y=True)
     >>> pairs = np.random.default_rng(0).integers(150, size=(200, 2))
     >>> alike = np.where(y[pairs[:, 0]] == y[pairs[:, 1]], 1, -1)
-    >>> learner = CurvedPairs(random_state=0).fit(X[pairs[:100]], alike[:100])
-    >>> bool(learner.score(X[pairs[100:]], alike[100:]) > 0.9)
+    >>> learner = CurvedPairs(preprocessor=X, random_state=0).fit(pairs[:100], alike[:100])
+    >>> bool(learner.score(pairs[100:], alike[100:]) > 0.9)
     True
     >>> learner.predict(X[[[0, 1], [0, 149]]])
     array([ 1, -1])
-    >>> near, far = learner.decision_function(X[[[0, 1], [0, 149]]])
+    >>> near, far = learner.decision_function([[0, 1], [0, 149]])
     >>> bool(near > far)
     True
     """
@@ -177,7 +83,7 @@ class CurvedPairs(TupleLearner):
 
         Parameters
         ----------
-        pairs : array-like of shape (n, 2, d)
+        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
         y : array-like of shape (n,)
             1 for similar and -1 for dissimilar pairs.
         sample_weight : array-like of shape (n,), optional
@@ -201,11 +107,11 @@ class CurvedPairs(TupleLearner):
             np.sort(rng.choice(some, MOST_PAIRS, replace=False)) if len(some) > MOST_PAIRS else some
             for some in (similar, dissimilar)
         )
-        self._fit_compared(
-            ComparedRows.from_tuples(
-                formed[near], formed[far], weights[near], weights[far], self.name
-            )
+        rows = ComparedRows.from_tuples(
+            formed[near], formed[far], weights[near], weights[far], self.name
         )
+        refuse_both_ways(rows)
+        self._fit_compared(rows)
         distances = self.metric_.distance(formed[:, 0], formed[:, 1], outside="inf")
         self.threshold_ = best_threshold(distances, alike, weights)
         return self
@@ -215,9 +121,9 @@ class CurvedPairs(TupleLearner):
 
         Parameters
         ----------
-        pairs : array-like of shape (n, 2, d)
+        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
         """
-        return np.asarray(-self.pair_distance(pairs), dtype=np.float64)
+        return np.asarray(self.pair_score(pairs), dtype=np.float64)
 
     def predict(self, pairs: ArrayLike) -> Ints:
         """Return 1 for pairs closer than the threshold, -1 for others."""
@@ -226,10 +132,63 @@ class CurvedPairs(TupleLearner):
     def score(self, pairs: ArrayLike, y: ArrayLike) -> float:
         """Return the area under the ROC curve: how often a similar pair is the closer one."""
         score = self.decision_function(pairs)
-        alike = as_signs(y, score)
-        if len(np.unique(alike)) < 2:
-            raise InvalidInputError("y must hold both kinds of pairs, 1 and -1, for a score.")
+        alike = as_both_signs(y, score)
         return float(roc_auc_score(alike, np.maximum(score, -np.finfo(float).max)))
+
+    def set_threshold(self, threshold: float) -> CurvedPairs:
+        """Set the distance up to which pairs are called similar.
+
+        Examples
+        --------
+        >>> learner = CurvedPairs().fit([[[0.0], [1.0]], [[0.0], [5.0]]], [1, -1])
+        >>> learner.set_threshold(0.0).predict([[[0.0], [1.0]]])
+        array([-1])
+        """
+        check_is_fitted(self, "metric_")
+        self.threshold_ = as_real(threshold, "threshold")
+        return self
+
+    def calibrate_threshold(
+        self,
+        pairs: ArrayLike,
+        y: ArrayLike,
+        strategy: str = "accuracy",
+        min_rate: float | None = None,
+        beta: float = 1.0,
+    ) -> CurvedPairs:
+        """Choose the threshold on other pairs.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
+        y : array-like of shape (n,)
+            1 for similar and -1 for dissimilar pairs.
+        strategy : {"accuracy", "f_beta", "max_tpr", "max_tnr"}, default="accuracy"
+            What is best: the accuracy; the F-score of similar pairs; the rate of similar pairs
+            found while at least `min_rate` of dissimilar ones are; or the other way round.
+        min_rate : float, optional
+            For "max_tpr" and "max_tnr".
+        beta : float, default=1.0
+            For "f_beta".
+
+        Examples
+        --------
+        >>> pairs = [[[0.0], [1.0]], [[0.0], [5.0]], [[1.0], [3.0]]]
+        >>> learner = CurvedPairs().fit(pairs, [1, -1, 1])
+        >>> learner.calibrate_threshold(pairs, [1, -1, -1]).predict(pairs)
+        array([ 1, -1, -1])
+        """
+        as_choice(strategy, "strategy", STRATEGIES)
+        if strategy.startswith("max") and min_rate is None:
+            raise InvalidInputError(f"strategy={strategy!r} needs min_rate, from 0 to 1.")
+        rate = 0.0 if min_rate is None else as_real(min_rate, "min_rate", "[0, 1]")
+        beta = as_real(beta, "beta", "[0, inf)")
+        distances = self.pair_distance(pairs)
+        alike = as_both_signs(y, distances)
+        self.threshold_ = best_threshold(
+            distances, alike, np.ones(len(alike)), strategy, rate, beta
+        )
+        return self
 
 
 class Comparer(TupleLearner):
@@ -245,7 +204,7 @@ class Comparer(TupleLearner):
 
         Parameters
         ----------
-        tuples : array-like of shape (n, size, d)
+        tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
             `size` is 3 for triplets and 4 for quadruplets.
         y : ignored
         sample_weight : array-like of shape (n,), optional
@@ -257,10 +216,11 @@ class Comparer(TupleLearner):
         """
         formed = self._training_tuples(tuples)
         weights = as_weights(sample_weight, formed)
-        near, far = self._halves(formed[weights > 0])
-        self._fit_compared(
-            ComparedRows.from_tuples(near, far, weights[weights > 0], None, self.name)
-        )
+        some = np.flatnonzero(weights > 0)
+        near, far = self._halves(formed[some])
+        rows = ComparedRows.from_tuples(near, far, weights[some], None, self.name)
+        refuse_contradicted(rows, self.name, some)
+        self._fit_compared(rows)
         return self
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
@@ -268,10 +228,9 @@ class Comparer(TupleLearner):
 
         Parameters
         ----------
-        tuples : array-like of shape (n, size, d)
+        tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
         """
-        check_is_fitted(self, "metric_")
-        halves = self._halves(as_tuples(tuples, self.name, self.size, self.n_features_in_))
+        halves = self._halves(self._fitted_tuples(tuples))
         with about(self.name):
             a, b = (self.metric_.distance(half[:, 0], half[:, 1], outside="inf") for half in halves)
         with np.errstate(invalid="ignore"):  # two infinite distances are equal
@@ -299,7 +258,7 @@ class CurvedTriplets(Comparer):
 
     Parameters
     ----------
-    geometry, margin, init, n_components, max_iter : see :class:`CurvedPairs`
+    geometry, margin, init, n_components, max_iter, preprocessor : see :class:`CurvedPairs`
     random_state : int, RandomState or None, default=None
         Has no effect: all triplets are learned from.
     callback, verbose : see :class:`CurvedLMNN`
@@ -314,13 +273,13 @@ class CurvedTriplets(Comparer):
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> a, b, c = np.random.default_rng(0).integers(150, size=(3, 900))
-    >>> triplets = X[np.stack([a, b, c], axis=1)[(y[a] == y[b]) & (y[a] != y[c])]]
-    >>> learner = CurvedTriplets().fit(triplets[:100])
+    >>> triplets = np.stack([a, b, c], axis=1)[(y[a] == y[b]) & (y[a] != y[c])]
+    >>> learner = CurvedTriplets(preprocessor=X).fit(triplets[:100])
     >>> bool(learner.score(triplets[100:]) > 0.9)
     True
-    >>> learner.predict(X[[[0, 1, 149], [0, 149, 1]]])
+    >>> learner.predict([[0, 1, 149], [0, 149, 1]])
     array([ 1, -1])
-    >>> bool(learner.decision_function(X[[[0, 1, 149]]])[0] > 0)
+    >>> bool(learner.decision_function([[0, 1, 149]])[0] > 0)
     True
     """
 
@@ -336,7 +295,7 @@ class CurvedQuadruplets(Comparer):
 
     Parameters
     ----------
-    geometry, margin, init, n_components, max_iter : see :class:`CurvedPairs`
+    geometry, margin, init, n_components, max_iter, preprocessor : see :class:`CurvedPairs`
     random_state, callback, verbose : see :class:`CurvedTriplets`
 
     Attributes
@@ -378,14 +337,38 @@ def as_signs(y: ArrayLike | None, pairs: Any) -> Ints:
     return signs.astype(np.int64)
 
 
-def best_threshold(distances: Any, alike: Ints, weights: Floats) -> float:
-    """Return the cut of best accuracy, half-way between two distances; 0 if none is finite."""
+def as_both_signs(y: ArrayLike | None, pairs: Any) -> Ints:
+    """Check a label for each pair, of both kinds."""
+    alike = as_signs(y, pairs)
+    if len(np.unique(alike)) < 2:
+        raise InvalidInputError("y must hold both kinds of pairs, 1 and -1.")
+    return alike
+
+
+def best_threshold(
+    distances: Any, alike: Ints, weights: Floats, strategy: str = "accuracy", rate: float = 0.0,
+    beta: float = 1.0,
+) -> float:  # fmt: skip
+    """Return the best cut, half-way between two distances; 0 if none is finite."""
     finite = np.isfinite(distances)
     values, place = np.unique(distances[finite], return_inverse=True)
     if not len(values):
         return 0.0
     cuts = np.concatenate([[values[0] - 1.0], (values[:-1] + values[1:]) / 2, values[-1:]])
-    gains = np.bincount(place, weights=(alike * weights)[finite])
-    merit = np.concatenate([[0.0], np.cumsum(gains)])  # similar minus dissimilar weight below
+    below, total = {}, {}  # weight of the pairs of a kind, up to each cut and in all
+    for sign in (1, -1):
+        mass = weights * (alike == sign)
+        counts = np.bincount(place, weights=mass[finite])
+        below[sign], total[sign] = np.concatenate([[0.0], np.cumsum(counts)]), mass.sum()
+    found, wrong = below[1], below[-1]
+    if strategy == "accuracy":
+        merit = found - wrong
+    elif strategy == "f_beta":
+        named = found + wrong + beta**2 * total[1]
+        merit = found / np.maximum(named, np.finfo(float).tiny)
+    elif strategy == "max_tpr":
+        merit = np.where((total[-1] - wrong) / total[-1] >= rate, found, -1.0)
+    else:
+        merit = np.where(found / total[1] >= rate, -wrong, -np.inf)
     best = np.flatnonzero(merit == merit.max())
     return float(cuts[best[len(best) // 2]])

@@ -36,6 +36,8 @@ class Progress(NamedTuple):
         From 1; iterations count on through the passes of a part.
     loss : float
         The loss at this iteration's metric, over the targets and anchors of the pass.
+    n_active : int
+        Violated comparisons in it, such as triplets with an active impostor; 0 for CurvedMLKR.
     metric : CurvedMetric
         For rows as they were given.
 
@@ -54,6 +56,7 @@ class Progress(NamedTuple):
     n_pass: int
     iteration: int
     loss: float
+    n_active: int
     metric: CurvedMetric
 
 
@@ -79,10 +82,14 @@ class Fit(NamedTuple):
         return sum(len(losses) - 1 for losses in self.losses)
 
 
-def start_of(recipe: Recipe, rows: TrainingRows) -> Parameters:
-    """Return the parameters that a descent starts from."""
+def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Parameters:
+    """Return the parameters that a descent starts from; "flat" learns a flat metric first."""
     d = rows.n_columns
-    factor = starting_factor(recipe.init, rows, min(recipe.n_components or d, d))
+    if recipe.init == "flat":
+        flat = type(recipe)("flat", n_components=recipe.n_components)
+        factor = descend(rows, flat, rng).found.factor
+    else:
+        factor = starting_factor(recipe.init, rows, min(recipe.n_components or d, d))
     factor = factor * recipe.scale_of(rows.X @ factor.T)
     return Parameters(factor, np.zeros(d), recipe.curvature)
 
@@ -95,7 +102,7 @@ def descend(
     report: Report | None = None,
 ) -> Fit:
     """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
-    found = start_of(recipe, rows) if start is None else start
+    found = start_of(recipe, rows, rng) if start is None else start
     losses: list[list[float]] = []
     converged = stopped = False
     for n_pass in range(1, recipe.n_passes + 1):
@@ -115,9 +122,11 @@ def _run_pass(
 ) -> tuple[Minimum, list[float]]:  # fmt: skip
     """Minimise one objective; `count` is the pass, and the iterations of those before it."""
     losses: list[float] = []
+    n_active: dict[float, int] = {}
 
     def value(x: Floats) -> tuple[float, Floats]:
-        loss, gradient = objective(unpack(x, start, recipe))
+        loss, gradient, active = objective(unpack(x, start, recipe))
+        n_active[loss] = active
         if not losses:
             losses.append(loss * rows.weight_unit)
         return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)
@@ -128,7 +137,8 @@ def _run_pass(
             return False
         metric = rows.to_metric(unpack(x, start, recipe))
         iteration = count[1] + len(losses) - 1
-        return bool(report(Progress(recipe.name, count[0], iteration, losses[-1], metric)))
+        progress = Progress(recipe.name, count[0], iteration, losses[-1], n_active[loss], metric)
+        return bool(report(progress))
 
     x = pack(start, recipe)
     return minimise(value, x, max_iter=recipe.max_iter, tol=TOL, callback=told), losses

@@ -26,7 +26,7 @@ from cayleyklein._validation import (
     refuse_huge,
     warn_caller,
 )
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning._descent import Fit, Progress, Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import STARTS
@@ -48,11 +48,14 @@ class MetricLearner(
     --------
     >>> from cayleyklein import MMC
     >>> learner = MMC().fit([[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1])
-    >>> near, far = learner.pair_distance([[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]])
-    >>> bool(near < far)
-    True
-    >>> learner.transform([[0.0, 0.0]]).shape
-    (1, 2)
+    >>> pairs = [[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]]
+    >>> near, far = learner.pair_distance(pairs)
+    >>> bool(near < far), bool((learner.pair_score(pairs) == [-near, -far]).all())
+    (True, True)
+    >>> learner.get_metric()
+    CurvedMetric(flat, d=2, K=0)
+    >>> learner.get_mahalanobis_matrix().shape, learner.transform([[0.0, 0.0]]).shape
+    ((2, 2), (1, 2))
     """
 
     metric_: Metric
@@ -104,6 +107,25 @@ class MetricLearner(
         with about("pairs"):
             return self.metric_.distance(rows[:, 0], rows[:, 1], outside="inf")
 
+    def pair_score(self, pairs: ArrayLike) -> AnyFloats:
+        """Return minus the distances of pairs: the larger, the more alike."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> Metric:
+        """Return the metric, a callable of two points."""
+        check_is_fitted(self, "metric_")
+        return self.metric_
+
+    def get_mahalanobis_matrix(self) -> Floats:
+        """Return Σ of a flat metric."""
+        metric = self.get_metric()
+        if metric.geometry != "flat" or not isinstance(metric, CurvedMetric):
+            raise NotRepresentableError(
+                f"A {metric.geometry} metric is no Mahalanobis distance; metric_.form is the "
+                f'matrix of a curved one, and geometry="flat" learns a flat one.'
+            )
+        return metric.matrix
+
     def _check_columns(self, n: int, d: int) -> None:
         """Check n_components, and the memory that a factor of rank n at most needs."""
         if self.n_components is not None and self.n_components > d:
@@ -135,13 +157,15 @@ class DescentLearner(MetricLearner):
     verbose: bool
 
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [StrOptions({"auto", *(set(STARTS) - {"lda"})}), CurvedMetric, "array-like"],
+        "init": [
+            StrOptions({"auto", "flat", *(set(STARTS) - {"lda"})}), CurvedMetric, "array-like",
+        ],
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "random_state": ["random_state"],
         "callback": [callable, None],
         "verbose": ["boolean"],
-    }
+    }  # fmt: skip
 
     _sample_constraints: ClassVar[dict[str, list[Any]]] = {
         **_shared_constraints,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
-from cayleyklein._distributed import RowBlocks, compute, read_column, row_blocks, task
+from cayleyklein._distributed import RowBlocks, compute, read_columns, row_blocks, task
 from cayleyklein._estimators import check_columns, refuse_missing
 from cayleyklein._typing import AnyArray, Floats, Ints
 
@@ -60,11 +60,8 @@ def read_targets(
     """Check the columns of Dask rows; return their blocks, and targets and weights in memory."""
     check_columns(estimator, X, y, reset=True)
     refuse_missing(y, "y")
-    blocks = row_blocks(X, least_rows=least_rows, keep=False)
-    weights = sample_weight
-    if weights is not None:
-        weights = read_column(weights, blocks.n_rows, "sample_weight")
-    return blocks, read_column(y, blocks.n_rows, "y"), weights
+    lengths, (target, weights) = read_columns(X, y=y, sample_weight=sample_weight)
+    return row_blocks(X, lengths, least_rows=least_rows), cast(AnyArray, target), weights
 
 
 def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:

@@ -27,7 +27,7 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning._selection import choose
 from cayleyklein.learning.labels._selection import named
 
@@ -92,8 +92,9 @@ def test_losses_are_those_of_a_plain_loop(geometry, n_impostors):
     assert len(told) == len(history) - 1 == learner.n_iter_
     for progress, reported in zip(told, history[1:], strict=True):
         D = slow.all_distances(rows, rows, slow.parts_of(progress.metric))
-        loss, _ = slow.loss(D, y, targets, weights=weights, n_impostors=n_impostors, **given)
+        loss, n_active = slow.loss(D, y, targets, weights=weights, n_impostors=n_impostors, **given)
         assert progress.loss == reported == pytest.approx(float(loss), rel=1e-9)
+        assert progress.n_active == n_active
 
 
 @pytest.mark.parametrize("geometry", ALL)
@@ -205,6 +206,9 @@ def test_mixed_is_a_sum_with_a_chosen_share():
     assert isinstance(learner.metric_, MixedMetric)
     assert learner.selection_.trials[0].name == "α = 0.5"
     assert learner.curvature_.tolist() == [1, -1]
+    assert learner.get_metric() is learner.metric_
+    with pytest.raises(NotRepresentableError, match="mixed metric is no Mahalanobis"):
+        learner.get_mahalanobis_matrix()
 
 
 # -- what must not matter ------------------------------------------------------------------
@@ -272,7 +276,7 @@ def test_weights_of_any_scale(scale):
 # -- starts, ranks, rows -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("init", ["precision", "identity", "std", "pca", "lda"])
+@pytest.mark.parametrize("init", ["precision", "identity", "std", "flat", "pca", "lda"])
 @pytest.mark.parametrize("geometry", SINGLE)
 def test_every_start(init, geometry):
     learner = quick(geometry, init=init).fit(X[::2], Y[::2])
@@ -447,6 +451,7 @@ def test_pairs():
     np.testing.assert_array_equal(
         learner.pair_distance(pairs), learner.metric_.distance(X[:3], X[50:53])
     )
+    np.testing.assert_array_equal(learner.pair_score(pairs), -learner.pair_distance(pairs))
     with pytest.raises(InvalidInputError, match=r"pairs must be rows of shape \(n, 2, d\)"):
         learner.pair_distance(X)
 

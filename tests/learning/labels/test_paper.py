@@ -37,8 +37,9 @@ def test_reports_the_true_loss(geometry):
     targets = slow.euclidean_targets(rows, y, 2)
     for progress in told:
         D = slow.all_distances(rows, rows, slow.parts_of(progress.metric))
-        loss, _ = slow.loss(D, y, targets, margin=1.0, push=0.5, squared=geometry == "flat")
+        loss, n_active = slow.loss(D, y, targets, margin=1.0, push=0.5, squared=geometry == "flat")
         assert progress.loss == pytest.approx(float(loss), rel=1e-9)
+        assert progress.n_active == n_active
     (history,) = learner.loss_history_
     assert [progress.loss for progress in told] == history[: len(told)]
     D = learner.metric_.pairwise(rows)

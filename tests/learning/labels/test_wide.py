@@ -40,7 +40,7 @@ def test_learning_in_the_span_of_the_rows_is_learning_in_all_columns(geometry, m
     np.testing.assert_allclose(turned.pairwise(X), plain.pairwise(X), rtol=1e-6)
 
 
-@pytest.mark.parametrize("init", ["std", "identity", "precision", "pca", "lda"])
+@pytest.mark.parametrize("init", ["std", "identity", "precision", "pca", "lda", "flat"])
 def test_every_start_works_with_more_columns_than_rows(init):
     X, y = wide_table(24, 40, 4)
     metric = CurvedLMNN(geometry="elliptic", init=init, random_state=0).fit(X, y).metric_

@@ -27,6 +27,7 @@ def objective(crossed, n=12, d=2, m=9, margin=0.3, seed=0):
 def by_definition(loss, metric):
     D = slow.all_distances(loss.X, loss.X, [(1.0, *(np.asarray(a).tolist() for a in metric))])
     total = mass = mpmath.mpf(0)
+    n_active = 0
     for a, (p, q) in enumerate(loss.near.tolist()):
         for b, (r, s) in enumerate(loss.far.tolist()):
             if loss.far_weights is None and a != b:
@@ -37,8 +38,8 @@ def by_definition(loss, metric):
             near, far = D[p][q] ** 2, D[r][s] ** 2
             ratio = (near - far) / (near + far) if near + far else 0
             hinge = max(loss.margin + ratio, 0)
-            total, mass = total + weight * hinge, mass + weight
-    return float(total / mass)
+            total, mass, n_active = total + weight * hinge, mass + weight, n_active + (hinge > 0)
+    return float(total / mass), n_active
 
 
 @CROSSED
@@ -46,7 +47,10 @@ def by_definition(loss, metric):
 def test_is_its_definition(K, crossed):
     loss = objective(crossed)
     metric = metric_of(loss.X, K)
-    assert loss(metric).loss == pytest.approx(by_definition(loss, metric), rel=1e-10)
+    found = loss(metric)
+    expected, n_active = by_definition(loss, metric)
+    assert found.loss == pytest.approx(expected, rel=1e-10)
+    assert found.n_active == n_active > 0
 
 
 @CROSSED
@@ -74,6 +78,7 @@ def test_blocks_change_rounding_at_most():
             patch.setattr(_search, "BLOCK_ENTRIES", entries)
             block = replace(loss)(metric)
         assert block.loss == pytest.approx(whole.loss, rel=1e-12)
+        assert block.n_active == whole.n_active
         np.testing.assert_allclose(block.gradient.factor, whole.gradient.factor, rtol=1e-9)
 
 

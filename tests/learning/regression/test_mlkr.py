@@ -99,7 +99,7 @@ def test_callback_stops_and_verbose_writes(capsys):
 
 def test_starts():
     given = CurvedMetric(factor=np.diag(np.arange(1.0, 9.0)))
-    for init in ("identity", "precision", "pca", given, given.factor):
+    for init in ("identity", "precision", "pca", "flat", given, given.factor):
         learner = CurvedMLKR(geometry="elliptic", init=init, random_state=0).fit(X, Y)
         assert learner.loss_history_[-1][-1] < learner.loss_history_[0][0]
     small = CurvedMLKR(geometry="flat", n_components=2, random_state=0).fit(X, Y)

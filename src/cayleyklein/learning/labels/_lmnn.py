@@ -25,7 +25,7 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._descent import Progress, descend
+from cayleyklein.learning._descent import Progress, descend, n_anchors
 from cayleyklein.learning._learner import DescentLearner
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import draw_rows, read_targets, rows_at
@@ -44,6 +44,9 @@ MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 
 PAPER = {"margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None}
 """What solver="gradient" does, as the paper has it."""
+
+EVALUATIONS, RATE, LONG = 7, 2e10, 120
+"""Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
 
 
 class CurvedLMNN(DescentLearner):
@@ -72,7 +75,7 @@ class CurvedLMNN(DescentLearner):
         Share of the push term in the loss, from 0 (only pull) to 1.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision", "pca", "lda", or with solver="gradient" "diagonal".
+        "precision", "pca", "lda", "flat" (flat LMNN), or with solver="gradient" "diagonal".
     n_components : int or None, default=None
         Rows of the factor: fewer than columns reduce the dimension.
     solver : {"lbfgs", "gradient"}, default="lbfgs"
@@ -135,7 +138,7 @@ class CurvedLMNN(DescentLearner):
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [StrOptions({"auto", "diagonal", *STARTS}), CurvedMetric, "array-like"],
+        "init": [StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like"],
         "solver": [StrOptions({"lbfgs", "gradient"})],
     }
 
@@ -208,6 +211,7 @@ class CurvedLMNN(DescentLearner):
         self._check_columns(d if self.solver == "gradient" else len(some), d)
         refuse_one_class(classes[np.unique(labels[weights > 0])])
         data = TrainingRows.from_raw(take(some), labels, weights, turn=self.solver != "gradient")
+        self._warn_if_long(data)
         with few_threads(*data.X.shape):
             learned = self._learn(data, rng)
         self._warn_few(data, classes)
@@ -235,8 +239,10 @@ class CurvedLMNN(DescentLearner):
                 f'Got margin={self.margin!r} with geometry="auto", whose parts have margins of '
                 f"their own; drop it, or give one geometry."
             )
-        if self.solver != "gradient" and isinstance(self.init, str) and self.init == "diagonal":
-            raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
+        starts = {"lbfgs": "diagonal", "gradient": "flat"}  # each is one of the other solver
+        if isinstance(self.init, str) and self.init == starts[self.solver]:
+            (other,) = starts.keys() - {self.solver}
+            raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
 
     def _recipe(self, geometry: str) -> LargeMarginRecipe:
         recipe = LargeMarginRecipe(
@@ -265,6 +271,22 @@ class CurvedLMNN(DescentLearner):
             fit = descend(rows, recipe, rng, start, report)
         selection = Selection(self.geometry, "the geometry that was asked for")
         return Learned(rows.to_metric(fit.found), (fit,), selection)
+
+    def _warn_if_long(self, rows: TrainingRows) -> None:
+        """Say beforehand where a fit takes minutes."""
+        if self.geometry == "auto":  # its samples are bounded by their work
+            return
+        n, d = rows.X.shape
+        passes = 4 if isinstance(self.n_passes, str) else self.n_passes
+        steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
+        parts = 2 if self.geometry == "mixed" else 1
+        seconds = parts * passes * steps * n * min(n, n_anchors(d)) * d / RATE
+        if seconds > LONG:
+            warn_caller(
+                f"Learning from {n:,} rows of {d:,} columns will take about "
+                f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "
+                f"shows how far it is."
+            )
 
     def _warn_few(self, rows: TrainingRows, classes: AnyArray) -> None:
         """Say which classes have fewer target neighbours than asked for."""

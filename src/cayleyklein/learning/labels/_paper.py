@@ -179,7 +179,7 @@ class PaperDescent:
         before, converged, stopped, halved = np.inf, False, False, False
         impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            if self._told(self._remember(objective), iteration):
+            if self._told(*self._remember(objective), iteration):
                 stopped = True
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
@@ -204,18 +204,19 @@ class PaperDescent:
         found = Parameters(metric.factor, metric.center, metric.curvature)
         return Fit(recipe, found, [self._losses], converged, stopped)
 
-    def _remember(self, objective: LargeMargin) -> float:
-        """Return the true loss of the iterate; keep the best iterate."""
+    def _remember(self, objective: LargeMargin) -> tuple[float, int]:
+        """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
             rotated *= np.sign(rotated[-1, -1])
             if self._metric(rotated) is not None:  # rounding may lose a metric that is nearly none
                 self._matrix = rotated
-        loss = objective.evaluate(self._placed()[0]) * self.rows.weight_unit
+        loss, n_active = objective.evaluate(self._placed()[0])
+        loss *= self.rows.weight_unit
         self._losses.append(loss)
         if loss < self._best[0]:
             self._best = loss, self._matrix
-        return loss
+        return loss, n_active
 
     def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
         """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
@@ -229,7 +230,7 @@ class PaperDescent:
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
         """Return the loss over given impostors and its gradient in L̃."""
         placed, z, w = self._placed()
-        loss = objective.evaluate(placed, impostors)
+        loss, _ = objective.evaluate(placed, impostors)
         by_z, _ = placed.row_gradient()
         by_y = by_z / (np.sqrt(self._c) * w[:, None])
         by_w = -np.einsum("ij,ij->i", by_z, z) / w
@@ -239,14 +240,14 @@ class PaperDescent:
             gradient[:, -1] = 0.0
         return loss, gradient
 
-    def _told(self, loss: float, iteration: int) -> bool:
+    def _told(self, loss: float, n_active: int, iteration: int) -> bool:
         """Tell the callback the true loss and the metric of the present iterate."""
         if self.report is None:
             return False
         metric = self._inside(self._matrix)
         metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
         name = f"{self.recipe.geometry}, the paper's solver"
-        return bool(self.report(Progress(name, 1, iteration + 1, loss, metric)))
+        return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
     def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""

@@ -22,8 +22,8 @@ from cayleyklein.learning.objectives._recipe import Evaluation, Recipe
 from cayleyklein.learning.objectives._search import blocks_of
 
 if TYPE_CHECKING:
-    from cayleyklein.learning._comparisons import ComparedRows
     from cayleyklein.learning._rows import TrainingRows
+    from cayleyklein.learning._tuples import ComparedRows
 
 
 @dataclass(frozen=True)
@@ -68,29 +68,31 @@ class Comparisons:
         K = metric.curvature
         near = distance_power(placed.sqchords(self.near[:, 0], self.near[:, 1:]), K, squared=True)
         far = distance_power(placed.sqchords(self.far[:, 0], self.far[:, 1:]), K, squared=True)
-        loss, by_near, by_far = self._compare(near[0][:, 0], far[0][:, 0])
+        loss, by_near, by_far, n_active = self._compare(near[0][:, 0], far[0][:, 0])
         for pairs, (_, slope, by_K), force in (
             (self.near, near, by_near[:, None]), (self.far, far, by_far[:, None])
         ):  # fmt: skip
             curved = float((force * by_K).sum())
             placed.push_apart(pairs[:, 0], pairs[:, 1:], force * slope, curved)
-        return Evaluation(loss, placed.gradient())
+        return Evaluation(loss, placed.gradient(), n_active)
 
-    def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats]:
-        """Return the loss, and its derivatives in the squared distances."""
+    def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:
+        """Return the loss, its derivatives in the squared distances, and the violated number."""
         shares = self.near_weights / self.near_weights.sum()
         if self.far_weights is None:
             hinge, by_near, by_far = self._hinge(near, far)
-            return float(shares @ hinge), shares * by_near, shares * by_far
+            active = int((hinge > 0).sum())
+            return float(shares @ hinge), shares * by_near, shares * by_far, active
         others = self.far_weights / self.far_weights.sum()
-        loss = 0.0
+        loss, n_active = 0.0, 0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)
         for block in blocks_of(len(near), len(far)):
             hinge, by_near, by_far = self._hinge(near[block, None], far)
             loss += float(shares[block] @ hinge @ others)
             by_near_pair[block] = shares[block] * (by_near @ others)
             by_far_pair += others * (shares[block] @ by_far)
-        return loss, by_near_pair, by_far_pair
+            n_active += int((hinge > 0).sum())
+        return loss, by_near_pair, by_far_pair, n_active
 
     def _hinge(self, near: Floats, far: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the hinge of squared distances and its derivatives; none where both are 0."""

@@ -93,18 +93,23 @@ class LargeMargin:
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
-        return Evaluation(self.evaluate(placed), placed.gradient())
+        loss, n_active = self.evaluate(placed)
+        return Evaluation(loss, placed.gradient(), n_active)
 
-    def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> float:
-        """Return the loss over given impostors (a, w) or those found now; tell `placed` forces."""
-        loss = 0.0
+    def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> tuple[float, int]:
+        """Return the loss and the number of violated triplets, and tell `placed` the forces.
+
+        The loss is over the given `impostors` (a, w), -1 for none, or those found now.
+        """
+        loss, n_active = 0.0, 0
         for block, reach in self._blocks(placed):
             if impostors is None:
                 found = self._impostors(placed, block, reach)
             else:
                 found = impostors[block]
-            loss += self._add_block(placed, self.anchors[block], self.targets[block], found)
-        return loss
+            more, active = self._add_block(placed, self.anchors[block], self.targets[block], found)
+            loss, n_active = loss + more, n_active + active
+        return loss, n_active
 
     def impostors(self, placed: LiftedRows) -> Ints:
         """Return the impostors (a, w) of all anchors, -1 for none."""
@@ -143,8 +148,8 @@ class LargeMargin:
 
     def _add_block(
         self, placed: LiftedRows, anchors: Ints, targets: Ints, impostors: Ints
-    ) -> float:
-        """Return the loss of some anchors; tell `placed` the forces."""
+    ) -> tuple[float, int]:
+        """Return the loss and violated triplets of some anchors; tell `placed` the forces."""
         K = placed.metric.curvature
         k = targets.shape[1]
         columns = np.hstack([targets, impostors])
@@ -165,7 +170,7 @@ class LargeMargin:
              -self.push * active.sum(axis=1)]
         ) * weights[:, None]  # fmt: skip
         placed.push_apart(anchors, columns, by_value * slope, float((by_value * by_K).sum()))
-        return loss
+        return loss, int(active.sum())
 
 
 def nearest_of_class(

@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 
 
 class Evaluation(NamedTuple):
-    """Loss and its gradient; inf and None where a row is outside a hyperbolic domain."""
+    """Loss, gradient and violated comparisons; inf and None outside a hyperbolic domain."""
 
     loss: float
     gradient: Parameters | None
+    n_active: int = 0
 
 
 Objective = Callable[[Parameters], Evaluation]

@@ -68,7 +68,7 @@ class CurvedMLKR(DescentLearner):
         by default.
     init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
         Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision" or "pca".
+        "precision", "pca" or "flat" (the flat metric learned first).
     n_components : int or None, default=None
         Rows of the factor: fewer than columns reduce the dimension.
     max_iter : int or "auto", default="auto"
