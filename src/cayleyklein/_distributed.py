@@ -186,7 +186,7 @@ def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] |
             found.append(None)
             continue
         array = np.atleast_1d(concatenated(pieces.get(name, [column]), name))
-        if sum(lengths) and len(array) != sum(lengths):
+        if sum(lengths) not in (0, len(array)):  # no rows at all are refused as such
             raise InvalidInputError(
                 f"X has {sum(lengths)} rows, but {name} has {len(array)}; each row needs one."
             )

@@ -121,7 +121,7 @@ class MetricLearner(
         metric = self.get_metric()
         if metric.geometry != "flat" or not isinstance(metric, CurvedMetric):
             raise NotRepresentableError(
-                f"A {metric.geometry} metric is no Mahalanobis distance; metric_.form is the "
+                f"The {metric.geometry} metric is no Mahalanobis distance; metric_.form is the "
                 f'matrix of a curved one, and geometry="flat" learns a flat one.'
             )
         return metric.matrix

@@ -479,6 +479,7 @@ def test_grids_clones_pickles():
         ({"init": np.eye(4), "n_components": 2, "geometry": "flat"}, "factor of 4 rows"),
         ({"init": np.eye(3), "geometry": "flat"}, "init is for 3 columns"),
         ({"init": "diagonal"}, 'start of solver="gradient"'),
+        ({"init": "flat", "solver": "gradient", "geometry": "flat"}, 'start of solver="lbfgs"'),
         ({"callback": 3}, "'callback' parameter"),
         ({"subsample": 1.5}, "'subsample' parameter"),
         ({"margin": 0.3}, "drop it, or give one geometry"),
