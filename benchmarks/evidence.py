@@ -50,7 +50,7 @@ RUNS = {
     "weak": "benchmarks/bench_weak.py --seeds 2",
     "regression": "benchmarks/bench_regression.py --seeds 1",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500 2000",
-    "paper": "-m cayleyklein reproduce --into docs/experiments.md -o docs/_build/paper",
+    "paper": "-m cayleyklein reproduce -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
@@ -166,6 +166,17 @@ def write_tables(found: list[Claim]) -> None:
         path.write_text(text, "utf-8")
 
 
+def write_paper() -> None:
+    """Write the paper's tables, where they were computed, between their marks in a page."""
+    path = ROOT / "docs" / "experiments.md"
+    for table in (ROOT / "docs" / "_build" / "paper").glob("*.md"):
+        mark = f"reproduce {table.stem} -->\n"
+        before, found, rest = path.read_text("utf-8").partition(f"<!-- {mark}")
+        if found:
+            after = rest[rest.index("<!-- /reproduce") :]
+            path.write_text(before + found + table.read_text("utf-8") + after, "utf-8")
+
+
 def page_of(found: list[Claim]) -> str:
     """Return the table of claims."""
 
@@ -191,6 +202,7 @@ def main() -> None:
     if not given.check:
         for name in given.names or RUNS:
             measure(name)
+    write_paper()
     try:
         write_tables(claims())
         found = claims()

@@ -1,16 +1,11 @@
 """Comparisons: the same for any number of jobs, bold only for evidence, and one page."""
 
-import contextlib
-import io
 import json
 import re
 import sys
 
 import numpy as np
 import pytest
-from sklearn.calibration import calibration_curve
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import StratifiedShuffleSplit
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
@@ -24,20 +19,12 @@ def small_problem(name="small & <sound>", n=40):
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], n)
     X = rng.normal(size=(2 * n, 3)) + 2 * y[:, None] * [1.0, 0.0, 0.0]
-    return Problem(name, X, y, np.array(["a", "b"]), "X, y = ...")
+    return Problem(name, X, y, np.array(["a", "b"]))
 
 
 @pytest.fixture(scope="module")
 def comparison():
     return compare([small_problem(), "wine"], n_splits=2, test_size=0.3)
-
-
-def run_lines(code, names):
-    """Run the lines of Python that do the same, and return what they print, by geometry."""
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        exec(compile(code, "lines", "exec"), names)
-    words = [line.split() for line in out.getvalue().splitlines()]
-    return {geometry: (float(mean), float(error)) for geometry, mean, error in words}
 
 
 def test_every_method_on_every_data_set(comparison):
@@ -46,7 +33,8 @@ def test_every_method_on_every_data_set(comparison):
     for result in comparison.results:
         assert len(result["outcomes"]) == 2
         assert 0.5 < result["accuracy"] <= 1
-        assert 0 <= result["log_loss"] < 6
+        assert result["log_loss"] is None or 0 <= result["log_loss"] < 6
+        assert (result["log_loss"] is None) == (result["method"] == "svm")
     first = {method: comparison["wine", method]["outcomes"][0] for method in METHODS}
     assert first["elliptic"]["curvatures"] == [1.0]
     assert first["auto"]["geometry"] in ("product", "flat")
@@ -67,32 +55,12 @@ def test_page_holds_everything_itself(comparison, tmp_path):
     path = comparison.write_report(tmp_path / "deep" / "report.html")
     page = path.read_text("utf-8")
     assert not external_references(page)
-    assert page.count("data:image/png;base64,") == 2 * 5
+    assert page.count("data:image/png;base64,") == 2 * 4
     assert "small &amp; &lt;sound&gt;" in page
     assert "<sound>" not in page
     assert "How to read it" in page
     assert "prefers-color-scheme: dark" in page
     assert comparison.provenance["date"] in page
-
-
-def test_reliability_is_that_of_scikit_learn():
-    """The groups of all splits add up to calibration_curve of the pooled top labels."""
-    problem = small_problem()
-    found = compare(problem, methods=["forest"], n_splits=3, test_size=0.3)
-    confidence, is_right = [], []
-    splits = StratifiedShuffleSplit(3, test_size=0.3, random_state=0).split(problem.X, problem.y)
-    for train, test in splits:
-        forest = RandomForestClassifier(200, random_state=0).fit(problem.X[train], problem.y[train])
-        shares = forest.predict_proba(problem.X[test])
-        confidence.append(shares.max(axis=1))
-        is_right.append(shares.argmax(axis=1) == problem.y[test])
-    accuracy, mean = calibration_curve(np.hstack(is_right), np.hstack(confidence), n_bins=10)
-    outcomes = found[problem.name, "forest"]["outcomes"]
-    n, confidences, right = np.sum([outcome["calibration"] for outcome in outcomes], axis=0).T
-    some = n > 0
-    assert n.sum() == sum(outcome["n_test"] for outcome in outcomes)
-    np.testing.assert_allclose(confidences[some] / n[some], mean)
-    np.testing.assert_allclose(right[some] / n[some], accuracy)
 
 
 def test_page_says_which_column_weighs_most(tmp_path):
@@ -102,8 +70,7 @@ def test_page_says_which_column_weighs_most(tmp_path):
     largest = re.findall(r"<figcaption>Share of each column .* the largest is that of (.*), ", page)
     assert largest[0] in ("length", "colour")
     assert largest[1] == "column 1"
-    for words in ("too confident", "Accuracy and log loss on flowers.csv"):
-        assert words in page
+    assert "Accuracy and log loss on flowers.csv" in page
 
 
 def test_page_without_matplotlib(comparison, monkeypatch):
@@ -111,15 +78,6 @@ def test_page_without_matplotlib(comparison, monkeypatch):
     page = comparison.to_html()
     assert "No pictures: matplotlib is not installed" in page
     assert "How to read it" in page
-
-
-def test_the_python_lines_do_the_same(comparison):
-    code = comparison.to_python().replace("X, y = ...", "")
-    assert len(code.splitlines()) <= 12
-    problem = comparison.problems[0]
-    for geometry, found in run_lines(code, {"X": problem.X, "y": problem.y}).items():
-        result = comparison[problem.name, geometry]
-        assert found == pytest.approx((result["accuracy"], result["standard_error"]))
 
 
 def test_accuracies_do_not_depend_on_jobs():
@@ -137,10 +95,9 @@ def test_votes_are_those_asked_for():
     """With all rows of one blob voting, every row is of the larger class."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], [20, 10])
-    problem = Problem("b", rng.normal(size=(30, 2)) + 9 * y[:, None], y, np.array([0, 1]), "")
+    problem = Problem("b", rng.normal(size=(30, 2)) + 9 * y[:, None], y, np.array([0, 1]))
     found = compare(problem, methods=["flat"], n_neighbors=20, n_splits=2, test_size=0.3)
     assert found["b", "flat"]["accuracy"] == found["b", "knn"]["accuracy"] == pytest.approx(2 / 3)
-    assert 'n_neighbors=20, weights="uniform"' in found.to_python()
 
 
 def test_tables_agree_with_results(comparison):
@@ -157,7 +114,7 @@ def test_tables_agree_with_results(comparison):
 def test_a_class_with_a_single_training_row():
     problem = small_problem()
     y = np.where(np.arange(80) < 2, 2, problem.y)
-    rare = Problem("rare", problem.X, y, np.array(["a", "b", "c"]), "")
+    rare = Problem("rare", problem.X, y, np.array(["a", "b", "c"]))
     found = compare(rare, methods=["svm"], n_splits=2, test_size=0.5)
     assert found["rare", "svm"]["accuracy"] > 0.5
 
@@ -176,7 +133,7 @@ def test_data_sets_of_one_name_are_told_apart():
     [
         ({"data": "wien"}, "Did you mean 'wine'"),
         ({"data": "no-such-thing.csv"}, r"neither the name of a data set .* nor a file\.$"),
-        ({"against": ["ncaa"]}, "Did you mean 'nca'"),
+        ({"methods": ["ncaa"]}, "Did you mean 'nca'"),
         ({"methods": ["spherical"]}, "'spherical'"),
         ({"methods": ["pylmnn"]}, "needs pylmnn, which is not installed"),
         ({"n_splits": 1}, "at least 2 splits"),
@@ -200,17 +157,9 @@ def test_wrong_options(options, message, monkeypatch):
     ],
 )
 def test_impossible_splits(y, message):
-    problem = Problem("p", np.arange(len(y))[:, None] * 1.0, np.array(y), np.arange(4), "")
+    problem = Problem("p", np.arange(len(y))[:, None] * 1.0, np.array(y), np.arange(4))
     with pytest.raises(InvalidInputError, match=message):
         compare(problem, methods=["knn"], n_splits=2)
-
-
-def test_missing_peers_are_noted(monkeypatch):
-    monkeypatch.setitem(sys.modules, "metric_learn", None)
-    monkeypatch.setitem(sys.modules, "pylmnn", None)
-    found = compare(small_problem(), methods=[], against=["lmnn", "nca", "knn"], n_splits=2)
-    assert [result["method"] for result in found.results] == ["knn", "flat", "nca"]
-    assert found.notes == ("lmnn is left out: no metric-learn or pylmnn is installed here.",)
 
 
 # -- tables from files -----------------------------------------------------------------
@@ -238,9 +187,7 @@ def test_a_table_from_a_file(tmp_path):
     said = " ".join(problem.notes)
     for words in ("1 rows without a class", "only one of its class", "median", "red"):
         assert words in said
-    elliptic = found["flowers.csv", "elliptic"]["accuracy"]
-    assert elliptic > 0.8
-    assert run_lines(found.to_python(), {})["elliptic"][0] == pytest.approx(elliptic)
+    assert found["flowers.csv", "elliptic"]["accuracy"] > 0.8
 
 
 def test_a_delimiter_and_an_encoding(tmp_path):
@@ -249,16 +196,13 @@ def test_a_delimiter_and_an_encoding(tmp_path):
     path.write_text("\n".join(["a;b;Maß", *lines]), encoding="latin-1")
     problem = load_problem(path, "Maß", delimiter=";", encoding="latin-1")
     assert list(problem.classes) == ["größer", "kleiner"]
-    assert "encoding='latin-1'" in problem.code
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
-def test_the_code_of_a_data_set_loads_it(name):
+def test_data_sets_by_name(name):
     problem = load_problem(name)
-    space = {}
-    exec(problem.code, space)
-    assert np.array_equal(space["X"], problem.X)
-    assert np.array_equal(np.unique(space["y"], return_inverse=True)[1], problem.y)
+    assert len(problem.X) == len(problem.y)
+    assert set(problem.y) == set(range(len(problem.classes)))
     assert problem.source
 
 

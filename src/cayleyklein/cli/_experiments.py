@@ -38,7 +38,7 @@ LEGEND = (
 
 @with_console(
     "compare",
-    "compare sonar pima --against lmnn",
+    "compare sonar pima --against pylmnn",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
 )
 def compare(
@@ -60,8 +60,7 @@ def compare(
         str,
         typer.Option(
             metavar="NAMES",
-            help="More methods, separated by commas: metric-learn, pylmnn (their LMNN), or lmnn "
-            "for both, if they are installed.",
+            help="More methods, separated by commas: metric-learn, pylmnn (their LMNN).",
         ),
     ] = "",
     neighbors: Annotated[
@@ -109,7 +108,7 @@ def compare(
             target=target,
             delimiter=delimiter,
             encoding=encoding,
-            against=[name.strip() for name in against.split(",") if name.strip()],
+            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,
@@ -120,10 +119,8 @@ def compare(
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output, n_jobs=jobs).resolve())
-    for note in found.notes:
-        console.note(note)
-    end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
-    text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
+    end = f"{LEGEND}\nReport: {path}" if path else LEGEND
+    text = tables_text(found.tables(), end)
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
@@ -134,7 +131,6 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
     "reproduce",
     "reproduce --full --figures -o paper",
     "reproduce --full --dask tcp://scheduler:8786",
-    "reproduce --from paper/results.json --into README.md",
 )
 def reproduce(
     console: Console,
@@ -151,33 +147,10 @@ def reproduce(
         bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Created if it is missing.",
-            show_default="reproduction, or the folder of --from",
-        ),
-    ] = None,
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+    ] = Path("reproduction"),
     jobs: Processes = -1,
     dask: Dask = None,
-    stored: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="results.json",
-            help="Compute nothing; write the reports again from these results.",
-        ),
-    ] = None,
-    into: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.md",
-            help="A Markdown file to put the tables in, between <!-- reproduce exp --> and "
-            "<!-- /reproduce exp --> (and the same with mixed). May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """Compute the paper's two tables by its protocol, beside the paper's own numbers.
 
@@ -200,35 +173,22 @@ def reproduce(
     --table takes one table alone.
     """
     from cayleyklein import experiments
-    from cayleyklein.tables import check_writable
 
-    pages = into or []
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
-    if stored is not None and full:
-        raise typer.BadParameter("--from computes nothing, so that --full has no meaning.")
-    for page in pages:  # errors before the run, which takes long
-        check_writable(page)
-        experiments.check_markers(page.read_text("utf-8"), tables, str(page))
-    output = output or (Path("reproduction") if stored is None else stored.parent)
     output.mkdir(parents=True, exist_ok=True)
-    if stored is not None:
-        found = experiments.Reproduction.read(stored, tables)
-    else:
-        try:
-            with cluster_at(dask), console.progress("computing cells") as show:
-                found = experiments.reproduce(
-                    output,
-                    tables=tables,
-                    protocol=experiments.FULL if full else experiments.QUICK,
-                    n_jobs=jobs,
-                    progress=show,
-                )
-        except KeyboardInterrupt:
-            console.say(f"Finished cells are in {output}; the same command continues from them.")
-            raise
+    try:
+        with cluster_at(dask), console.progress("computing cells") as show:
+            found = experiments.reproduce(
+                output,
+                tables=tables,
+                protocol=experiments.FULL if full else experiments.QUICK,
+                n_jobs=jobs,
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        console.say(f"Finished cells are in {output}; the same command continues from them.")
+        raise
     paths = found.write(output)
-    for page in pages:
-        experiments.write(page, found.insert(page.read_text("utf-8")))
     if figures:
         with console.progress("drawing the figures") as show:
             draw_figures(output / "figures", progress=show)

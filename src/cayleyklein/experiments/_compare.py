@@ -13,7 +13,7 @@ from joblib import delayed
 from cayleyklein._validation import as_count, as_path, require
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, choose_methods
+from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, check_methods
 from cayleyklein.experiments._problems import Problem, load_problem, repeated_splits
 from cayleyklein.experiments._report import (
     HOW_TO_READ,
@@ -31,17 +31,6 @@ from cayleyklein.experiments._runs import (
 )
 from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.tables import check_writable
-
-PYTHON = """\
-from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score{pipeline}
-from cayleyklein import CurvedKNeighborsClassifier
-{load}
-splits = StratifiedShuffleSplit({n}, test_size={test_size:g}, random_state=0)
-for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
-    model = {model}
-    scores = cross_val_score(model, X, y, cv=splits)
-    print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
-"""
 
 
 @dataclass(frozen=True)
@@ -61,8 +50,6 @@ class Comparison:
         Neighbours that vote; None for the default of each method.
     n_splits : int
     test_size : float
-    notes : tuple of str
-        Methods that were left out, and why.
     provenance : dict
         Code, versions, machine and date.
 
@@ -74,8 +61,6 @@ class Comparison:
     (True, 2)
     >>> print(found.tables()[0].title)
     wine: 178 rows, 13 columns, 3 classes
-    >>> print(found.to_python().splitlines()[1])
-    from cayleyklein import CurvedKNeighborsClassifier
 
     The report is one page with everything in it:
 
@@ -89,7 +74,6 @@ class Comparison:
     n_neighbors: int | None
     n_splits: int
     test_size: float
-    notes: tuple[str, ...]
     provenance: dict[str, Any]
 
     def __getitem__(self, dataset_and_method: tuple[str, str]) -> Result:
@@ -108,27 +92,12 @@ class Comparison:
                 for problem in self.problems
             ],
             "results": self.results,
-            "notes": list(self.notes),
             "provenance": self.provenance,
         }
 
     def tables(self) -> list[html.Table]:
         """Return a table for each data set."""
         return [dataset_table(problem, self._on(problem)) for problem in self.problems]
-
-    def to_python(self) -> str:
-        """Return Python code that does the same on the first data set."""
-        problem, k = self.problems[0], self.n_neighbors
-        votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
-        model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
-        pipeline = problem.prepare is not None
-        return PYTHON.format(
-            load=problem.code,
-            model=f"make_pipeline(TableEncoder(), {model})" if pipeline else model,
-            pipeline="\nfrom sklearn.pipeline import make_pipeline" * pipeline,
-            n=self.n_splits,
-            test_size=self.test_size,
-        )
 
     def to_html(self, *, n_jobs: int | None = None) -> str:
         """Return the report as one page that needs no other file."""
@@ -146,7 +115,6 @@ class Comparison:
             f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
             f"rows for testing.",
             [
-                html.bullets(self.notes),
                 *(
                     table.to_html(chart, after=fit_notes(self._on(problem)) + metric)
                     for problem, table, (chart, metric) in zip(
@@ -154,7 +122,6 @@ class Comparison:
                     )
                 ),
                 html.section("How to read it", html.bullets(HOW_TO_READ)),
-                html.section("The same in Python", html.code_block(self.to_python())),
                 html.provenance_section(self.provenance),
             ],
         )
@@ -177,7 +144,6 @@ def compare(
     target: str | None = None,
     delimiter: str | None = None,
     encoding: str | None = None,
-    against: Sequence[str] = (),
     methods: Sequence[str] = COMPARED,
     n_neighbors: int | None = None,
     n_splits: int = 5,
@@ -195,12 +161,11 @@ def compare(
         Column of the classes, for files.
     delimiter, encoding : str, optional
         Format of files, see :func:`cayleyklein.tables.read_table`.
-    against : sequence of str, default=()
-        More methods, if they are installed: "metric-learn", "pylmnn", or "lmnn" for both.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. "knn" and "flat" are
-        always added, because the others are compared with them.
+        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all these. Or the LMNN of
+        another package, "metric-learn" or "pylmnn". "knn" and "flat" are always added, because the
+        others are compared with them.
     n_neighbors : int, optional
         Neighbours that vote, with equal weights. By default each method has its own votes: those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
@@ -227,8 +192,8 @@ def compare(
         data = [data]
     elif not isinstance(data, Iterable):
         raise InvalidInputError(f"Got data={data!r}, but expected names of data sets or of files.")
-    wanted, notes = choose_methods(methods, against)
-    chosen = [method for method in METHODS if method in {BASELINE, "flat", *wanted}]
+    wanted = {BASELINE, "flat", *check_methods(methods)}
+    chosen = [method for method in METHODS if method in wanted]
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     if as_count(n_splits, "n_splits") < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
@@ -248,5 +213,5 @@ def compare(
         n_jobs=n_jobs,
         progress=progress,
     )
-    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size, notes)
+    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size)
     return Comparison(*found, provenance())

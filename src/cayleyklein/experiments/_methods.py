@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any, NamedTuple
 
-import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -34,15 +33,6 @@ class Method(NamedTuple):
     title: str
     make: Callable[[int | None, int | None], Any]
     module: str | None = None
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether the module can be imported."""
-        try:
-            self.module is not None and import_module(self.module)
-        except ImportError:
-            return False
-        return True
 
 
 def _neighbors(k: int | None) -> KNeighborsClassifier:
@@ -84,31 +74,11 @@ def _lmnn_of(module: str, learner: str) -> Method:
     return Method(f"LMNN ({module.replace('_', '-')})", make, module)
 
 
-class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
-    """An RBF SVM with cross-validated C and γ, and Platt's probabilities."""
-
-    def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
-        """Choose C and γ, and calibrate the scores."""
-        self.classes_, counts = np.unique(y, return_counts=True)
-        folds = int(min(3, counts.min()))
-        self.model_, self.calibrated_ = SVC(random_state=SEED), None
-        if folds > 1:
-            grid = {"C": [1.0, 10.0, 100.0], "gamma": [f / X.shape[1] for f in (0.1, 0.3, 1.0)]}
-            self.model_ = GridSearchCV(self.model_, grid, cv=folds).fit(X, y).best_estimator_
-            calibrated = CalibratedClassifierCV(self.model_, cv=folds, ensemble=False)
-            self.calibrated_ = calibrated.fit(X, y)
-        self.model_.fit(X, y)
-        return self
-
-    def predict(self, X: Any) -> Any:
-        """Return classes."""
-        return self.model_.predict(X)
-
-    def predict_proba(self, X: Any) -> Any:
-        """Return probabilities; 0 or 1 if a class has a single row, too few to calibrate."""
-        if self.calibrated_ is None:
-            return (self.predict(X)[:, None] == self.classes_).astype(float)
-        return self.calibrated_.predict_proba(X)
+def _svm(*_: Any) -> Any:
+    """Return an RBF SVM whose C and γ are cross-validated."""
+    grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+    folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
+    return make_pipeline(StandardScaler(), GridSearchCV(SVC(), grid, cv=folds))
 
 
 METHODS = {
@@ -124,7 +94,7 @@ METHODS = {
     "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
-    "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
+    "svm": Method("RBF SVM", _svm),
     "metric-learn": _lmnn_of("metric_learn", "LMNN"),
     "pylmnn": _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"),
 }
@@ -140,46 +110,22 @@ REPRODUCED = (
 )  # fmt: skip
 """Default methods of `reproduce`."""
 
-PEERS = {
-    BASELINE: (BASELINE,),
-    "nca": ("nca",),
-    "lmnn": ("metric-learn", "pylmnn"),
-    "metric-learn": ("metric-learn",),
-    "pylmnn": ("pylmnn",),
-}
-"""Names for `against`, and their methods."""
 
+def check_methods(methods: Iterable[str]) -> Sequence[str]:
+    """Raise for names of methods that are unknown, or need a package that is not installed.
 
-def choose_methods(
-    methods: Iterable[str], against: Iterable[str] = ()
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check the names of methods, add those of peers, and note each peer that is not installed.
-
-    >>> choose_methods(["flat"], ["nca"])
-    (('flat', 'nca'), ())
-    >>> choose_methods(["knn", "eliptic"])
+    >>> check_methods(["knn", "eliptic"])
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ...
     """
-    chosen, notes = list(_known(methods, "methods", METHODS)), []
-    for name in chosen:
-        if not METHODS[name].is_installed:
-            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
-    for name in _known(against, "against", PEERS):
-        installed = [peer for peer in PEERS[name] if METHODS[peer].is_installed]
-        chosen += installed
-        if not installed:
-            notes.append(f"{name} is left out: no {' or '.join(PEERS[name])} is installed here.")
-    return tuple(dict.fromkeys(chosen)), tuple(notes)
-
-
-def _known(names: Iterable[str], parameter: str, known: Iterable[str]) -> Sequence[str]:
-    given = as_texts(names, parameter)
+    given = as_texts(methods, "methods")
     for name in given:
-        if name not in known:
-            allowed = ", ".join(map(repr, known))
+        if name not in METHODS:
             raise InvalidInputError(
-                f"No method {name!r} in {parameter}; expected some of {allowed}."
-                f"{nearest_name(name, known)}"
+                f"No method {name!r} in methods; expected some of "
+                f"{', '.join(map(repr, METHODS))}.{nearest_name(name, METHODS)}"
             )
+        module = METHODS[name].module
+        if module is not None and find_spec(module) is None:
+            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
     return given

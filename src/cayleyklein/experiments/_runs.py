@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
@@ -27,7 +26,7 @@ from cayleyklein._validation import as_callback
 from cayleyklein._version import __version__
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._problems import Problem, Split
-from cayleyklein.tables import writing
+from cayleyklein.tables import TableEncoder, writing
 
 
 class Cell(NamedTuple):
@@ -54,9 +53,9 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     (train, test), X, y = split, problem.X, problem.y
     model = METHODS[cell.method].make(cell.k, cell.n_targets)
-    if problem.prepare is not None:
-        model = make_pipeline(clone(problem.prepare), model)
-    rows = X.iloc if hasattr(X, "iloc") else X
+    rows = X
+    if hasattr(X, "iloc"):
+        model, rows = make_pipeline(TableEncoder(), model), X.iloc
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()
@@ -64,7 +63,7 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
         middle = time.process_time()
         predicted = model.predict(rows[test])
         end = time.process_time()
-        probabilities = model.predict_proba(rows[test])
+        shares = model.predict_proba(rows[test]) if hasattr(model, "predict_proba") else None
     last = model
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
@@ -74,8 +73,7 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
     alpha = learner.selection_.chosen if learner is not None and geometry == "mixed" else None
     return {
         "accuracy": float((predicted == y[test]).mean()),
-        "log_loss": log_loss(probabilities, model.classes_, y[test]),
-        "calibration": calibration(probabilities, model.classes_, y[test]),
+        "log_loss": None if shares is None else log_loss(shares, model.classes_, y[test]),
         "n_train": len(train),
         "n_test": len(test),
         "fit_seconds": middle - start,
@@ -98,27 +96,6 @@ def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
     is_true = np.asarray(truth)[:, None] == classes
     p = np.where(is_true, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
-
-
-N_GROUPS = 10
-"""Groups of confidence, of equal width."""
-
-
-def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
-    """Return rows, sum of confidences and right predictions, for each group of confidence.
-
-    They are those of scikit-learn's calibration_curve, as sums, which add up over splits.
-
-    >>> calibration(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([0, 1]), np.array([1, 1]))[7:9]
-    [[1.0, 0.8, 0.0], [1.0, 0.9, 1.0]]
-    """
-    best = np.argmax(probabilities, axis=1)
-    confidence = np.take_along_axis(np.asarray(probabilities), best[:, None], axis=1)[:, 0]
-    edges = np.linspace(0, 1, N_GROUPS + 1)[1:-1]
-    group = np.searchsorted(edges, confidence)
-    sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
-    columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
-    return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
 def in_parallel(n_jobs: int | None, **options: Any) -> Parallel:
@@ -175,18 +152,13 @@ class CellStore(NamedTuple):
         targets = "" if cell.n_targets is None else f"-targets{cell.n_targets}"
         return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}{targets}.json"
 
-    def content(self, cell: Cell, outcomes: list[Outcome]) -> dict[str, Any]:
-        """Return the content of the file of a cell, with a checksum of the outcomes."""
-        checksum = hashlib.sha256(json.dumps(outcomes).encode()).hexdigest()
-        return {"run": self.run, "cell": list(cell), "digest": checksum, "outcomes": outcomes}
-
     def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
         """Return the outcomes of those cells that have a valid file of this run."""
         found = {}
         for cell in cells:
             try:
                 stored = json.loads(self.path(cell).read_text("utf-8"))
-                if stored == self.content(cell, stored["outcomes"]):
+                if (stored["run"], stored["cell"]) == (self.run, list(cell)):
                     found[cell] = stored["outcomes"]
             except (OSError, ValueError, KeyError, TypeError):  # missing, or not one of our files
                 continue
@@ -194,20 +166,13 @@ class CellStore(NamedTuple):
 
     def write(self, cell: Cell, outcomes: list[Outcome]) -> None:
         """Write the file of a finished cell."""
-        write(self.path(cell), json.dumps(self.content(cell, outcomes)))
+        content = {"run": self.run, "cell": list(cell), "outcomes": outcomes}
+        write(self.path(cell), json.dumps(content))
 
 
 # -- code, versions, machine --------------------------------------------------------
 
 HOME = Path(__file__).parents[1]
-DECIDING = (
-    *(f"{folder}/**/*.py" for folder in ("geometry", "metrics", "neighbors", "learning")),
-    *(f"experiments/_{name}.py" for name in ("methods", "problems", "runs")),
-    "_*.py",
-    "datasets/_loaders.py",
-    "datasets/data/*",
-)
-"""Files that can change a number, rather than only show it."""
 
 
 def provenance() -> dict[str, Any]:
@@ -225,12 +190,10 @@ def provenance() -> dict[str, Any]:
 
 @cache
 def fingerprint() -> str:
-    """Return a digest of the code that decides the numbers, and of the versions it runs with."""
+    """Return a digest of the code, the data sets, and the versions of what they run with."""
     digest = hashlib.sha256(repr(versions()).encode())
-    for pattern in DECIDING:
-        for path in sorted(HOME.glob(pattern)):
-            digest.update(path.relative_to(HOME).as_posix().encode())
-            digest.update(path.read_bytes())
+    for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 
