@@ -136,7 +136,7 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     is_named = len(problem.classes) <= LEGEND_CLASSES
     shares = model.metric_.feature_weights(X)
-    names = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
+    names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
         names, shares = encoder._add_up(shares)
     weights = FeatureWeightsDisplay(weights=shares, names=list(names))
