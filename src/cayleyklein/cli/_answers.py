@@ -255,7 +255,6 @@ def evaluate(
             f"Column {column!r} is one that the model predicts from; its classes are of "
             f"{getattr(fitted, 'target_', 'another')!r}."
         )
-    are_fitted = fitted.recognizer()
     known, predicted, confidences = [], [], []
     n_unlabelled, n_fitted, total_loss = 0, 0, 0.0
     for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
@@ -267,7 +266,7 @@ def evaluate(
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
             total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
             confidences.append(shares.max(axis=1))
-            n_fitted += int(are_fitted(rows).sum())
+            n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
     if not known:

@@ -12,7 +12,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +24,10 @@ from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import labels_and_weights
 from cayleyklein.tables._atomic import check_readable, writing
-from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
+from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised whenever another cayleyklein could not read, or would misread, a file."""
 
 NOTE = "cayleyklein.json"
@@ -59,12 +58,14 @@ ALLOWED: dict[str, set[str]] = {
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
 
-# Parameters to save; not threads nor the way to search, which belong to the machine.
-NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
-TABLE_PARAMETERS = (
-    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
-    "random_state",
-)  # fmt: skip
+PARAMETERS = {
+    "TableClassifier": (
+        "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
+        "random_state",
+    ),
+    "CurvedKNeighborsClassifier": ("n_neighbors", "weights", "outside"),
+}  # fmt: skip
+"""Parameters to save; not threads nor the way to search, which belong to the machine."""
 
 METRICS: dict[str, tuple[Any, str]] = {
     "CurvedMetric": (CurvedMetric, ""),
@@ -148,7 +149,7 @@ def load_model(path: str | Path) -> Any:
     The version of files that can be read:
 
     >>> FORMAT_VERSION
-    3
+    4
     """
     path = as_path(path)
     check_readable(path, "the file of a model")
@@ -236,10 +237,10 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 # -- models as plain values, and back ------------------------------------------------------
 
 
-def parameters_of(model: Any, names: tuple[str, ...]) -> State:
+def parameters_of(model: Any) -> State:
     """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
     plain = {}
-    for name in names:
+    for name in PARAMETERS[type(model).__name__]:
         value = getattr(model, name)
         value = value.item() if isinstance(value, np.generic) else value
         try:
@@ -285,7 +286,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
     voters = {"n_neighbors": int(model.n_neighbors_)}
     return {
         "kind": "CurvedKNeighborsClassifier",
-        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS) | voters,
+        "parameters": parameters_of(model) | voters,
         "metric": metric_state(model.metric_),
         "rows": [index.X[i : i + BLOCK] for i in range(0, len(index.X), BLOCK)],
         "labels": np.asarray(labels, dtype=np.int64),
@@ -299,8 +300,7 @@ def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
     """Return the classifier of arrays whose state this is."""
     rows, labels = np.concatenate(state.pop("rows")), state["labels"]
     classes = np.asarray(state["classes"])
-    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
-    model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **parameters)
+    model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **state["parameters"])
     model._fit(rows, classes[labels], state["weights"], classes)
     if state["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
@@ -311,10 +311,10 @@ def table_state(model: TableClassifier) -> State:
     """Return a fitted classifier of tables as plain values, and its encoder as it is."""
     return {
         "kind": "TableClassifier",
-        "parameters": parameters_of(model, TABLE_PARAMETERS),
+        "parameters": parameters_of(model),
         "encoder": model.encoder_,
         "neighbors": neighbors_state(model.neighbors_),
-        "learned": asdict(model.learned_),
+        "learned": model.learned_,
         "row_numbers": np.asarray(model.row_numbers_),
         "target": getattr(model, "target_", None),
     }
@@ -322,10 +322,10 @@ def table_state(model: TableClassifier) -> State:
 
 def table_of(state: State) -> TableClassifier:
     """Return the classifier of tables whose state this is."""
-    model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
+    names = PARAMETERS["TableClassifier"]
+    model = TableClassifier(**{name: state["parameters"][name] for name in names})
     neighbors, encoder = neighbors_of(state["neighbors"]), state["encoder"]
-    numbers, learned = state["row_numbers"], LearnedMetric(**state["learned"])
-    learned.describe()  # raises for anything but numbers
+    numbers = state["row_numbers"]
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
@@ -334,7 +334,7 @@ def table_of(state: State) -> TableClassifier:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     if numbers.dtype.kind != "i" or numbers.shape != (neighbors.n_samples_fit_,):
         raise InvalidInputError("the row numbers are not one for each row")
-    model._take(encoder, neighbors, learned, numbers)
+    model._take(encoder, neighbors, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])
     return model
