@@ -41,7 +41,7 @@ def test_is_read(command, tmp_path, content):
         (GOOD.encode(), "price", "There is no column 'price'. The columns are 'a', 'b', 'y'."),
         (b"1,2\n3,4\n", "y", "t.csv starts with numbers, 1, 2, … : a first line with the names"),
         (b"a,a,y\n1,2,u\n", "y", "t.csv has more than one column named 'a'; rename them."),
-        (b"a,y\n1,u,3\n", "y", "t.csv has 3 cells in its first row, but 2 names"),
+        (b"a,y\n1,u,3\n", "y", "line 2 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v\n", "y", "Each class has one row only: there is nothing to learn."),
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
