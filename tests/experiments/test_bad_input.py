@@ -51,7 +51,6 @@ CALLS = {
     "paired_difference": Call(e.paired_difference, {
         "scores": scores, "baseline": scores, "test_ratio": real(0.25, -1.0),
     }),
-    "Comparison.to_html": Call("to_html", {"n_jobs": jobs()}, comparison),
     "Comparison.write_report": Call(
         "write_report", {"path": one_of(FOLDER / "report.html", a_number=3, a_folder=FOLDER)},
         comparison,
@@ -76,7 +75,6 @@ CALLS = {
 SAMPLE = """
 explore port: too large
 main arguments: numbers
-Comparison.to_html n_jobs: a fraction
 Comparison.write_report path: a folder
 Protocol.splits dataset: a list
 Reproduction.write folder: a file

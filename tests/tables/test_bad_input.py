@@ -65,9 +65,6 @@ CALLS = {
     ),
     "TableEncoder.transform": method("encoder", "transform", asked),
     "TableEncoder.unseen": method("encoder", "unseen", asked),
-    "TableEncoder.check_columns": method(
-        "encoder", "check_columns", {"names": thing(list(TABLE.columns))}
-    ),
     "TableClassifier": Call(fitting(TableClassifier, TABLE, Y), {
         "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"),
         "weights": choice("distance"), "max_categories": count(20),
@@ -107,7 +104,6 @@ TableClassifier.predict table: no columns
 TableClassifier.predict_proba table: no rows
 TableClassifier.score y: one label less
 TableEncoder max_categories: a fraction
-TableEncoder.check_columns names: a number
 TableEncoder.fit table: no columns
 TableEncoder.fit_transform X: no rows
 TableEncoder.transform table: a column twice

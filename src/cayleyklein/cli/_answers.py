@@ -158,19 +158,17 @@ def pieces_of(
     from cayleyklein.tables import iter_table
 
     unseen: Counter[str] = Counter()
-    ignored = None
+    known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
+    ignored: list[str] = []
     with console.progress(f"reading {table.name}") as show:
         for piece in iter_table(table, encoding=encoding, delimiter=delimiter, progress=show):
-            if ignored is None:
-                names, targets = list(piece.columns), (target, getattr(model, "target_", None))
-                try:
-                    unknown = model.encoder_.check_columns(names)
-                except InvalidInputError as error:
-                    has = ", ".join(map(repr, names[:20]))
-                    message = f"{table} does not fit the model. {error} It has: {has}."
-                    raise InvalidInputError(message) from error
-                ignored = [repr(name) for name in unknown if name not in targets]
-            unseen.update(model.encoder_.unseen(piece))
+            try:
+                unseen.update(model.encoder_.unseen(piece))
+            except InvalidInputError as error:
+                has = ", ".join(map(repr, piece.columns[:20]))
+                message = f"{table} does not fit the model. {error} It has: {has}."
+                raise InvalidInputError(message) from error
+            ignored = [repr(name) for name in piece.columns if name not in known]
             yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")

@@ -118,7 +118,7 @@ def compare(
     path = None
     if report:
         console.say("drawing the report")
-        path = str(found.write_report(output, n_jobs=jobs).resolve())
+        path = str(found.write_report(output).resolve())
     end = f"{LEGEND}\nReport: {path}" if path else LEGEND
     text = tables_text(found.tables(), end)
     console.result(found.to_dict() | {"report": path}, text, styled=True)

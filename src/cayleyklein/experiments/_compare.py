@@ -8,10 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from joblib import delayed
-
-from cayleyklein._validation import as_count, as_path, require
-from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+from cayleyklein._validation import as_count, as_path
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import _page as html
 from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, check_methods
 from cayleyklein.experiments._problems import Problem, load_problem, repeated_splits
@@ -24,13 +22,11 @@ from cayleyklein.experiments._report import (
 from cayleyklein.experiments._runs import (
     Cell,
     ProgressCallback,
-    in_parallel,
     provenance,
     run_cells,
     write,
 )
 from cayleyklein.experiments._statistics import Result, summarize
-from cayleyklein.tables import check_writable
 
 
 @dataclass(frozen=True)
@@ -99,39 +95,30 @@ class Comparison:
         """Return a table for each data set."""
         return [dataset_table(problem, self._on(problem)) for problem in self.problems]
 
-    def to_html(self, *, n_jobs: int | None = None) -> str:
+    def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
-        draw, k = delayed(dataset_pictures), self.n_neighbors
-        try:
-            require("matplotlib", "plot")
-            tasks = [draw(problem, self._on(problem), k) for problem in self.problems]
-            pictures = list(in_parallel(n_jobs)(tasks))
-        except MissingExtraError as error:
-            pictures = [("", html.bullets([f"No pictures: {error}"]))] * len(self.problems)
-        votes = "" if k is None else f" ({k} votes)"
+        votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
+        sections = []
+        for problem, table in zip(self.problems, self.tables(), strict=True):
+            results = self._on(problem)
+            chart, pictures = dataset_pictures(problem, results, self.n_neighbors)
+            sections.append(table.to_html(chart, after=fit_notes(results) + pictures))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
             f"Classification by the nearest neighbours of learned metrics{votes}, and by other "
             f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
             f"rows for testing.",
             [
-                *(
-                    table.to_html(chart, after=fit_notes(self._on(problem)) + metric)
-                    for problem, table, (chart, metric) in zip(
-                        self.problems, self.tables(), pictures, strict=True
-                    )
-                ),
+                *sections,
                 html.section("How to read it", html.bullets(HOW_TO_READ)),
                 html.provenance_section(self.provenance),
             ],
         )
 
-    def write_report(self, path: str | Path, *, n_jobs: int | None = None) -> Path:
+    def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; after an error the old file is still there."""
         where = as_path(path)
-        where.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(where)  # before the pictures, which take a while
-        write(where, self.to_html(n_jobs=n_jobs))
+        write(where, self.to_html())
         return where
 
     def _on(self, problem: Problem) -> list[Result]:

@@ -118,12 +118,9 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
     from matplotlib.figure import Figure
 
-    chart = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
-    accuracies, losses = chart.subplots(1, 2, sharey=True, width_ratios=(3, 2))
-    draw_accuracies(accuracies, results)
-    draw_log_losses(losses, results)
-    caption = f"Accuracy and log loss on {problem.name} by method; the table has the numbers."
-    charts = html.picture(chart, caption)
+    figure = Figure(figsize=(7.0, 0.8 + 0.3 * len(results)), layout="constrained")
+    draw_accuracies(figure.add_subplot(), results)
+    chart = html.picture(figure, f"Accuracy on {problem.name} by method.")
 
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
@@ -158,7 +155,7 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         display.plot(figure.add_subplot(), **options)
         pictures.append(html.picture(figure, caption))
-    return charts, f'<div class="pictures">{"".join(pictures)}</div>'
+    return chart, f'<div class="pictures">{"".join(pictures)}</div>'
 
 
 def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
@@ -173,14 +170,3 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
     ax.set(xlabel="accuracy", ylim=(len(results) - 0.5, -0.5))
     ax.grid(axis="x", color="0.9")
-
-
-def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
-    """Draw a bar from zero for each method with probabilities, its number at its end."""
-    known = [(row, r["log_loss"]) for row, r in enumerate(results) if r["log_loss"] is not None]
-    bars = ax.barh([row for row, _ in known], [loss for _, loss in known], 0.6, color=BLUE)
-    ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
-    ax.set(xlabel="log loss (less is better)")
-    ax.margins(x=0.2)
-    ax.set_xlim(left=0)
-    ax.tick_params(axis="y", labelleft=False, length=0)

@@ -98,11 +98,6 @@ def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
 
 
-def in_parallel(n_jobs: int | None, **options: Any) -> Parallel:
-    """Return joblib's Parallel with at most one process for each core."""
-    return Parallel(min(as_jobs(n_jobs), cpu_count()), **options)
-
-
 def run_cells(
     cells: Sequence[Cell],
     problems: Mapping[str, Problem],
@@ -114,7 +109,8 @@ def run_cells(
 ) -> dict[Cell, list[Outcome]]:
     """Evaluate each cell on every split of its data set, except the cells that a store has."""
     tell = as_callback(progress, "progress") or (lambda *_: None)
-    parallel = in_parallel(n_jobs, return_as="generator", batch_size=1)
+    n_workers = min(as_jobs(n_jobs), cpu_count())
+    parallel = Parallel(n_workers, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)
     done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
     if found:

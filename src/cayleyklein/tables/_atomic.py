@@ -8,9 +8,6 @@ from pathlib import Path
 
 from cayleyklein._validation import as_path
 
-NAME_BYTES = 100
-"""Bytes of a file's name in the name of its temporary file, which must not get too long."""
-
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
@@ -86,8 +83,7 @@ def _temporary(path: Path) -> tuple[int, Path]:
         raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
-    name = path.name.encode()[:NAME_BYTES].decode(errors="ignore")
-    temporary = path.with_name(f".{name}.{secrets.token_hex(8)}.part{path.suffix}")
+    temporary = path.with_name(f".{secrets.token_hex(8)}.part{path.suffix}")
     try:
         # Not by mkstemp, whose files only their owner can read.
         return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), temporary

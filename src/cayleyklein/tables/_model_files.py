@@ -186,7 +186,16 @@ def check_contents(archive: bytes, path: Path) -> None:
                 raise ValueError("a checksum is wrong")
             if NOTE not in file.namelist():
                 raise InvalidInputError(f"{path} is no model of cayleyklein.")
-            check_version(json.loads(file.read(NOTE))["version"], path)
+            version = json.loads(file.read(NOTE))["version"]
+            if type(version) is not int or version < 1:
+                raise ValueError(f"its version is {version!r}")
+            if version != FORMAT_VERSION:
+                newer = version > FORMAT_VERSION
+                raise InvalidInputError(
+                    f"{path} has format version {version}, {'newer' if newer else 'older'} than "
+                    f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
+                    f"{'update cayleyklein' if newer else 'fit the model again'}."
+                )
             nodes = list(dicts(json.loads(file.read("schema.json"))))
         files = [node["file"] for node in nodes if isinstance(node.get("file"), str)]
         found = {
@@ -207,19 +216,6 @@ def check_contents(archive: bytes, path: Path) -> None:
                 f"{path} is refused: it holds {name} ({loader}), which is not a type of a model. "
                 f"Nothing in it was run."
             )
-
-
-def check_version(version: Any, path: Path) -> None:
-    """Raise for a file of another version."""
-    if type(version) is not int or version < 1:
-        raise ValueError(f"its version is {version!r}")
-    if version != FORMAT_VERSION:
-        newer = version > FORMAT_VERSION
-        raise InvalidInputError(
-            f"{path} has format version {version}, {'newer' if newer else 'older'} than "
-            f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
-            f"{'update cayleyklein' if newer else 'fit the model again'}."
-        )
 
 
 def dicts(schema: Any) -> Iterator[dict[str, Any]]:
