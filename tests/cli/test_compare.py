@@ -49,7 +49,6 @@ def test_json_is_for_machines(table, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["wnie"], "Did you mean 'wine'"),
-        (["wine", "--against", "nac"], "Did you mean 'nca'"),
         (["wine", "--splits", "1"], "at least 2 splits"),
         (["wine", "-k", "0"], "n_neighbors=0"),
         (["wine", "--test-size", "2"], "test_size=2.0"),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.experiments.made_up import reproduction
 
-from cayleyklein.experiments import FULL, PAPER_CELLS, QUICK, Protocol, load_problem
+from cayleyklein.experiments import FULL, QUICK, Protocol, load_problem
+from cayleyklein.experiments._paper import PAPER_CELLS
 
 BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 

@@ -9,8 +9,9 @@ from tests.experiments.made_up import OUTCOME, reproduction
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import PAPER_CELLS, Protocol, _runs, reproduce
+from cayleyklein.experiments import Protocol, _runs, reproduce
 from cayleyklein.experiments._methods import METHODS
+from cayleyklein.experiments._paper import PAPER_CELLS
 from cayleyklein.experiments._reproduce import beside_paper
 
 SHORT = Protocol("short", repetitions=2, folds=2)

@@ -14,7 +14,8 @@ import skops.io
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import FORMAT_VERSION, TableClassifier, load_model, save_model
+from cayleyklein.tables import TableClassifier, load_model, save_model
+from cayleyklein.tables._model_files import FORMAT_VERSION
 
 X, Y = load_wine(return_X_y=True)
 NOTE = "cayleyklein.json"
@@ -350,9 +351,9 @@ def saved(state, small, tmp_path):
         ("labels", np.full(len(X), 99)),
         ("labels", np.zeros(len(X))),
         ("labels", np.zeros(3, dtype=int)),
-        ("rows", [np.full((len(X), 6), np.nan)]),
-        ("rows", [np.zeros((len(X), 2))]),
-        ("rows", [np.array(["a", "b"])]),
+        ("rows", np.full((len(X), 6), np.nan)),
+        ("rows", np.zeros((len(X), 2))),
+        ("rows", np.array(["a", "b"])),
         ("metric", {}),
         ("metric", {"factor": np.eye(2), "center": np.zeros(2), "curvature": 1.0}),
         ("classes", 3),

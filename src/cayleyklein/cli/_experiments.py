@@ -38,7 +38,7 @@ LEGEND = (
 
 @with_console(
     "compare",
-    "compare sonar pima --against pylmnn",
+    "compare sonar pima",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
 )
 def compare(
@@ -56,13 +56,6 @@ def compare(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="More methods, separated by commas: metric-learn, pylmnn (their LMNN).",
-        ),
-    ] = "",
     neighbors: Annotated[
         int | None,
         typer.Option(
@@ -108,7 +101,6 @@ def compare(
             target=target,
             delimiter=delimiter,
             encoding=encoding,
-            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,

@@ -1,9 +1,7 @@
 """Experiments: the paper's tables by its protocol, and comparisons on other data."""
 
 from cayleyklein.experiments._compare import Comparison, compare
-from cayleyklein.experiments._methods import COMPARED as COMPARED
 from cayleyklein.experiments._page import Table as Table
-from cayleyklein.experiments._paper import PAPER_CELLS, PaperCell
 from cayleyklein.experiments._problems import FULL, QUICK, Problem, Protocol, load_problem
 from cayleyklein.experiments._problems import PROBLEMS as PROBLEMS
 from cayleyklein.experiments._reproduce import Reproduction, reproduce
@@ -14,11 +12,9 @@ from cayleyklein.experiments._statistics import PairedDifference, paired_differe
 
 __all__ = [
     "FULL",
-    "PAPER_CELLS",
     "QUICK",
     "Comparison",
     "PairedDifference",
-    "PaperCell",
     "Problem",
     "Protocol",
     "Reproduction",

@@ -150,9 +150,8 @@ def compare(
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all these. Or the LMNN of
-        another package, "metric-learn" or "pylmnn". "knn" and "flat" are always added, because the
-        others are compared with them.
+        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. "knn" and "flat" are
+        always added, because the others are compared with them.
     n_neighbors : int, optional
         Neighbours that vote, with equal weights. By default each method has its own votes: those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.

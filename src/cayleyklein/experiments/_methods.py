@@ -1,8 +1,6 @@
 """The classifiers that are compared: ours, scikit-learn's and other packages'."""
 
 from collections.abc import Callable, Iterable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, clone
@@ -28,11 +26,10 @@ PAPERS = "paper-"
 
 
 class Method(NamedTuple):
-    """A title, a function (k, n_targets) → classifier (None: default), and the module it needs."""
+    """A title, and a function (k, n_targets) → classifier, None for its default."""
 
     title: str
     make: Callable[[int | None, int | None], Any]
-    module: str | None = None
 
 
 def _neighbors(k: int | None) -> KNeighborsClassifier:
@@ -63,17 +60,6 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-def _lmnn_of(module: str, learner: str) -> Method:
-    """Return the LMNN of another package."""
-
-    def make(k: int | None, n_targets: int | None) -> Any:
-        maker = getattr(import_module(module), learner)
-        step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
-        return make_pipeline(StandardScaler(), step, _neighbors(k))
-
-    return Method(f"LMNN ({module.replace('_', '-')})", make, module)
-
-
 def _svm(*_: Any) -> Any:
     """Return an RBF SVM whose C and γ are cross-validated."""
     grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
@@ -95,8 +81,6 @@ METHODS = {
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
     "svm": Method("RBF SVM", _svm),
-    "metric-learn": _lmnn_of("metric_learn", "LMNN"),
-    "pylmnn": _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"),
 }
 
 COMPARED = (
@@ -112,7 +96,7 @@ REPRODUCED = (
 
 
 def check_methods(methods: Iterable[str]) -> Sequence[str]:
-    """Raise for names of methods that are unknown, or need a package that is not installed.
+    """Raise for names of methods that are unknown.
 
     >>> check_methods(["knn", "eliptic"])
     Traceback (most recent call last):
@@ -125,7 +109,4 @@ def check_methods(methods: Iterable[str]) -> Sequence[str]:
                 f"No method {name!r} in methods; expected some of "
                 f"{', '.join(map(repr, METHODS))}.{nearest_name(name, METHODS)}"
             )
-        module = METHODS[name].module
-        if module is not None and find_spec(module) is None:
-            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
     return given

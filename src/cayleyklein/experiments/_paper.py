@@ -14,30 +14,10 @@ from cayleyklein.experiments._statistics import Result, accuracy_text, cell_of
 
 
 class PaperCell(NamedTuple):
-    """A number of the paper.
+    """A number of the paper, and the votes and target neighbours that it is for.
 
-    Attributes
-    ----------
-    table : {"exp", "targets", "mixed"}
-        LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the number of
-        target neighbours.
-    dataset, method : str
-    k : int
-        Neighbours that vote.
-    n_targets : int or None
-        Target neighbours that a metric is learned with; None for the default of the learner.
-    accuracy : float
-    bold : bool
-        As printed: the largest of its row, without a test.
-
-    Examples
-    --------
-    >>> from cayleyklein.experiments import PAPER_CELLS
-    >>> PAPER_CELLS[0]
-    PaperCell(table='exp', dataset='wine', method='elliptic', k=1, n_targets=None, accuracy=0.989,
-              bold=True)
-    >>> len(PAPER_CELLS)
-    114
+    `table` is the LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the
+    number of target neighbours.
     """
 
     table: str

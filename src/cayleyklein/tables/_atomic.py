@@ -11,29 +11,9 @@ from cayleyklein._validation import as_path
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside a path, and rename it to the path at the end.
+    """Yield a temporary file of the same ending, and rename it to the path at the end.
 
     After an error or an interruption the old file is still there, and the temporary one is not.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Yields
-    ------
-    Path
-        The file to write to; it has the ending of `path`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from cayleyklein.tables import writing
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with writing(Path(folder.name, "answer.txt")) as temporary:
-    ...     _ = temporary.write_text("42")
-    >>> [path.name for path in Path(folder.name).iterdir()]
-    ['answer.txt']
-    >>> folder.cleanup()
     """
     path = as_path(path)
     handle, temporary = _temporary(path)
@@ -51,19 +31,7 @@ def writing(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise for a file that cannot be written, before the work to fill it.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Examples
-    --------
-    >>> from cayleyklein.tables import check_writable
-    >>> check_writable("no/such/directory/answer.txt")
-    Traceback (most recent call last):
-    FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
-    """
+    """Raise for a file that cannot be written, before the work to fill it."""
     handle, temporary = _temporary(as_path(path))
     temporary.unlink()
     os.close(handle)

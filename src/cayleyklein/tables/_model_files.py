@@ -74,9 +74,6 @@ METRICS: dict[str, tuple[Any, str]] = {
 }
 """Metrics, and the attribute with a number for each part of those that have several."""
 
-BLOCK = 50_000
-"""Rows saved as one array: skops holds each array twice."""
-
 State = dict[str, Any]
 
 
@@ -138,18 +135,13 @@ def load_model(path: str | Path) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from cayleyklein.tables import FORMAT_VERSION, load_model
+    >>> from cayleyklein.tables import load_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "stranger.ckm")
     ...     _ = path.write_text("no model")
     ...     load_model(path)
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is no model of cayleyklein.
-
-    The version of files that can be read:
-
-    >>> FORMAT_VERSION
-    4
     """
     path = as_path(path)
     check_readable(path, "the file of a model")
@@ -284,7 +276,7 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
         "kind": "CurvedKNeighborsClassifier",
         "parameters": parameters_of(model) | voters,
         "metric": metric_state(model.metric_),
-        "rows": [index.X[i : i + BLOCK] for i in range(0, len(index.X), BLOCK)],
+        "rows": index.X,
         "labels": np.asarray(labels, dtype=np.int64),
         "weights": weights,
         "classes": model.classes_.tolist(),
@@ -294,10 +286,9 @@ def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
 
 def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
     """Return the classifier of arrays whose state this is."""
-    rows, labels = np.concatenate(state.pop("rows")), state["labels"]
     classes = np.asarray(state["classes"])
     model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **state["parameters"])
-    model._fit(rows, classes[labels], state["weights"], classes)
+    model._fit(state["rows"], classes[state["labels"]], state["weights"], classes)
     if state["feature_names"] is not None:
         model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
     return model

@@ -58,7 +58,6 @@ def read_table(
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
-    progress: Progress | None = None,
 ) -> Any:
     r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
 
@@ -75,8 +74,6 @@ def read_table(
         By default the most frequent of comma, semicolon, tab and bar in the first line.
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
-    progress : callable, optional
-        Called with the bytes read and their total after each piece.
 
     Returns
     -------
@@ -104,12 +101,9 @@ def read_table(
     1     NaN    red
     2     9.0    red
     """
-    pandas = require("pandas", "cli")
     keep = as_texts(text, "text")
-    pieces = iter_table(
-        source, header=header, delimiter=delimiter, encoding=encoding, progress=progress
-    )
-    return typed(pandas.concat(list(pieces)), keep)
+    pieces = list(iter_table(source, header=header, delimiter=delimiter, encoding=encoding))
+    return typed(require("pandas", "cli").concat(pieces), keep)
 
 
 def iter_table(
@@ -124,7 +118,9 @@ def iter_table(
 
     Parameters
     ----------
-    source, header, delimiter, encoding, progress : see :func:`read_table`
+    source, header, delimiter, encoding : see :func:`read_table`
+    progress : callable, optional
+        Called with the bytes read and their total after each piece.
 
     Yields
     ------
