@@ -125,7 +125,6 @@ def test_data_sets_of_one_name_are_told_apart():
     [
         ({"data": "wien"}, "Did you mean 'wine'"),
         ({"data": "no-such-thing.csv"}, r"neither the name of a data set .* nor a file\.$"),
-        ({"methods": ["ncaa"]}, "Did you mean 'nca'"),
         ({"methods": ["spherical"]}, "'spherical'"),
         ({"n_splits": 1}, "at least 2 splits"),
         ({"n_neighbors": 0}, "n_neighbors=0"),

@@ -29,9 +29,6 @@ CANDIDATES = 20
 LARGEST_RADIUS = 8.0
 """Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
 
-MIXED_REACH, MIXED_RADIUS = 1.54, 4.0
-"""Largest angle to the pole, and largest hyperbolic distance of a centre, of `make_mixed`."""
-
 
 def make_elliptic_blobs(
     n_samples: int = 640,
@@ -161,41 +158,35 @@ def make_hyperbolic_tree(
 
 def make_mixed(
     n_samples: int = 800,
-    n_features: tuple[int, int] = (3, 2),
     *,
     centers: int = 80,
-    cluster_std: tuple[float, float] = (0.22, 0.8),
     random_state: int | np.random.RandomState | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
-    The first columns are the elliptic half of a row and the others its hyperbolic half. In either
-    half clusters overlap; together they tell the class. No metric of one curvature fits both;
-    the sum of two does.
+    The first three columns are the elliptic half of a row and the other two its hyperbolic half. In
+    either half clusters overlap; together they tell the class. No metric of one curvature fits
+    both; the sum of two does.
 
     Parameters
     ----------
     n_samples : int, default=800
         Rows, shared equally by the clusters.
-    n_features : pair of int, default=(3, 2)
-        Columns of the elliptic and of the hyperbolic half.
     centers : int, default=80
         Clusters; each is a class.
-    cluster_std : pair of float, default=(0.22, 0.8)
-        Standard deviation of a cluster in either half.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
         Return the metric too.
 
     Returns
     -------
-    X : ndarray of shape (n_samples, sum of n_features)
+    X : ndarray of shape (n_samples, 5)
     y : ndarray of shape (n_samples,)
         The cluster of each row.
     metric : MixedMetric
-        The sum of the distances in the two halves, of K = 1 and -1, each divided by its
-        `cluster_std`; only if `return_metric`.
+        The sum of the distances in the two halves, of K = 1 and -1, each divided by the width of
+        its clusters; only if `return_metric`.
 
     Examples
     --------
@@ -204,27 +195,23 @@ def make_mixed(
     ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
-    for name, value in (("n_features", n_features), ("cluster_std", cluster_std)):
-        if np.shape(value) != (2,):
-            raise InvalidInputError(f"Got {name}={value!r}, but expected two numbers.")
-    d_e, d_h = (as_count(d, "n_features") for d in n_features)
-    std_e, std_h = (as_real(std, "cluster_std", STD) for std in cluster_std)
     rng = as_random_state(random_state)
+    (d_e, d_h), (std_e, std_h), (reach, radius) = (3, 2), (0.22, 0.8), (1.54, 4.0)
     check_size(n, d_e + d_h, n_centers)
 
     def draw(m: int) -> Floats:
-        elliptic = uniform_in_ball(m, d_e, MIXED_REACH, +1, rng)
-        return np.hstack([elliptic, uniform_in_ball(m, d_h, MIXED_RADIUS, -1, rng)])
+        elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
+        return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
 
     y = shared_labels(n, n_centers, rng)
     halves = [
         CurvedMetric(factor=np.eye(d_e, d_e + d_h), curvature=1.0),
         CurvedMetric(factor=np.eye(d_h, d_e + d_h, k=d_e), curvature=-1.0),
     ]
-    weights = 1 / np.array([std_e or 1.0, std_h or 1.0])
+    weights = 1 / np.array([std_e, std_h])
     metric = MixedMetric(halves, weights / weights.sum())
     middles = spread_centers(n_centers, metric, draw)
-    round_half = elliptic_clusters(middles[:, :d_e], y, std_e, MIXED_REACH, rng)
+    round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
     open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
     X = np.hstack([round_half, open_half])
     return (X, y, metric) if return_metric else (X, y)

@@ -1,6 +1,6 @@
 """The classifiers that are compared: ours, scikit-learn's and other packages'."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator, clone
@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from cayleyklein._validation import as_texts, nearest_name
-from cayleyklein.exceptions import InvalidInputError
+from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
 SEED = 0
@@ -95,18 +94,6 @@ REPRODUCED = (
 """Default methods of `reproduce`."""
 
 
-def check_methods(methods: Iterable[str]) -> Sequence[str]:
-    """Raise for names of methods that are unknown.
-
-    >>> check_methods(["knn", "eliptic"])
-    Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ...
-    """
-    given = as_texts(methods, "methods")
-    for name in given:
-        if name not in METHODS:
-            raise InvalidInputError(
-                f"No method {name!r} in methods; expected some of "
-                f"{', '.join(map(repr, METHODS))}.{nearest_name(name, METHODS)}"
-            )
-    return given
+def check_methods(methods: Iterable[str]) -> list[str]:
+    """Check the names of methods."""
+    return [as_choice(name, "methods", tuple(METHODS)) for name in as_texts(methods, "methods")]
