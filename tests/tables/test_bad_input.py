@@ -78,7 +78,7 @@ CALLS = {
     "iter_table": Call(iter_table, reading | {"progress": one_of(None, a_number=3)}),
     "load_model": Call(load_model, {"path": path("model.ckm", to_read=True)}),
     "save_model": Call(
-        save_model, {"model": thing(fitted("classifier")), "path": path("new.ckm")}
+        save_model, {"model": thing(fitted("table")), "path": path("new.ckm")}
     ),
     "split_target": Call(split_target, {
         "table": table(TABLE, "a column less"), "to_learn": fixed(True),

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cayleyklein.cli._console import Console, columns_of_text, with_console
-from cayleyklein.cli._fit import load_table_model
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table, refuse_overwriting
 from cayleyklein.exceptions import InvalidInputError
 
@@ -134,8 +133,10 @@ def answer(
     """Write or print the answers to each piece of a table; `values` converts all for JSON."""
     import pandas as pd
 
+    from cayleyklein.tables import load_model
+
     refuse_overwriting(output, model, table)
-    fitted = load_table_model(model)
+    fitted = load_model(model)
     pieces = pieces_of(console, fitted, table, encoding, delimiter)
     frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
     if console.json and output is None:
@@ -242,9 +243,9 @@ def evaluate(
     import numpy as np
 
     from cayleyklein.experiments import log_loss
-    from cayleyklein.tables import split_target
+    from cayleyklein.tables import load_model, split_target
 
-    fitted = load_table_model(model)
+    fitted = load_model(model)
     column = target or getattr(fitted, "target_", None)
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")

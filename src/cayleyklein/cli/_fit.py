@@ -167,23 +167,12 @@ def metric_text(model: TableClassifier) -> str:
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-def load_table_model(path: Path) -> TableClassifier:
-    """Load a model that takes tables."""
-    from cayleyklein.tables import TableClassifier, load_model
-
-    model = load_model(path)
-    if not isinstance(model, TableClassifier):
-        raise InvalidInputError(
-            f"{path} holds a {type(model).__name__}, which takes arrays; `cayleyklein fit` makes "
-            f"models that take tables."
-        )
-    return model
-
-
 @with_console("info flowers.ckm")
 def info(console: Console, model: Model) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
-    fitted = load_table_model(model)
+    from cayleyklein.tables import load_model
+
+    fitted = load_model(model)
     learned, columns, k = fitted.learned_, fitted.encoder_.columns_, fitted.neighbors_.n_neighbors_
     counts, n_rows = Counter(fitted.labels_.tolist()), len(fitted.row_numbers_)
     by_class = {name: counts[label] for label, name in enumerate(fitted.classes_.tolist())}

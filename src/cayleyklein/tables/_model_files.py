@@ -22,7 +22,6 @@ from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import labels_and_weights
 from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
@@ -58,14 +57,11 @@ ALLOWED: dict[str, set[str]] = {
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
 
-PARAMETERS = {
-    "TableClassifier": (
-        "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
-        "random_state",
-    ),
-    "CurvedKNeighborsClassifier": ("n_neighbors", "weights", "outside"),
-}  # fmt: skip
-"""Parameters to save; not threads nor the way to search, which belong to the machine."""
+PARAMETERS = (
+    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
+    "random_state",
+)  # fmt: skip
+"""Parameters to save; not threads, which belong to the machine."""
 
 METRICS: dict[str, tuple[Any, str]] = {
     "CurvedMetric": (CurvedMetric, ""),
@@ -82,31 +78,30 @@ def save_model(model: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    model : TableClassifier or CurvedKNeighborsClassifier
+    model : TableClassifier
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
     Examples
     --------
     >>> import tempfile
-    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
-    >>> from cayleyklein.tables import load_model, save_model
-    >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
-    >>> model = CurvedKNeighborsClassifier(1, metric=disc).fit([[0.0], [0.9]], ["a", "b"])
+    >>> from cayleyklein.datasets import load_wine
+    >>> from cayleyklein.tables import TableClassifier, load_model, save_model
+    >>> table, y = load_wine(as_frame=True, return_X_y=True)
+    >>> model = TableClassifier(geometry="flat").fit(table, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder, "disc.ckm"))
-    ...     load_model(Path(folder, "disc.ckm")).predict([[0.8]])
-    array(['b'], dtype='<U1')
+    ...     save_model(model, Path(folder, "wine.ckm"))
+    ...     load_model(Path(folder, "wine.ckm")).predict(table[:1])
+    array([0])
     """
     skops = require("skops.io", "cli")
-    if not isinstance(model, TableClassifier | CurvedKNeighborsClassifier):
+    if not isinstance(model, TableClassifier):
         raise InvalidInputError(
-            f"A {type(model).__name__} cannot be saved as a model; expected a fitted "
-            f"TableClassifier or CurvedKNeighborsClassifier."
+            f"A {type(model).__name__} cannot be saved as a model; expected a TableClassifier."
         )
     if not hasattr(model, "classes_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state = table_state(model) if isinstance(model, TableClassifier) else neighbors_state(model)
+    state = state_of(model)
     note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
@@ -124,7 +119,7 @@ def load_model(path: str | Path) -> Any:
 
     Returns
     -------
-    TableClassifier or CurvedKNeighborsClassifier
+    TableClassifier
 
     Raises
     ------
@@ -153,10 +148,7 @@ def load_model(path: str | Path) -> Any:
     try:
         state = skops.loads(archive, trusted=sorted(set().union(*ALLOWED.values())))
         del archive  # which is as large as the model
-        models = {"TableClassifier": table_of, "CurvedKNeighborsClassifier": neighbors_of}
-        if state["kind"] not in models:
-            raise InvalidInputError(f"holds a model of the unknown kind {state['kind']!r}")
-        return models[state["kind"]](state)
+        return model_of(state)
     except Exception as error:
         raise InvalidInputError(
             f"{path} holds no model that can be used ({str(error).strip('. ')})."
@@ -228,7 +220,7 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 def parameters_of(model: Any) -> State:
     """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
     plain = {}
-    for name in PARAMETERS[type(model).__name__]:
+    for name in PARAMETERS:
         value = getattr(model, name)
         value = value.item() if isinstance(value, np.generic) else value
         try:
@@ -266,53 +258,29 @@ def metric_of(state: State) -> Any:
     return kind(parts, state["numbers"]) if several else parts[0]
 
 
-def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
-    """Return a fitted classifier of arrays as plain values."""
-    names = getattr(model, "feature_names_in_", None)
-    index = model._in_memory()
-    labels, weights = labels_and_weights(np.asarray(index.payload))
-    voters = {"n_neighbors": int(model.n_neighbors_)}
+def state_of(model: TableClassifier) -> State:
+    """Return a fitted model as plain values, and its encoder as it is."""
     return {
-        "kind": "CurvedKNeighborsClassifier",
-        "parameters": parameters_of(model) | voters,
-        "metric": metric_state(model.metric_),
-        "rows": index.X,
-        "labels": np.asarray(labels, dtype=np.int64),
-        "weights": weights,
-        "classes": model.classes_.tolist(),
-        "feature_names": None if names is None else names.tolist(),
-    }
-
-
-def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
-    """Return the classifier of arrays whose state this is."""
-    classes = np.asarray(state["classes"])
-    model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **state["parameters"])
-    model._fit(state["rows"], classes[state["labels"]], state["weights"], classes)
-    if state["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
-    return model
-
-
-def table_state(model: TableClassifier) -> State:
-    """Return a fitted classifier of tables as plain values, and its encoder as it is."""
-    return {
-        "kind": "TableClassifier",
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
-        "neighbors": neighbors_state(model.neighbors_),
+        "metric": metric_state(model.metric_),
+        "n_neighbors": int(model.neighbors_.n_neighbors_),
+        "rows": model.neighbors_._in_memory().X,
+        "labels": np.asarray(model.labels_, dtype=np.int64),
+        "classes": model.classes_.tolist(),
         "learned": model.learned_,
         "row_numbers": np.asarray(model.row_numbers_),
         "target": getattr(model, "target_", None),
     }
 
 
-def table_of(state: State) -> TableClassifier:
-    """Return the classifier of tables whose state this is."""
-    names = PARAMETERS["TableClassifier"]
-    model = TableClassifier(**{name: state["parameters"][name] for name in names})
-    neighbors, encoder = neighbors_of(state["neighbors"]), state["encoder"]
-    numbers = state["row_numbers"]
+def model_of(state: State) -> TableClassifier:
+    """Return the model whose state this is."""
+    model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
+    labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
+    neighbors = CurvedKNeighborsClassifier(
+        state["n_neighbors"], metric=metric_of(state["metric"]), weights=model.weights
+    ).fit(state["rows"], np.asarray(state["classes"])[labels])
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
