@@ -27,6 +27,7 @@ from cayleyklein.experiments._runs import (
     write,
 )
 from cayleyklein.experiments._statistics import Result, summarize
+from cayleyklein.tables import check_writable
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,8 @@ class Comparison:
     def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; after an error the old file is still there."""
         where = as_path(path)
+        where.parent.mkdir(parents=True, exist_ok=True)
+        check_writable(where)  # before the pictures, which take a while
         write(where, self.to_html())
         return where
 

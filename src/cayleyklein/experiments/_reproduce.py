@@ -56,6 +56,8 @@ class Reproduction:
     >>> with TemporaryDirectory() as folder:
     ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["flat"])
     ...     paths = found.write(folder)
+    >>> found.to_dict()["tables"], len(found.results)
+    (['mixed'], 5)
     >>> sorted(paths)
     ['mixed.md', 'report.html', 'report.md', 'results.json']
     >>> print(found.tables()[0].title, found.describe().partition(":")[0], sep="; ")
