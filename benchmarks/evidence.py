@@ -167,14 +167,17 @@ def write_tables(found: list[Claim]) -> None:
 
 
 def write_paper() -> None:
-    """Write the paper's tables, where they were computed, between their marks in a page."""
+    """Write the paper's tables, as they were computed, between their marks in a page."""
     path = ROOT / "docs" / "experiments.md"
-    for table in (ROOT / "docs" / "_build" / "paper").glob("*.md"):
-        mark = f"reproduce {table.stem} -->\n"
-        before, found, rest = path.read_text("utf-8").partition(f"<!-- {mark}")
-        if found:
-            after = rest[rest.index("<!-- /reproduce") :]
-            path.write_text(before + found + table.read_text("utf-8") + after, "utf-8")
+    text = path.read_text("utf-8")
+    for name in ("exp", "targets", "mixed"):
+        table = (ROOT / "docs" / "_build" / "paper" / f"{name}.md").read_text("utf-8")
+        start, end = f"<!-- reproduce {name} -->\n", f"<!-- /reproduce {name} -->\n"
+        before, *rest = re.split(f"{start}.*?{end}", text, flags=re.DOTALL)
+        if len(rest) != 1:
+            raise LookupError(f"{path.name} has {len(rest)} places for the table {name}, not one")
+        text = before + start + table + end + rest[0]
+    path.write_text(text, "utf-8")
 
 
 def page_of(found: list[Claim]) -> str:
@@ -202,8 +205,9 @@ def main() -> None:
     if not given.check:
         for name in given.names or RUNS:
             measure(name)
-    write_paper()
     try:
+        if not given.check and "paper" in (given.names or RUNS):
+            write_paper()
         write_tables(claims())
         found = claims()
     except LookupError as error:

@@ -25,7 +25,7 @@ def table(tmp_path):
     return path
 
 
-def test_tables_and_report(table, tmp_path, capsys):
+def test_tables_report_and_python(table, tmp_path, capsys):
     report = tmp_path / "report.html"
     assert run(table, "--target", "kind", "--splits", 2, "-o", report) == 0
     printed = capsys.readouterr().out
@@ -33,6 +33,7 @@ def test_tables_and_report(table, tmp_path, capsys):
         assert title in printed
     assert str(report.resolve()) in printed
     assert not external_references(report.read_text("utf-8"))
+    compile(printed.split("The same in Python:")[1], "lines", "exec")
     assert "\x1b[" not in printed  # no colour where there is no terminal
 
 
@@ -49,6 +50,7 @@ def test_json_is_for_machines(table, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["wnie"], "Did you mean 'wine'"),
+        (["wine", "--against", "nac"], "methods='nac'"),
         (["wine", "--splits", "1"], "at least 2 splits"),
         (["wine", "-k", "0"], "n_neighbors=0"),
         (["wine", "--test-size", "2"], "test_size=2.0"),

@@ -33,7 +33,7 @@ scores = points([0.5, 0.75, 0.625], "huge")
 CALLS = {
     "compare": Call(e.compare, {
         "data": one_of("wine", no_such="wien", a_number=3, nothing=[], object=object()),
-        "target": one_of(None, a_number=3),
+        "target": one_of(None, a_number=3), "drop": one_of([], a_number=3, a_text="x"),
         "methods": methods, "n_neighbors": count(3, accepted=("None",)), "n_splits": count(2, 1),
         "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
     }),
@@ -46,6 +46,7 @@ CALLS = {
     "load_problem": Call(e.load_problem, {
         "data": one_of(CSV, no_such="wien", a_number=3, nothing=None, object=object()),
         "target": one_of("colour", no_such="size", a_number=3, nothing=None),
+        "drop": one_of([], a_number=3, a_text="x", no_such=["size"]),
         "delimiter": one_of(",", a_number=3, none=""), "encoding": one_of("utf-8", a_number=3),
     }, also_named=("column",)),
     "paired_difference": Call(e.paired_difference, {

@@ -1,10 +1,18 @@
 """Comparisons: the same for any number of jobs, bold only for evidence, and one page."""
 
+import contextlib
+import io
 import json
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
+from sklearn.calibration import calibration_curve
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.model_selection import StratifiedShuffleSplit
+from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
@@ -26,14 +34,21 @@ def comparison():
     return compare([small_problem(), "wine"], n_splits=2, test_size=0.3)
 
 
+def run_lines(code, names):
+    """Run the lines of Python that do the same, and return what they print, by geometry."""
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        exec(compile(code, "lines", "exec"), names)
+    words = [line.split() for line in out.getvalue().splitlines()]
+    return {geometry: (float(mean), float(error)) for geometry, mean, error in words}
+
+
 def test_every_method_on_every_data_set(comparison):
     cells = [(result["dataset"], result["method"]) for result in comparison.results]
     assert cells == [(name, m) for name in ("small & <sound>", "wine") for m in METHODS]
     for result in comparison.results:
         assert len(result["outcomes"]) == 2
         assert 0.5 < result["accuracy"] <= 1
-        assert result["log_loss"] is None or 0 <= result["log_loss"] < 6
-        assert (result["log_loss"] is None) == (result["method"] == "svm")
+        assert 0 <= result["log_loss"] < 6
     first = {method: comparison["wine", method]["outcomes"][0] for method in METHODS}
     assert first["elliptic"]["curvatures"] == [1.0]
     assert first["auto"]["geometry"] in ("product", "flat")
@@ -54,12 +69,33 @@ def test_page_holds_everything_itself(comparison, tmp_path):
     path = comparison.write_report(tmp_path / "deep" / "report.html")
     page = path.read_text("utf-8")
     assert not external_references(page)
-    assert page.count("data:image/png;base64,") == 2 * 4
+    assert page.count("data:image/png;base64,") == 2 * 5
     assert "small &amp; &lt;sound&gt;" in page
     assert "<sound>" not in page
     assert "How to read it" in page
+    assert "load_problem" in page.partition("The same in Python")[2]
     assert "prefers-color-scheme: dark" in page
     assert comparison.provenance["date"] in page
+
+
+def test_reliability_is_that_of_scikit_learn():
+    """The groups of all splits add up to calibration_curve of the pooled top labels."""
+    problem = small_problem()
+    found = compare(problem, methods=["forest"], n_splits=3, test_size=0.3)
+    confidence, is_right = [], []
+    splits = StratifiedShuffleSplit(3, test_size=0.3, random_state=0).split(problem.X, problem.y)
+    for train, test in splits:
+        forest = RandomForestClassifier(200, random_state=0).fit(problem.X[train], problem.y[train])
+        shares = forest.predict_proba(problem.X[test])
+        confidence.append(shares.max(axis=1))
+        is_right.append(shares.argmax(axis=1) == problem.y[test])
+    accuracy, mean = calibration_curve(np.hstack(is_right), np.hstack(confidence), n_bins=10)
+    outcomes = found[problem.name, "forest"]["outcomes"]
+    n, confidences, right = np.sum([outcome["calibration"] for outcome in outcomes], axis=0).T
+    some = n > 0
+    assert n.sum() == sum(outcome["n_test"] for outcome in outcomes)
+    np.testing.assert_allclose(confidences[some] / n[some], mean)
+    np.testing.assert_allclose(right[some] / n[some], accuracy)
 
 
 def test_page_says_which_column_weighs_most(tmp_path):
@@ -69,7 +105,21 @@ def test_page_says_which_column_weighs_most(tmp_path):
     largest = re.findall(r"<figcaption>Share of each column .* the largest is that of (.*), ", page)
     assert largest[0] in ("length", "colour")
     assert largest[1] == "column 1"
-    assert "Accuracy on flowers.csv" in page
+    for words in ("too confident", "Accuracy and log loss on flowers.csv"):
+        assert words in page
+
+
+def test_the_python_lines_do_the_same():
+    found = compare("balance", methods=["elliptic"], n_neighbors=3, n_splits=2)
+    code = found.to_python()
+    assert len(code.splitlines()) <= 12
+    assert 'n_neighbors=3, weights="uniform"' in code
+    quick = code.replace(
+        '"auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"', '"elliptic",'
+    )
+    result = found["balance", "elliptic"]
+    expected = pytest.approx((result["accuracy"], result["standard_error"]))
+    assert run_lines(quick, {}) == {"elliptic": expected}
 
 
 def test_accuracies_do_not_depend_on_jobs():
@@ -109,6 +159,7 @@ def test_a_class_with_a_single_training_row():
     rare = Problem("rare", problem.X, y, np.array(["a", "b", "c"]))
     found = compare(rare, methods=["svm"], n_splits=2, test_size=0.5)
     assert found["rare", "svm"]["accuracy"] > 0.5
+    assert found["rare", "svm"]["log_loss"] < 2
 
 
 def test_data_sets_of_one_name_are_told_apart():
@@ -126,13 +177,15 @@ def test_data_sets_of_one_name_are_told_apart():
         ({"data": "wien"}, "Did you mean 'wine'"),
         ({"data": "no-such-thing.csv"}, r"neither the name of a data set .* nor a file\.$"),
         ({"methods": ["spherical"]}, "'spherical'"),
+        ({"methods": ["pylmnn"]}, "needs pylmnn, which is not installed"),
         ({"n_splits": 1}, "at least 2 splits"),
         ({"n_neighbors": 0}, "n_neighbors=0"),
         ({"data": []}, "No data"),
         ({"test_size": 1.5}, "test_size=1.5"),
     ],
 )
-def test_wrong_options(options, message):
+def test_wrong_options(options, message, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pylmnn", None)
     with pytest.raises(InvalidInputError, match=message):
         compare(**({"data": "wine"} | options))
 
@@ -149,6 +202,28 @@ def test_impossible_splits(y, message):
     problem = Problem("p", np.arange(len(y))[:, None] * 1.0, np.array(y), np.arange(4))
     with pytest.raises(InvalidInputError, match=message):
         compare(problem, methods=["knn"], n_splits=2)
+
+
+class LargeMarginNearestNeighbor(NeighborhoodComponentsAnalysis):
+    """A learner with pylmnn's name and parameters."""
+
+    def __init__(self, n_neighbors=3, random_state=None):
+        self.n_neighbors = n_neighbors
+        super().__init__(random_state=random_state)
+
+
+def test_lmnn_is_that_of_the_packages_which_are_installed(monkeypatch):
+    monkeypatch.setitem(sys.modules, "metric_learn", None)
+    monkeypatch.setitem(sys.modules, "pylmnn", None)
+    with pytest.warns(UserWarning, match="lmnn is left out: no metric-learn or pylmnn"):
+        found = compare(small_problem(), methods=["lmnn", "nca"], n_splits=2)
+    assert [result["method"] for result in found.results] == ["knn", "flat", "nca"]
+    module = types.ModuleType("pylmnn")
+    module.LargeMarginNearestNeighbor = LargeMarginNearestNeighbor
+    monkeypatch.setitem(sys.modules, "pylmnn", module)
+    found = compare(small_problem(), methods=["lmnn"], n_splits=2)
+    assert [result["title"] for result in found.results][2:] == ["LMNN (pylmnn)"]
+    assert found.results[2]["accuracy"] > 0.7
 
 
 # -- tables from files -----------------------------------------------------------------
@@ -176,7 +251,19 @@ def test_a_table_from_a_file(tmp_path):
     said = " ".join(problem.notes)
     for words in ("1 rows without a class", "only one of its class", "median", "red"):
         assert words in said
-    assert found["flowers.csv", "elliptic"]["accuracy"] > 0.8
+    elliptic = found["flowers.csv", "elliptic"]["accuracy"]
+    assert elliptic > 0.8
+    assert run_lines(found.to_python(), {})["elliptic"][0] == pytest.approx(elliptic)
+
+
+def test_columns_can_be_left_out(tmp_path):
+    path = write_flowers(tmp_path / "flowers.csv")
+    problem = load_problem(path, "species", drop=["colour"])
+    assert list(problem.X.columns) == ["length"]
+    assert "colour: not used: dropped." in problem.notes
+    assert problem.code.endswith("'species', drop=['colour'])")
+    with pytest.raises(InvalidInputError, match="no column 'color' to drop"):
+        compare(path, target="species", drop=["color"])
 
 
 def test_a_delimiter_and_an_encoding(tmp_path):
@@ -185,6 +272,7 @@ def test_a_delimiter_and_an_encoding(tmp_path):
     path.write_text("\n".join(["a;b;Maß", *lines]), encoding="latin-1")
     problem = load_problem(path, "Maß", delimiter=";", encoding="latin-1")
     assert list(problem.classes) == ["größer", "kleiner"]
+    assert problem.code.endswith("delimiter=';', encoding='latin-1')")
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -193,6 +281,7 @@ def test_data_sets_by_name(name):
     assert len(problem.X) == len(problem.y)
     assert set(problem.y) == set(range(len(problem.classes)))
     assert problem.source
+    assert problem.code == f"load_problem({name!r})"
 
 
 def test_a_large_table_is_sampled(tmp_path):

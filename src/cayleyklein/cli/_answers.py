@@ -242,7 +242,7 @@ def evaluate(
     """
     import numpy as np
 
-    from cayleyklein.experiments import log_loss
+    from cayleyklein.experiments import calibration, log_loss
     from cayleyklein.tables import load_model, split_target
 
     fitted = load_model(model)
@@ -254,8 +254,8 @@ def evaluate(
             f"Column {column!r} is one that the model predicts from; its classes are of "
             f"{getattr(fitted, 'target_', 'another')!r}."
         )
-    known, predicted, confidences = [], [], []
-    n_unlabelled, n_fitted, total_loss = 0, 0, 0.0
+    known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
+    total_loss, groups = 0.0, np.zeros((1, 3))
     for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
         rows, classes, dropped = split_target(piece, column, to_learn=False)
         n_unlabelled += dropped
@@ -264,7 +264,7 @@ def evaluate(
             shares = fitted.predict_proba(rows)
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
             total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
-            confidences.append(shares.max(axis=1))
+            groups = groups + calibration(shares, fitted.classes_, classes)
             n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
@@ -283,22 +283,14 @@ def evaluate(
     values = {
         **scores(truth, found),
         "log_loss": total_loss / len(truth),
-        "calibration": calibration(np.concatenate(confidences), truth == found),
+        "calibration": [
+            {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
+            for n, confidence, right in groups.tolist()
+            if n
+        ],
         "fitted_rows": n_fitted,
     }
     console.result(values, scores_text(values))
-
-
-def calibration(confidence: Any, is_right: Any) -> list[dict[str, float]]:
-    """Return the rows, mean confidence and accuracy of each tenth of the range of confidence."""
-    import numpy as np
-    import pandas as pd
-
-    frame = pd.DataFrame({"confidence": confidence, "accuracy": is_right.astype(float)})
-    groups = frame.groupby(np.ceil(10 * confidence))
-    means = groups.mean()
-    means.insert(0, "rows", groups.size())
-    return [{**row, "rows": int(row["rows"])} for row in means.to_dict("records")]
 
 
 def scores(truth: Any, found: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ LEGEND = (
 
 @with_console(
     "compare",
-    "compare sonar pima",
+    "compare sonar pima --against lmnn",
     "compare flowers.csv --target species --splits 20 -o flowers.html",
 )
 def compare(
@@ -56,6 +56,18 @@ def compare(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave a column of files out; may be repeated."),
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="NAMES",
+            help="More methods, separated by commas: metric-learn, pylmnn (their LMNN), or lmnn "
+            "for both, if they are installed.",
+        ),
+    ] = "",
     neighbors: Annotated[
         int | None,
         typer.Option(
@@ -86,7 +98,8 @@ def compare(
     and of a prediction; the curvature K of each part of the metric; the share α of the elliptic
     part of a mixed one. A star (*) means better than Euclidean k-NN on the evidence.
 
-    One HTML file holds the tables, pictures of the learned metric, and how to read them.
+    One HTML file holds the tables, pictures of the learned metric, and how to read them. The lines
+    of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
     from cayleyklein.tables import check_writable
@@ -99,6 +112,8 @@ def compare(
         found = experiments.compare(
             **{"data": data} if data else {},
             target=target,
+            drop=drop or [],
+            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             delimiter=delimiter,
             encoding=encoding,
             n_neighbors=neighbors,
@@ -111,8 +126,8 @@ def compare(
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
-    end = f"{LEGEND}\nReport: {path}" if path else LEGEND
-    text = tables_text(found.tables(), end)
+    end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
+    text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 

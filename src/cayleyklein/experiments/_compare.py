@@ -29,6 +29,24 @@ from cayleyklein.experiments._runs import (
 from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.tables import check_writable
 
+PYTHON = """\
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
+from cayleyklein import CurvedKNeighborsClassifier
+from cayleyklein.experiments import load_problem
+{imports}
+problem = {load}
+splits = StratifiedShuffleSplit({n}, test_size={test_size:g}, random_state=0)
+for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
+    model = {model}
+    scores = cross_val_score(model, problem.X, problem.y, cv=splits)
+    print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
+"""
+
+PIPELINE = """\
+from cayleyklein.tables import TableEncoder
+from sklearn.pipeline import make_pipeline
+"""
+
 
 @dataclass(frozen=True)
 class Comparison:
@@ -58,6 +76,8 @@ class Comparison:
     (True, 2)
     >>> print(found.tables()[0].title)
     wine: 178 rows, 13 columns, 3 classes
+    >>> print(found.to_python().splitlines()[4])
+    problem = load_problem('wine')
 
     The report is one page with everything in it:
 
@@ -96,6 +116,20 @@ class Comparison:
         """Return a table for each data set."""
         return [dataset_table(problem, self._on(problem)) for problem in self.problems]
 
+    def to_python(self) -> str:
+        """Return Python code that does the same on the first data set."""
+        problem, k = self.problems[0], self.n_neighbors
+        votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
+        model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
+        is_table = hasattr(problem.X, "columns")
+        return PYTHON.format(
+            imports=PIPELINE if is_table else "",
+            load=problem.code,
+            n=self.n_splits,
+            test_size=self.test_size,
+            model=f"make_pipeline(TableEncoder(), {model})" if is_table else model,
+        )
+
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
         votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
@@ -112,6 +146,7 @@ class Comparison:
             [
                 *sections,
                 html.section("How to read it", html.bullets(HOW_TO_READ)),
+                html.section("The same in Python", html.code_block(self.to_python())),
                 html.provenance_section(self.provenance),
             ],
         )
@@ -132,6 +167,7 @@ def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
     *,
     target: str | None = None,
+    drop: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
     methods: Sequence[str] = COMPARED,
@@ -149,12 +185,15 @@ def compare(
         Names of data sets (see :func:`load_problem`), or files (CSV, TSV, Parquet).
     target : str, optional
         Column of the classes, for files.
+    drop : sequence of str, default=()
+        Columns of files to leave out.
     delimiter, encoding : str, optional
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. "knn" and "flat" are
-        always added, because the others are compared with them.
+        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. Also the LMNN of
+        "metric-learn" or "pylmnn", or "lmnn" for those of them that are installed. "knn" and "flat"
+        are always added, because the others are compared with them.
     n_neighbors : int, optional
         Neighbours that vote, with equal weights. By default each method has its own votes: those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
@@ -187,7 +226,7 @@ def compare(
     if as_count(n_splits, "n_splits") < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
     problems: dict[str, Problem] = {}
-    load = partial(load_problem, target=target, delimiter=delimiter, encoding=encoding)
+    load = partial(load_problem, target=target, drop=drop, delimiter=delimiter, encoding=encoding)
     for given in data:
         problem = given if isinstance(given, Problem) else load(given)
         is_new = problem.name not in problems  # files in two folders may have one name

@@ -1,9 +1,13 @@
 """The classifiers that are compared: ours, scikit-learn's and other packages'."""
 
+import warnings
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from sklearn.base import BaseEstimator, clone
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
@@ -12,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from cayleyklein._validation import as_choice, as_texts
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
 SEED = 0
@@ -59,11 +64,46 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-def _svm(*_: Any) -> Any:
-    """Return an RBF SVM whose C and γ are cross-validated."""
-    grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-    folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
-    return make_pipeline(StandardScaler(), GridSearchCV(SVC(), grid, cv=folds))
+PEERS = {
+    "metric-learn": ("metric_learn", "LMNN"),
+    "pylmnn": ("pylmnn", "LargeMarginNearestNeighbor"),
+}
+"""Other packages, each with its module and its LMNN."""
+
+
+def _lmnn_of(package: str) -> Method:
+    """Return the LMNN of another package."""
+
+    def make(k: int | None, n_targets: int | None) -> Any:
+        module, learner = PEERS[package]
+        maker = getattr(import_module(module), learner)
+        step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
+        return make_pipeline(StandardScaler(), step, _neighbors(k))
+
+    return Method(f"LMNN ({package})", make)
+
+
+class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
+    """An RBF SVM with cross-validated C and γ, and Platt's probabilities."""
+
+    def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
+        """Choose C and γ, and calibrate the scores."""
+        self.classes_, counts = np.unique(y, return_counts=True)
+        grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+        folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
+        self.model_ = GridSearchCV(SVC(), grid, cv=folds).fit(X, y).best_estimator_
+        rows, n_folds = np.arange(len(y)), int(min(3, counts.min()))
+        scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
+        self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Return classes."""
+        return self.model_.predict(X)
+
+    def predict_proba(self, X: Any) -> Any:
+        """Return probabilities."""
+        return self.calibrated_.predict_proba(X)
 
 
 METHODS = {
@@ -79,7 +119,8 @@ METHODS = {
     "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
-    "svm": Method("RBF SVM", _svm),
+    "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
+    **{package: _lmnn_of(package) for package in PEERS},
 }
 
 COMPARED = (
@@ -95,5 +136,25 @@ REPRODUCED = (
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:
-    """Check the names of methods."""
-    return [as_choice(name, "methods", tuple(METHODS)) for name in as_texts(methods, "methods")]
+    """Check the names of methods; "lmnn" becomes the LMNN of each package that is installed."""
+    names = [
+        as_choice(name, "methods", (*METHODS, "lmnn")) for name in as_texts(methods, "methods")
+    ]
+    for name in set(names) & set(PEERS):
+        if not _is_installed(name):
+            raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
+    if "lmnn" in names:
+        installed = [package for package in PEERS if _is_installed(package)]
+        names = [name for name in names if name != "lmnn"] + installed
+        if not installed:
+            left_out = f"lmnn is left out: no {' or '.join(PEERS)} is installed."
+            warnings.warn(left_out, stacklevel=3)
+    return names
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        import_module(PEERS[package][0])
+    except ImportError:
+        return False
+    return True

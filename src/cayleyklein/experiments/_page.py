@@ -38,6 +38,11 @@ def bullets(lines: Sequence[str]) -> str:
     return f'<ul class="notes">{items}</ul>' if items else ""
 
 
+def code_block(text: str) -> str:
+    """Return lines of code."""
+    return f"<pre><code>{escape(text)}</code></pre>"
+
+
 def picture(figure: Any, caption: str) -> str:
     """Return a matplotlib figure as a PNG in the page, with a caption of plain text."""
     buffer = io.BytesIO()

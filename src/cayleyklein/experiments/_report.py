@@ -11,7 +11,7 @@ import numpy as np
 from cayleyklein.experiments import _page as html
 from cayleyklein.experiments._methods import AUTO, METHODS
 from cayleyklein.experiments._problems import Problem
-from cayleyklein.experiments._statistics import Result, accuracy_text
+from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
 from cayleyklein.plotting import (
     BLUE,
     DecisionBoundaryDisplay,
@@ -42,6 +42,9 @@ HOW_TO_READ = (
     "It is the median over the splits with the most frequent geometry, with their number if it is "
     "not all. α is the share of the elliptic part of a mixed metric.",
     "Times are medians of CPU seconds, on one thread, of one fit and of predicting its test rows.",
+    "Confidence is the largest probability that a method gives a row (its top label). The "
+    "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
+    "the share of right predictions in each group.",
     "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
     "dashed line is Euclidean k-NN. A filled ring is bold in the table.",
 )
@@ -52,12 +55,12 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
-        loss, alpha = result["log_loss"], result["alpha"]
+        alpha = result["alpha"]
         rows.append(
             [
                 f"{bold}{result['title']}{bold}",
                 f"{bold}{accuracy_text(result)}{bold}",
-                "" if loss is None else f"{loss:.3f}",
+                f"{result['log_loss']:.3f}",
                 interval(result["over_knn"]),
                 interval(result["over_flat"]),
                 f"{result['fit_seconds']:.2f}",
@@ -113,14 +116,26 @@ LEGEND_CLASSES = 12
 MOST_BARS = 15
 """Columns whose weights are shown."""
 
+PANELS = 5
+"""Reliability curves side by side."""
+
+RELIABILITY = (
+    "how often a prediction is right, by the probability that the method gives it. On the dashed "
+    "line probabilities are calibrated; below it the method is too confident, above it too "
+    f"cautious. Larger dots are more test rows; groups of fewer than {LEAST_GROUP} are left out."
+)
+
 
 def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
     """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.0, 0.8 + 0.3 * len(results)), layout="constrained")
-    draw_accuracies(figure.add_subplot(), results)
-    chart = html.picture(figure, f"Accuracy on {problem.name} by method.")
+    figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
+    accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    draw_accuracies(accuracies, results)
+    draw_log_losses(losses, results)
+    chart = html.picture(figure, f"Accuracy and log loss on {problem.name} by method.")
+    chart += html.picture(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
@@ -170,3 +185,35 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
     ax.set(xlabel="accuracy", ylim=(len(results) - 0.5, -0.5))
     ax.grid(axis="x", color="0.9")
+
+
+def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
+    """Draw a bar from zero for each method, its number at its end."""
+    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=BLUE)
+    ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
+    ax.set(xlabel="log loss (less is better)")
+    ax.margins(x=0.2)
+    ax.set_xlim(left=0)
+    ax.tick_params(axis="y", labelleft=False, length=0)
+
+
+def reliability_figure(results: Sequence[Result]) -> Any:
+    """Draw a reliability curve for each method, in panels of the same axes."""
+    from matplotlib.figure import Figure
+
+    n_rows = -(-len(results) // PANELS)
+    figure = Figure(figsize=(9.4, 0.5 + 2.0 * n_rows), layout="constrained")
+    panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
+    for ax, result in zip(panels, results, strict=False):
+        n, confidence, accuracy = reliability(result)
+        ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
+        ax.plot(confidence, accuracy, color=BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
+        ax.set_title(result["title"], fontsize="medium")
+        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        ax.set_aspect("equal")
+    for ax in panels[len(results) :]:
+        ax.set_axis_off()
+    figure.supxlabel("confidence: probability of the predicted class", fontsize="medium")
+    figure.supylabel("accuracy", fontsize="medium")
+    return figure

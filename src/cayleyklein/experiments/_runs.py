@@ -63,7 +63,7 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
         middle = time.process_time()
         predicted = model.predict(rows[test])
         end = time.process_time()
-        shares = model.predict_proba(rows[test]) if hasattr(model, "predict_proba") else None
+        probabilities = model.predict_proba(rows[test])
     last = model
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
@@ -73,7 +73,8 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
     alpha = learner.selection_.chosen if learner is not None and geometry == "mixed" else None
     return {
         "accuracy": float((predicted == y[test]).mean()),
-        "log_loss": None if shares is None else log_loss(shares, model.classes_, y[test]),
+        "log_loss": log_loss(probabilities, model.classes_, y[test]),
+        "calibration": calibration(probabilities, model.classes_, y[test]),
         "n_train": len(train),
         "n_test": len(test),
         "fit_seconds": middle - start,
@@ -96,6 +97,25 @@ def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
     is_true = np.asarray(truth)[:, None] == classes
     p = np.where(is_true, probabilities, 0.0).sum(axis=1)
     return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
+
+
+N_GROUPS = 10
+"""Groups of confidence, of equal width."""
+
+
+def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
+    """Return rows, sum of confidences and right predictions, for each group of confidence.
+
+    They are those of scikit-learn's calibration_curve, as sums, which add up over splits.
+
+    >>> calibration(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([0, 1]), np.array([1, 1]))[7:9]
+    [[1.0, 0.8, 0.0], [1.0, 0.9, 1.0]]
+    """
+    best, confidence = np.argmax(probabilities, axis=1), np.max(probabilities, axis=1)
+    group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
+    sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
+    columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
+    return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
 def run_cells(

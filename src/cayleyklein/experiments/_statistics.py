@@ -165,7 +165,7 @@ def _summary(cell: Cell, outcomes: list[Outcome]) -> Result:
         "title": METHODS[cell.method].title,
         "accuracy": float(np.mean(known("accuracy"))),
         "standard_error": float(stats.sem(known("accuracy"))) if len(outcomes) > 1 else None,
-        "log_loss": float(np.mean(known("log_loss"))) if known("log_loss") else None,
+        "log_loss": float(np.mean(known("log_loss"))),
         "over_knn": None,
         "is_better_than_knn": False,
         "over_flat": None,
@@ -193,3 +193,14 @@ def accuracy_text(result: Result) -> str:
     """Format the mean accuracy ± its standard error; a single split has no error."""
     error = result["standard_error"]
     return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
+
+
+LEAST_GROUP = 5
+"""Test rows below which a group says nothing of calibration."""
+
+
+def reliability(result: Result) -> tuple[Floats, Floats, Floats]:
+    """Return rows, mean confidence and accuracy of each group of enough test rows."""
+    n, confidence, right = np.sum([o["calibration"] for o in result["outcomes"]], axis=0).T
+    some = n >= LEAST_GROUP
+    return n[some], confidence[some] / n[some], right[some] / n[some]

@@ -47,8 +47,15 @@ WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 """How to open a file that starts with these bytes."""
 
-# A RuntimeError is that of a file with a password, or of an unknown way of packing.
-DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, RuntimeError)
+NO_TABLES = {
+    b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
+    b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
+    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
+}
+"""Why a file that starts with these bytes is not read."""
+
+# A NotImplementedError is that of an unknown way of packing.
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
 
 def read_table(
@@ -201,6 +208,8 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
+    if start[:4] in NO_TABLES:
+        raise InvalidInputError(f"{name} {NO_TABLES[start[:4]]}.")
     if start.startswith(b"PK\x03\x04"):
         archive = zipfile.ZipFile(raw)
         members = [m for m in archive.namelist() if not m.endswith("/") and "__MACOSX" not in m]
@@ -210,9 +219,9 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
             raise InvalidInputError(
                 f"{name} holds {len(members)} files; expected a zip archive of one table."
             )
+        if archive.getinfo(members[0]).flag_bits & 1:
+            raise InvalidInputError(f"{name} is encrypted; unpack it first.")
         return archive.open(members[0])
-    if start.startswith(b"\xd0\xcf\x11\xe0"):
-        raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
     return next((way(raw) for magic, way in PACKED.items() if start.startswith(magic)), raw)
 
 
@@ -253,8 +262,10 @@ def _header(
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     lines = iter(lambda: text.readline(BLOCK_BYTES), "")
     try:
-        n_blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
-        if not first:
+        skip, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
+        if excel := re.fullmatch(r"(?i)sep=(.)\s*", first):
+            given, skip, first = given or excel[1], skip + 1, next(lines, "")
+        if not first.strip():
             raise InvalidInputError(f"{name} is blank; a table starts with a line of column names.")
         delimiter = given or max(DELIMITERS, key=first.count)
         reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
@@ -265,10 +276,10 @@ def _header(
         text.detach()
     numbers = range(1, len(cells) + 1)
     if not header:
-        return [f"x{number}" for number in numbers], delimiter, n_blank
+        return [f"x{number}" for number in numbers], delimiter, skip
     _check_names(cells, name)
     names = [cell or f"column_{number}" for number, cell in zip(numbers, cells, strict=True)]
-    return names, delimiter, n_blank + reader.line_num
+    return names, delimiter, skip + reader.line_num
 
 
 def _check_names(cells: list[str], name: str) -> None:
