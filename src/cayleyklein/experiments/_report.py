@@ -210,7 +210,8 @@ def reliability_figure(results: Sequence[Result]) -> Any:
         ax.plot(confidence, accuracy, color=BLUE, linewidth=1)
         ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
-        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
+        ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
         ax.set_aspect("equal")
     for ax in panels[len(results) :]:
         ax.set_axis_off()
