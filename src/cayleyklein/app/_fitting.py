@@ -183,7 +183,7 @@ def _make_model(task: ModelTask, stopped: Callable[[], bool]) -> Model:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        summary = f"learned from {len(task.rows)} rows, {model.learned_.describe()}"
+        summary = f"learned from {len(task.rows)} rows, {_describe(model.metric_)}"
         return Model(path.read_bytes(), summary)
 
 
