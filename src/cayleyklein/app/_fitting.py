@@ -202,7 +202,7 @@ def make_model(task: Task, tell: Tell) -> None:
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        about = f"learned from {len(table.rows)} rows, {model.learned_.describe()}"
+        about = f"learned from {len(table.rows)} rows, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 
@@ -262,7 +262,10 @@ class _Bench:
         summary, choice = _describe(learner.metric_), learner.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        trials = [(t.name, t.n_neighbors, t.log_loss, t.accuracy) for t in choice.trials]
+        trials = [
+            (t.name, t.n_neighbors, t.scores["log loss"], t.scores["accuracy"])
+            for t in choice.trials
+        ]
         self.show(place, self.fit(learner=learner), summary, trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float | None:

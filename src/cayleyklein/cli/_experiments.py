@@ -62,6 +62,10 @@ def compare(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave a column of files out; may be repeated."),
+    ] = None,
     against: Annotated[
         str,
         typer.Option(
@@ -98,7 +102,8 @@ def compare(
     and of a prediction; the curvature K of each part of the metric; the share α of the elliptic
     part of a mixed one. A star (*) means better than Euclidean k-NN on the evidence.
 
-    One HTML file holds the tables, pictures of the learned metric, and how to read them.
+    One HTML file holds the tables, pictures of the learned metric, and how to read them. The lines
+    of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
     from cayleyklein.tables import check_writable
@@ -113,7 +118,8 @@ def compare(
             **chosen,
             target=target,
             **console.reading,
-            against=[name.strip() for name in against.split(",") if name.strip()],
+            drop=drop or [],
+            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,
@@ -123,9 +129,7 @@ def compare(
     path = None
     if report:
         console.say("drawing the report")
-        path = str(found.write_report(output, n_jobs=jobs).resolve())
-    for note in found.notes:
-        console.note(note)
+        path = str(found.write_report(output).resolve())
     end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
     text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
     console.result(found.to_dict() | {"report": path}, text, styled=True)
@@ -136,7 +140,7 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 @with_console(
     "reproduce",
-    "reproduce --full --figures -o paper --into README.md",
+    "reproduce --full --figures -o paper",
     "reproduce --full --dask tcp://scheduler:8786",
 )
 def reproduce(
@@ -158,14 +162,6 @@ def reproduce(
     ] = Path("reproduction"),
     jobs: Processes = -1,
     dask: Dask = None,
-    into: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.md",
-            help="A Markdown file to put the tables in, between <!-- reproduce exp --> and "
-            "<!-- /reproduce exp --> (and the same with mixed). May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """Compute the paper's two tables by its protocol, beside the paper's own numbers.
 
@@ -189,15 +185,10 @@ def reproduce(
     """
     from cayleyklein import experiments
     from cayleyklein._validation import require
-    from cayleyklein.tables import check_writable
 
     if figures:
         require("matplotlib", "plot")
-    pages = into or []
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
-    for page in pages:  # errors before the run, which takes long
-        check_writable(page)
-        experiments.check_markers(page.read_text("utf-8"), tables, str(page))
     output.mkdir(parents=True, exist_ok=True)
     try:
         with cluster_at(dask), console.progress("computing cells") as show:
@@ -212,8 +203,6 @@ def reproduce(
         console.say(f"Finished cells are in {output}; the same command continues from them.")
         raise
     paths = found.write(output)
-    for page in pages:
-        experiments.write(page, found.insert(page.read_text("utf-8")))
     if figures:
         draw_figures(console, output / "figures")
     end = f"{found.describe()}\nReport: {paths['report.html'].resolve()}"

@@ -146,20 +146,15 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
         console.say(f"  {n_plain} other columns: numbers")
     if noted:
         console.note("--drop and --as change the use of a column")
-    if learned.n_rows < n_rows + learned.n_outside:
+    if learned["n_rows"] < n_rows:
         console.note(
-            f"the metric was learned from {learned.n_rows:,} rows drawn at random (--learn-rows)"
+            f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--learn-rows)"
         )
-    if learned.n_outside:
-        console.note(
-            f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
-            f"as neighbours"
-        )
-    console.detail(learned.selection)
+    console.detail(learned["selection"])
     console.written(
         facts_of(model, output),
         f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "
-        f"{learned.describe()}",
+        f"{metric_text(model)}",
     )
 
 
@@ -173,28 +168,23 @@ def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
         "classes": {name: counts[label] for label, name in enumerate(model.classes_.tolist())},
         "neighbors": model.neighbors_.n_neighbors_,
         "columns": [column.to_dict() for column in model.encoder_.columns_],
-        "learned": vars(model.learned_),
+        "learned": model.learned_,
         "feature_weights": model.feature_weights(),
     }
 
 
-def load_table_model(path: Path) -> TableClassifier:
-    """Load a model that takes tables."""
-    from cayleyklein.tables import TableClassifier, load_model
-
-    model = load_model(path)
-    if not isinstance(model, TableClassifier):
-        raise InvalidInputError(
-            f"{path} holds a {type(model).__name__}, which takes arrays; `cayleyklein fit` makes "
-            f"models that take tables."
-        )
-    return model
+def metric_text(model: TableClassifier) -> str:
+    """Format the geometry and the curvatures of the metric of a model."""
+    curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
+    return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
 @with_console("info flowers.ckm")
 def info(console: Console, model: Model) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
-    fitted = load_table_model(model)
+    from cayleyklein.tables import load_model
+
+    fitted = load_model(model)
     learned, columns, values = fitted.learned_, fitted.encoder_.columns_, facts_of(fitted, model)
     weights = values["feature_weights"]
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
@@ -204,12 +194,12 @@ def info(console: Console, model: Model) -> None:
     facts = [
         ["predicts", f"{values['target'] or 'classes'}: {classes}"],
         ["by", f"{values['neighbors']} nearest of {values['rows']:,} rows"],
-        ["metric", f"{learned.describe()} (asked for: {fitted.geometry})"],
-        ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
+        ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
+        ["learned from", f"{learned['n_rows']:,} rows in {learned['n_iter']} iterations"],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
         ["weights", f"{', '.join(largest)}{more}"],
     ]
     lines = [f"{title:14}{text}" for title, text in facts]
     lines += [f"  {column}" for column in columns]
-    lines += ["", learned.selection] if learned.selection else []
+    lines += ["", learned["selection"]] if learned["selection"] else []
     console.result(values, "\n".join(lines))
