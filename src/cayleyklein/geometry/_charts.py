@@ -22,13 +22,12 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import (
     as_choice,
     as_points,
     as_real,
     at_index,
-    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -119,7 +118,7 @@ def _find(chart: str, sign: int) -> tuple[Map, Map]:
     return forward, backward
 
 
-def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
+def to_chart(w: ArrayLike, chart: str, sign: int) -> Floats:
     """Map canonical (Klein) coordinates to a chart.
 
     Parameters
@@ -146,17 +145,16 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     ['klein', 'conformal', 'sphere']
     """
     forward, _ = _find(chart, sign)
-    dtype = float_dtype(w)
     w = as_points(w, "w")
     sqnorm = _sqnorm(w)
     if sign < 0:
         _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
         refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
-    return forward(w, sign).astype(dtype, copy=False)
+    return forward(w, sign)
 
 
-def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
+def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     """Map a chart's coordinates back to canonical (Klein) ones.
 
     Examples
@@ -167,7 +165,6 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     array([0., 0.])
     """
     _, backward = _find(chart, sign)
-    dtype = float_dtype(y)
     y = as_points(y, "y")
     last, sqnorm = y[..., -1], _sqnorm(y)
     if chart == "half_space" or chart in EMBEDDED:
@@ -182,7 +179,7 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
         _raise_where(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
     elif sign > 0 and chart == "conformal":
         _raise_where(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
-    return backward(y, sign).astype(dtype, copy=False)
+    return backward(y, sign)
 
 
 def _raise_where(bad: Bools, name: str, expected: str) -> None:

@@ -98,7 +98,7 @@ class MixedMetric(CombinedMetric):
             for part, weight in self._active()
         ]
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
         first, *others = (
             metric.distance(p, q, outside=outside) * weight for metric, weight in self._active()
@@ -216,11 +216,10 @@ class ProductMetric(CombinedMetric):
         ]
         return np.hstack(columns).astype(float_dtype(X), copy=False)
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
         square = sum(part for _, part in self._lengths(p, q, outside))
-        found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
-        return found[()]
+        return np.asarray(np.sqrt(square))[()]
 
     def _lengths(
         self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise"

@@ -6,40 +6,19 @@ the adjugate of A wherever that is not zero. Corrected: A is symmetric, not posi
 semi-definite, since a real conic is indefinite.
 """
 
-from typing import Literal, final
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats, Ints, Texts
-from cayleyklein._validation import (
-    as_points,
-    as_real,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-    float_dtype,
-)
+from cayleyklein._typing import Floats
+from cayleyklein._validation import as_points, as_real, as_symmetric, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry.projective._measures import (
-    Pencil,
-    as_form,
-    as_hyperplanes,
-    bilinear,
-    homogenize,
-    line_pencil,
-    sign_of,
-    vector_pencil,
-)
-
-MeasurementKind = Literal["elliptic", "parabolic", "hyperbolic"]
+from cayleyklein.geometry.projective._measures import as_form, bilinear, homogenize
 
 ZERO_EIGENVALUE = 1e-12
 """Largest |λ| / max |λ| of an eigenvalue that counts as zero."""
-
-ON_ABSOLUTE = 1e-12
-"""Largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute."""
 
 DUAL_TOLERANCE = 1e-9
 """Largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual."""
@@ -72,7 +51,7 @@ def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int,
     return negative, len(eigenvalues) - negative - positive, positive
 
 
-def adjugate(A: ArrayLike) -> AnyFloats:
+def adjugate(A: ArrayLike) -> Floats:
     """Return the adjugate of a symmetric matrix, |A| A⁻¹ where A is invertible (paper §2.2).
 
     With A = Q Λ Qᵀ it is Q diag(∏_{j≠i} λ_j) Qᵀ, which needs no inverse: the products are made
@@ -95,7 +74,6 @@ def adjugate(A: ArrayLike) -> AnyFloats:
     >>> bool(adjugate([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).any())
     False
     """
-    dtype = float_dtype(A)
     eigenvalues, vectors = np.linalg.eigh(as_symmetric(A, "A"))
     with np.errstate(over="ignore", invalid="ignore"):
         before = np.cumprod(np.append(1.0, eigenvalues[:-1]))
@@ -106,7 +84,7 @@ def adjugate(A: ArrayLike) -> AnyFloats:
             f"The adjugate of A overflows: its eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
             f"Divide A by that; it is the same absolute."
         )
-    return np.asarray((result + result.T) / 2 + 0.0).astype(dtype)  # no -0.0
+    return np.asarray((result + result.T) / 2 + 0.0)  # no -0.0
 
 
 @final
@@ -136,18 +114,8 @@ class Absolute(Frozen):
     >>> conic = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
     >>> conic.signature
     (1, 0, 2)
-    >>> conic.side([[0.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
-    array([-1,  0,  1])
     >>> float(conic.form([0.5, 0.0], [0.5, 1.0]))
     -0.75
-    >>> conic.tangent([1.0, 0.0])  # x = 1
-    array([ 1.,  0., -1.])
-    >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
-    array([ True, False])
-    >>> str(conic.angle_kind([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))  # lines that cross inside
-    'elliptic'
-    >>> str(conic.distance_kind([2.0, 0.0], [2.0, 1.0]))  # both outside, the line misses it
-    'elliptic'
 
     The Euclidean plane is degenerate, and needs its dual:
 
@@ -172,7 +140,7 @@ class Absolute(Frozen):
             dual_form = as_form(dual, "dual")
             _check_dual(form, dual_form)
         elif counts[1] < 2:
-            dual_form = np.asarray(adjugate(form), dtype=np.float64)
+            dual_form = adjugate(form)
             if not dual_form.any():
                 raise InvalidInputError(
                     "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
@@ -207,7 +175,7 @@ class Absolute(Frozen):
         """(n, z, p) of the dual."""
         return signature(self.dual)
 
-    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> AnyFloats:
+    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> Floats:
         """Return S(p, q) = p̃ᵀ A q̃, and S(p, p) without a q (paper §2.3).
 
         Parameters
@@ -217,103 +185,12 @@ class Absolute(Frozen):
         """
         points = as_points(p, "p", self.dimension)
         others = points if q is None else as_points(q, "q", self.dimension)
-        dtype = float_dtype(p) if q is None else float_dtype(p, q)
         points, others = broadcast_points(p=points, q=others)
-        values = bilinear(self.matrix, homogenize(points), homogenize(others))
-        return values.astype(dtype, copy=False)[()]
-
-    def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
-        """Return -1 for points inside, 0 on and +1 outside the absolute.
-
-        Inside a real quadric is where the form has the sign of its lone eigenvalue; an
-        elliptic absolute has no real points, and all of space is inside. In dimension 1, where
-        both signs are lone, inside is where the form is negative.
-
-        Parameters
-        ----------
-        points : array-like of shape (..., d)
-        rtol : float, default=1e-12
-            A point is on the absolute when abs(x̃ᵀ A x̃) is at most ``rtol`` times the same sum
-            of absolute values.
-
-        Raises
-        ------
-        NotRepresentableError
-            For other signatures, whose absolute has no inside.
-        """
-        rtol = as_real(rtol, "rtol", "[0, 1)")
-        x = homogenize(as_points(points, "points", self.dimension))
-        negative, zero, positive = self.signature
-        if zero or (min(negative, positive) > 1):
-            why = "it is singular" if zero else "neither sign occurs only once"
-            raise NotRepresentableError(
-                f"An absolute of signature (n, z, p) = {self.signature} has no inside: {why}."
-            )
-        if min(negative, positive) == 0:
-            return np.full(x.shape[:-1], -1)[()]
-        signs = sign_of(self.matrix, x, rtol)
-        return (signs if negative == 1 else -signs).astype(np.int_)[()]
-
-    def tangent(self, points: ArrayLike) -> AnyFloats:
-        """Return A x̃, the polar hyperplanes of points: the tangents where they are on the absolute.
-
-        Returns
-        -------
-        ndarray of shape (..., d + 1)
-            Homogeneous vectors (normal, offset) of n·x + o = 0.
-        """
-        x = homogenize(as_points(points, "points", self.dimension))
-        return (x @ self.matrix).astype(float_dtype(points), copy=False)
-
-    def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
-        """Return whether hyperplanes touch the absolute, that is belong to the dual conic.
-
-        Parameters
-        ----------
-        hyperplanes : array-like of shape (..., d + 1)
-            Homogeneous vectors (normal, offset).
-        rtol : float, default=1e-12
-            As in :meth:`side`.
-        """
-        vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
-        return np.asarray(sign_of(self.dual, vectors, as_real(rtol, "rtol", "[0, 1)")) == 0)[()]
-
-    def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
-        """Return the kind of distance on the line pq (paper §2.2).
-
-        "hyperbolic" where the line meets the absolute in two real points, "parabolic" where it
-        touches it (or lies in it), "elliptic" where it misses it: the signature of A on the line.
-        """
-        d = self.dimension
-        p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
-        return _kind(line_pencil(self.matrix, p, q), "p and q are the same point", "a line")
-
-    def angle_kind(self, l: ArrayLike, m: ArrayLike) -> Texts:  # noqa: E741
-        """Return the kind of angles in the pencil of hyperplanes l and m (paper §2.2).
-
-        By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
-        tangent to the absolute, "parabolic" where one is, "elliptic" where none is.
-        """
-        size = self.dimension + 1
-        l, m = broadcast_points(l=as_hyperplanes(l, "l", size), m=as_hyperplanes(m, "m", size))  # noqa: E741
-        pencil = vector_pencil(self.dual, l, m)
-        return _kind(pencil, "l and m are the same hyperplane", "a pencil")
+        return bilinear(self.matrix, homogenize(points), homogenize(others))[()]
 
     def __repr__(self) -> str:
         dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
         return f"Absolute({self.matrix.tolist()}{dual})"
-
-
-def kind_of(discriminant: Floats) -> Texts:
-    """Name the measurement by the sign of D: minus the determinant of a 2×2 restriction."""
-    signs = [discriminant > 0, discriminant < 0]
-    return np.select(signs, ["hyperbolic", "elliptic"], "parabolic")[()]
-
-
-def _kind(pencil: Pencil, same: str, whole: str) -> Texts:
-    if pencil.coincident.any():
-        raise InvalidInputError(f"{same}{at_index(pencil.coincident)}; {whole} needs two.")
-    return kind_of(pencil.discriminant)
 
 
 def _check_dual(form: Floats, dual: Floats) -> None:

@@ -4,8 +4,6 @@
 coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -79,7 +77,6 @@ def cross_ratio(
     """
     names = ("p", "q", "P", "Q")
     given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
-    dtype = _result_dtype(p, q, P, Q)
     points = np.stack(broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
     _check_size(points, homogeneous)
     if homogeneous:
@@ -96,7 +93,7 @@ def cross_ratio(
         )
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
-    return ratio.astype(dtype, copy=False)[()]
+    return ratio[()]
 
 
 def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = False) -> AnyArray:
@@ -137,13 +134,12 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     if np.linalg.slogdet(matrix)[0] == 0:
         raise InvalidInputError("H must be invertible, but its determinant is 0.")
     vectors = _as_points(points, "points", len(matrix) - (0 if homogeneous else 1))
-    dtype = _result_dtype(H, points)
-    vectors = vectors if homogeneous else homogenize(vectors)
     if homogeneous:
         with np.errstate(over="ignore"):
             images = vectors @ matrix.T * size
         refuse_overflow(np.isfinite(images).all(axis=-1), "H x̃", "points")
-        return images.astype(dtype, copy=False)
+        return np.asarray(images)
+    vectors = homogenize(vectors)
     vectors = vectors / binary_scale(vectors)
     images = vectors @ matrix.T
     w = images[..., -1:]
@@ -156,7 +152,7 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
     refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
-    return moved.astype(dtype, copy=False)
+    return np.asarray(moved)
 
 
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
@@ -227,15 +223,6 @@ def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArra
     if array.dtype.kind != "c":
         return as_points(values, name, size)
     return as_points(array.real, name, size) + 1j * as_points(array.imag, name, size)
-
-
-def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
-    dtypes = [np.asarray(a).dtype for a in arrays]
-    is_complex = any(t.kind == "c" for t in dtypes)
-    single = all((t.kind, t.itemsize) in {("f", 2), ("f", 4), ("c", 8)} for t in dtypes)
-    if is_complex:
-        return np.dtype(np.complex64 if single else np.complex128)
-    return np.dtype(np.float32 if single else np.float64)
 
 
 def _check_size(points: AnyArray, is_homogeneous: bool) -> None:

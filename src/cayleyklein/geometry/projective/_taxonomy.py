@@ -12,26 +12,10 @@ three of the nine, and every other type carries one.
   have elliptic distances: dual hyperbolic geometry.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from types import MappingProxyType
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from cayleyklein._typing import Floats, Texts
-from cayleyklein._validation import as_points, at_index, broadcast_points
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.projective._absolute import (
-    ON_ABSOLUTE,
-    Absolute,
-    MeasurementKind,
-    adjugate,
-    kind_of,
-)
-from cayleyklein.geometry.projective._measures import homogenize, sign_of
-
-Kinds = tuple[MeasurementKind, MeasurementKind]
+from cayleyklein.geometry.projective._absolute import Absolute
 
 
 @dataclass(frozen=True)
@@ -52,11 +36,11 @@ class PlanarGeometry:
 
     Examples
     --------
-    >>> from cayleyklein.geometry import MEASUREMENT_GEOMETRIES, PLANAR_GEOMETRIES
+    >>> from cayleyklein.geometry import PLANAR_GEOMETRIES
     >>> [geometry.name for geometry in PLANAR_GEOMETRIES][-3:]
     ['Euclidean', 'pseudo-Euclidean', 'Galilean']
-    >>> len(PLANAR_GEOMETRIES), len(MEASUREMENT_GEOMETRIES)
-    (7, 9)
+    >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
+    9
     >>> PLANAR_GEOMETRIES[0].conic
     'non-degenerate complex conic'
     """
@@ -65,7 +49,7 @@ class PlanarGeometry:
     matrix_signs: tuple[int, int, int]
     dual_signs: tuple[int, int, int]
     conic: str
-    measurements: tuple[Kinds, ...]
+    measurements: tuple[tuple[str, str], ...]
 
 
 PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
@@ -95,21 +79,6 @@ PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
 Corrected: the dual of the dual Euclidean absolute has signs (+, 0, 0), and the two points of the
 pseudo-Euclidean one are real.
 """
-
-MEASUREMENT_GEOMETRIES: Mapping[Kinds, str] = MappingProxyType(
-    {
-        ("elliptic", "elliptic"): "elliptic",
-        ("parabolic", "elliptic"): "Euclidean",
-        ("hyperbolic", "elliptic"): "hyperbolic",
-        ("elliptic", "parabolic"): "dual Euclidean",
-        ("parabolic", "parabolic"): "Galilean",
-        ("hyperbolic", "parabolic"): "dual pseudo-Euclidean",
-        ("elliptic", "hyperbolic"): "dual hyperbolic",
-        ("parabolic", "hyperbolic"): "pseudo-Euclidean",
-        ("hyperbolic", "hyperbolic"): "doubly hyperbolic",
-    }
-)
-"""The nine geometries by (kind of distance, kind of angle); the last is also called de Sitter."""
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
@@ -155,61 +124,6 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     )
 
 
-def measurement_geometry(absolute: Absolute, p: ArrayLike, q: ArrayLike) -> Texts:
-    """Return the geometry, of the nine, at the points p along the lines pq.
-
-    Distances are measured on the line pq, angles in the pencil of lines through p.
-
-    Parameters
-    ----------
-    absolute : Absolute
-        Planar.
-    p, q : array-like of shape (..., 2)
-
-    Returns
-    -------
-    ndarray of str, of shape (...)
-        Values of :data:`MEASUREMENT_GEOMETRIES`.
-
-    Raises
-    ------
-    NotRepresentableError
-        Where p is on the absolute or pq is isotropic (tangent to it): such lines belong to
-        none of the nine.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from cayleyklein.geometry import Absolute, measurement_geometry
-    >>> conic = Absolute(np.diag([1, 1, -1]))
-    >>> measurement_geometry(conic, [[0, 0], [2, 0], [2, 0]], [[1, 1], [3, 0], [2, 1]]).tolist()
-    ['hyperbolic', 'doubly hyperbolic', 'dual hyperbolic']
-    >>> plane = Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0]))
-    >>> str(measurement_geometry(plane, [0.0, 0.0], [1.0, 0.0]))
-    'Euclidean'
-    """
-    expected = classify(absolute)
-    p, q = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
-    distances = np.asarray(absolute.distance_kind(p, q))
-    angles = np.asarray(_pencil_kind(absolute.dual, p))
-    names = np.full(distances.shape, "", dtype=object)
-    for kinds in expected.measurements:
-        names[(distances == kinds[0]) & (angles == kinds[1])] = MEASUREMENT_GEOMETRIES[kinds]
-    isotropic = names == ""
-    if isotropic.any():
-        raise NotRepresentableError(
-            f"The point p is on the absolute, or the line pq is isotropic (tangent to the "
-            f"absolute){at_index(isotropic)}: it belongs to none of the nine geometries."
-        )
-    return names.astype(np.str_)[()]
-
-
 def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
     negative, zero, positive = counts
     return (1,) * max(negative, positive) + (-1,) * min(negative, positive) + (0,) * zero
-
-
-def _pencil_kind(dual: Floats, p: Floats) -> Texts:
-    # The determinant of B on the lines l ⟂ x̃ is x̃ᵀ adj(B) x̃ / |x̃|².
-    form = np.asarray(adjugate(dual / np.abs(dual).max()), np.float64)
-    return kind_of(-sign_of(form, homogenize(p), ON_ABSOLUTE))
