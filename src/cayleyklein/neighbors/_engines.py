@@ -1,29 +1,21 @@
 """The algorithms by name, and which of them a search uses.
 
-``auto`` and ``vptree`` probe: a tree on a sample of the rows says how large a share of all
-distances is measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
+``auto`` probes: a tree on a sample of the rows says how large a share of all distances is
+measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
-from typing import Any
+from typing import Literal, get_args
 
-import numpy as np
-
-from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import as_real
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
 from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_share
-from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool
+from cayleyklein.neighbors._space import ChordRows, ChordSpace
 from cayleyklein.neighbors._vptree import VantagePointTree
 
-Algorithm = str | Callable[[Floats, Metric], Any]
-"""A name, or a function that makes an index from the fitted rows and the metric."""
-
-ALGORITHMS = ("auto", "brute", "tree", "vptree")
+Algorithm = Literal["auto", "brute", "tree", "vptree"]
+ALGORITHMS = get_args(Algorithm)
 
 PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
 """The sample. The share falls with the number of rows; the limits below are for such samples."""
@@ -31,42 +23,14 @@ PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
 TREE_PAYS_BELOW = {"tree": 0.3, "vptree": 0.2, "mixed": 0.6}
 """Share of distances measured in the sample under which ``auto`` prefers a tree to brute force."""
 
-HOPELESS = 0.8
-"""Share above which a tree of vantage points that was asked for gives way to brute force."""
-
 FEW_ROWS = {"tree": 2000, "vptree": 2000, "mixed": 200}
 """Rows up to which ``auto`` takes brute force without a probe."""
 
 
-class GivenIndex:
-    """An index of the user's own, which sees queries inside the domain as points."""
-
-    def __init__(self, index: Any) -> None:
-        self.index = index
-
-    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
-        """Ask for candidates of the queries inside; nothing is known of the others."""
-        rows, floor = np.full((len(queries.v), k), -1), np.full(len(queries.v), -np.inf)
-        inside = queries.inside
-        if inside.any():
-            rows[inside], floor[inside] = self.index.candidates(queries.x[0][inside], k)
-        return rows, floor
-
-    def within(self, queries: ChordRows, radius: float, pool: Pool) -> None:
-        """Have every row measured."""
-
-
-Engine = EuclideanSearch | VantagePointTree | GivenIndex
-"""Finds candidates, and perhaps the rows within a radius."""
-
-
 def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
-) -> tuple[Engine | None, str]:
+) -> tuple[EuclideanSearch | VantagePointTree | None, str]:
     """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
-    if not isinstance(algorithm, str):
-        name = getattr(algorithm, "__name__", type(algorithm).__name__)
-        return GivenIndex(algorithm(rows.x[0], space.metric)), name
     product, single = isinstance(space.metric, ProductMetric), len(space.terms) == 1
     if algorithm == "vptree" and product:
         raise InvalidInputError(
@@ -80,19 +44,16 @@ def build_engine(
         )
     if algorithm == "auto":
         algorithm = choose(space, rows)
-    elif algorithm == "vptree" and probe(space, rows, "vptree") > HOPELESS:
-        algorithm = "brute"
     if algorithm == "vptree":
         return VantagePointTree(space, rows), "vptree"
     return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
 
 
-def choose(space: ChordSpace, rows: ChordRows) -> str:
+def choose(space: ChordSpace, rows: ChordRows) -> Algorithm:
     """Return the algorithm that a sample of the rows promises to be the fastest."""
-    if len(space.terms) > 1:
-        tree, kind = "vptree", "mixed"
-    else:
-        tree = kind = "tree" if space.terms[0].K >= 0 else "vptree"
+    mixed = len(space.terms) > 1
+    tree: Algorithm = "tree" if not mixed and space.terms[0].K >= 0 else "vptree"
+    kind = "mixed" if mixed else tree
     if len(rows.v) <= FEW_ROWS[kind]:
         return "brute"
     return tree if probe(space, rows, tree) < TREE_PAYS_BELOW[kind] else "brute"
@@ -113,7 +74,7 @@ def as_metric(metric: object, n_features: int) -> Metric:
     """Check the metric of a search against the number of columns."""
     if metric is None:
         return CurvedMetric.euclidean(n_features)
-    if not isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
+    if not isinstance(metric, Metric):
         raise InvalidInputError(
             f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
             f"{type(metric).__name__}."
@@ -123,12 +84,3 @@ def as_metric(metric: object, n_features: int) -> Metric:
             f"X has {n_features} columns, but the metric is for {metric.dimension}."
         )
     return metric
-
-
-def as_radius(value: object) -> float:
-    """Check a radius."""
-    infinite = isinstance(value, float) and value == math.inf
-    radius = math.inf if infinite else as_real(value, "radius")
-    if radius < 0:
-        raise InvalidInputError(f"Got radius={radius:g}, but expected a number ≥ 0.")
-    return radius

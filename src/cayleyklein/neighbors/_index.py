@@ -18,7 +18,6 @@ from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import check_memory
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors._engines import Algorithm, build_engine
 from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool, refuse_outside
@@ -40,12 +39,6 @@ DOUBT = 1e-9
 
 PAIR_BYTES = 16
 """A row's number and its distance."""
-
-PROBES = 16
-"""Queries whose neighbours within a radius are counted first, where all could be too many."""
-
-PROBED_FROM = 1e9
-"""Bytes that all pairs would take from which on that is done."""
 
 IMPORTED_BY = os.getpid()
 
@@ -118,8 +111,6 @@ class SearchIndex:
     def payload_shape(self) -> tuple[int, ...]:
         """The shape of what is known of one row."""
         return () if self.payload is None else self.payload.shape[1:]
-
-    # -- the nearest ----------------------------------------------------------------
 
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
@@ -202,9 +193,7 @@ class SearchIndex:
             values[block], rows[block] = best, found
         return values, rows
 
-    def _block(
-        self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool = False
-    ) -> Floats:
+    def _block(self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool) -> Floats:
         """Return rough distances of a block, or ranks; inf for a query that is the row itself."""
         if ranked:
             return self.space.affine_ranks(queries, self.rows, columns)
@@ -213,65 +202,6 @@ class SearchIndex:
             mine = np.flatnonzero((own >= columns.start) & (own < columns.stop))
             rough[mine, own[mine] - columns.start] = np.inf
         return rough
-
-    # -- within a radius ------------------------------------------------------------
-
-    def within(
-        self, Q: Floats, radius: float, n_jobs: int | None, own: bool = False
-    ) -> Iterator[tuple[int, Ints, Ints, Floats]]:
-        """Yield for chunks of queries how many they are, and pairs (query, row) with distances."""
-        size = self._check_radius(Q, radius, own)
-        with thread_pool(n_jobs) as pool:
-            for start in range(0, len(Q), size):
-                queries, mine = self._placed(Q[start : start + size], start if own else None)
-                yield len(queries.v), *self._within(queries, radius, mine, pool)
-
-    def _within(
-        self, queries: ChordRows, radius: float, own: Ints | None, pool: Pool
-    ) -> tuple[Ints, Ints, Floats]:
-        """Return the pairs within a radius, in their order, and the distances."""
-        inside = np.flatnonzero(queries.inside)
-        some, mine = taken(queries, own, inside)
-        pairs = None
-        if self.engine is not None and len(inside):
-            pairs = self.engine.within(some, radius, pool)
-        which, columns = self._scanned_within(some, mine, radius) if pairs is None else pairs
-        distances = self.space.measure(some, which, self.rows, columns[:, None], pool)[:, 0]
-        kept = distances <= radius
-        if mine is not None:
-            kept &= columns != mine[which]
-        which, columns, distances = which[kept], columns[kept], distances[kept]
-        order = np.lexsort((columns, which))
-        return inside[which[order]], columns[order], distances[order]
-
-    def _scanned_within(
-        self, queries: ChordRows, own: Ints | None, radius: float
-    ) -> tuple[Ints, Ints]:
-        """Return the pairs within a radius, and perhaps a few more."""
-        pairs = [np.empty((2, 0), dtype=np.intp)]
-        for block in slices(len(queries.v), BLOCK_ROWS):
-            some, mine = taken(queries, own, block)
-            limit = radius * (1 + DOUBT) + self.space.doubt(some, self.rows)
-            for columns in slices(len(self), BLOCK_COLUMNS):
-                near = self._block(some, mine, columns) <= limit[:, None]
-                pairs.append(np.add(np.nonzero(near), [[block.start], [columns.start]]))
-        which, found = np.concatenate(pairs, axis=1)
-        return which, found
-
-    def _check_radius(self, Q: Floats, radius: float, own: bool) -> int:
-        """Refuse a radius with more neighbours than memory holds; return queries at a time."""
-        if PAIR_BYTES * len(Q) * len(self) < PROBED_FROM:
-            return CHUNK
-        some = np.unique(np.linspace(0, len(Q) - 1, PROBES).astype(np.intp))
-        queries = self.space.place(np.ascontiguousarray(Q[some]))
-        count = len(self._within(queries, radius, some if own else None, None)[0])
-        each = count / len(some)
-        check_memory(
-            PAIR_BYTES * each * len(Q),
-            f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(Q):,} rows,",
-            "Take a smaller radius, or some rows at a time.",
-        )
-        return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
 
 
 @contextmanager
@@ -334,10 +264,3 @@ def merge(found: list[Ranked], k: int) -> Ranked:
         known = np.concatenate([some.payload for some in found if some.payload is not None], axis=1)
         payload = known[np.arange(len(known))[:, None], order]
     return Ranked(taken_along(values, order), taken_along(rows, order), found[0].inside, payload)
-
-
-def ragged(arrays: list[AnyArray]) -> AnyArray:
-    """Return an array of arrays, also where all have one length."""
-    found = np.empty(len(arrays), dtype=object)
-    found[:] = arrays
-    return found
