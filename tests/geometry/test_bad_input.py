@@ -33,7 +33,7 @@ sign = count(-1, 2, -3, accepted=("zero", "a bool"))
 CALLS = {
     "adjugate": Call(g.adjugate, {"A": form}),
     "apply_collineation": Call(
-        g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P), "homogeneous": fixed()}
+        g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P)}
     ),
     "canonical_factor": Call(g.canonical_factor, {"S": form}),
     "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),

@@ -67,10 +67,6 @@ class Ball(Frozen):
     array([0.415401, 0.      ])
     >>> ball.contains([[0.75, 0.0], [0.8, 0.0]])
     array([ True, False])
-    >>> Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2))).quadric()
-    array([[ 1.,  0.,  0.],
-           [ 0.,  1.,  0.],
-           [ 0.,  0., -4.]])
 
     On the sphere a ball may reach the equator:
 
@@ -129,34 +125,19 @@ class Ball(Frozen):
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
-    def quadric(self) -> Floats:
-        """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
-
-        Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
-        """
-        K, n = self.metric.curvature, self._numbers()
-        # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
-        M = n.cos * n.cos * n.form * np.eye(len(n.z)) - K * n.one * np.outer(n.z, n.z)
-        side = -K * n.sin * n.sin * n.form * n.z
-        corner = np.array([[-((n.sin * n.form) ** 2)]])
-        inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        to_u = CurvedSpace(factor=self.metric.factor, center=self.center).homogeneous_matrix
-        return np.asarray(to_u.T @ inner @ to_u)
-
     def ellipsoid(self) -> Ellipsoid:
         """Return the ball as an ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
         Raises
         ------
         NotRepresentableError
-            When it is not an ellipsoid: see `kind`, and `quadric` for its equation.
+            When it is not an ellipsoid: see `kind`.
         """
         if self.kind != "ellipsoid":
             kind = "the whole space" if self.kind == "everything" else f"a {self.kind}"
             raise NotRepresentableError(
                 f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
-                f"an ellipsoid but {kind}; quadric() gives its equation, and "
-                f"contains() tests points."
+                f"an ellipsoid but {kind}; contains() tests points."
             )
         if self.radius == 0:
             raise NotRepresentableError(

@@ -24,15 +24,16 @@ class MetricBase(NotebookCard):
     @property
     def dimension(self) -> int:
         """Number of coordinates d of a point."""
-        raise NotImplementedError
+        return self._terms()[0][0].dimension
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
         """Return the distances between p and q (…, d), broadcast over leading axes."""
         raise NotImplementedError
 
     def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domain, where distances are real."""
-        raise NotImplementedError
+        """Return whether points are inside the domain, where all distances are real."""
+        inside = [metric.contains(X) for metric, weight in self._terms() if weight]
+        return np.asarray(np.all(inside, axis=0))[()]
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         """Return the parts and their weights."""

@@ -30,7 +30,7 @@ from cayleyklein.geometry import (
     metric_angle,
 )
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import checked_pairwise
+from cayleyklein.metrics._pairwise import pairwise
 
 
 class CurvedMetric(CurvedSpace, MetricBase):
@@ -202,7 +202,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return checked_pairwise(X, Y, [(self, 1.0)], outside)
+        return pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""

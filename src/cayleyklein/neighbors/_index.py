@@ -3,6 +3,9 @@
 An engine answers a query with some rows and a *floor*, a distance that no other row is nearer
 than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
 the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
+
+``auto`` probes: a tree on a sample of the rows says how large a share of all distances is
+measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
 """
 
 from __future__ import annotations
@@ -11,16 +14,30 @@ import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import Algorithm, build_engine
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
+from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_share
 from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool, refuse_outside
+from cayleyklein.neighbors._vptree import VantagePointTree
+
+Algorithm = Literal["auto", "brute", "tree", "vptree"]
+ALGORITHMS = get_args(Algorithm)
+
+PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
+"""The sample. The share falls with the number of rows; the limits below are for such samples."""
+
+TREE_PAYS_BELOW = {"tree": 0.3, "vptree": 0.2, "mixed": 0.6}
+"""Share of distances measured in the sample under which ``auto`` prefers a tree to brute force."""
+
+FEW_ROWS = {"tree": 2000, "vptree": 2000, "mixed": 200}
+"""Rows up to which ``auto`` takes brute force without a probe."""
 
 CHUNK = 4096
 """Queries at a time."""
@@ -202,6 +219,65 @@ class SearchIndex:
             mine = np.flatnonzero((own >= columns.start) & (own < columns.stop))
             rough[mine, own[mine] - columns.start] = np.inf
         return rough
+
+
+def build_engine(
+    algorithm: Algorithm, space: ChordSpace, rows: ChordRows
+) -> tuple[EuclideanSearch | VantagePointTree | None, str]:
+    """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
+    product, single = isinstance(space.metric, ProductMetric), len(space.terms) == 1
+    if algorithm == "vptree" and product:
+        raise InvalidInputError(
+            "Got algorithm='vptree' for a ProductMetric, which is Euclidean after its map; "
+            "expected 'auto', 'brute' or 'tree'."
+        )
+    if algorithm == "tree" and not (single and space.terms[0].K >= 0):
+        raise InvalidInputError(
+            "Got algorithm='tree', but a k-d tree needs a flat, an elliptic or a product metric; "
+            "use algorithm='vptree' for a hyperbolic or a mixed one, or 'auto'."
+        )
+    if algorithm == "auto":
+        algorithm = choose(space, rows)
+    if algorithm == "vptree":
+        return VantagePointTree(space, rows), "vptree"
+    return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
+
+
+def choose(space: ChordSpace, rows: ChordRows) -> Algorithm:
+    """Return the algorithm that a sample of the rows promises to be the fastest."""
+    mixed = len(space.terms) > 1
+    tree: Algorithm = "tree" if not mixed and space.terms[0].K >= 0 else "vptree"
+    kind = "mixed" if mixed else tree
+    if len(rows.v) <= FEW_ROWS[kind]:
+        return "brute"
+    return tree if probe(space, rows, tree) < TREE_PAYS_BELOW[kind] else "brute"
+
+
+def probe(space: ChordSpace, rows: ChordRows, tree: str) -> float:
+    """Return the share of a sample's distances that a tree measures."""
+    some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
+    if tree == "tree":
+        return tree_share(some.v, PROBE_QUERIES, PROBE_NEIGHBORS)
+    n = len(some.v)
+    queries = some.take(even_rows(n, PROBE_QUERIES))
+    *_, measured = VantagePointTree(space, some).search(queries, min(PROBE_NEIGHBORS, n), None)
+    return float(measured.mean() / n)
+
+
+def as_metric(metric: object, n_features: int) -> Metric:
+    """Check the metric of a search against the number of columns."""
+    if metric is None:
+        return CurvedMetric.euclidean(n_features)
+    if not isinstance(metric, Metric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
+            f"{type(metric).__name__}."
+        )
+    if metric.dimension != n_features:
+        raise InvalidInputError(
+            f"X has {n_features} columns, but the metric is for {metric.dimension}."
+        )
+    return metric
 
 
 @contextmanager

@@ -18,8 +18,15 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm, as_metric
-from cayleyklein.neighbors._index import CHUNK, PAIR_BYTES, Ranked, SearchIndex
+from cayleyklein.neighbors._index import (
+    ALGORITHMS,
+    CHUNK,
+    PAIR_BYTES,
+    Algorithm,
+    Ranked,
+    SearchIndex,
+    as_metric,
+)
 from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
 from cayleyklein.neighbors._space import refuse_queries
 from cayleyklein.neighbors._votes import Weights

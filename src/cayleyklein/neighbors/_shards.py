@@ -29,8 +29,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
+from cayleyklein.neighbors._index import CHUNK, Algorithm, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._space import refuse_queries
 
 Finish = Callable[[Ranked], tuple[Any, ...]]

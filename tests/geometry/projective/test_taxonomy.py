@@ -54,5 +54,3 @@ def test_type_does_not_depend_on_the_chart_or_on_signs(seed, name):
 def test_what_has_no_type_says_why():
     with pytest.raises(NotRepresentableError, match="dimension 3"):
         classify(Absolute(np.eye(4)))
-    with pytest.raises(NotRepresentableError, match=r"Euclidean.*Galilean"):
-        classify(Absolute(np.diag([0, 0, 1])))

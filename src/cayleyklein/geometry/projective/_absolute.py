@@ -97,7 +97,7 @@ class Absolute(Frozen):
         A, symmetric, acting on homogeneous points x̃ = (x, 1).
     dual : array-like of shape (d + 1, d + 1), optional
         A^Δ, acting on hyperplanes (normal, offset). The adjugate of A by default. When A has
-        rank d - 1 or less that is zero, and the dual is to be given: the same double line
+        rank d - 1 or less that is zero, and the dual must be given: the same double line
         carries Euclidean, pseudo-Euclidean and Galilean geometry.
 
     Attributes
@@ -124,51 +124,35 @@ class Absolute(Frozen):
     ((0, 2, 1), (0, 1, 2))
     """
 
-    _arguments = ("matrix", "_dual")
-    __slots__ = ("_dual", "dimension", "matrix", "signature")
+    _arguments = ("matrix", "dual")
+    __slots__ = ("dimension", "dual", "matrix", "signature")
 
     matrix: Floats
+    dual: Floats
     dimension: int
     signature: tuple[int, int, int]
-    _dual: Floats | None
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
         form = as_form(matrix, "matrix")
-        counts = signature(form)
-        dual_form: Floats | None = None
+        counts, d = signature(form), len(form) - 1
         if dual is not None:
             dual_form = as_form(dual, "dual")
             _check_dual(form, dual_form)
-        elif counts[1] < 2:
+        elif counts[1] > 1:
+            raise NotRepresentableError(
+                f"A matrix of rank {d + 1 - counts[1]} in dimension {d} has a vanishing adjugate "
+                f"and does not determine its dual; in the plane it may be Euclidean (dual of signs "
+                f"+, +, 0), pseudo-Euclidean (+, -, 0) or Galilean (+, 0, 0). Give it as "
+                f"Absolute(matrix, dual=...)."
+            )
+        else:
             dual_form = adjugate(form)
             if not dual_form.any():
                 raise InvalidInputError(
                     "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
                     "eigenvalues; it is the same absolute."
                 )
-        self._fill(
-            matrix=read_only(form),
-            dimension=len(form) - 1,
-            signature=counts,
-            _dual=None if dual_form is None else read_only(dual_form),
-        )
-
-    @property
-    def dual(self) -> Floats:
-        """A^Δ, the conic of tangent hyperplanes."""
-        if self._dual is None:
-            d, rank = self.dimension, self.dimension + 1 - self.signature[1]
-            candidates = (
-                "in the plane it may be Euclidean (dual of signs +, +, 0), pseudo-Euclidean "
-                "(+, -, 0) or Galilean (+, 0, 0)"
-                if d == 2
-                else "it may be Euclidean, pseudo-Euclidean, Galilean or another"
-            )
-            raise NotRepresentableError(
-                f"A matrix of rank {rank} in dimension {d} has a vanishing adjugate and does not "
-                f"determine its dual: {candidates}. Give it as Absolute(matrix, dual=...)."
-            )
-        return self._dual
+        self._fill(matrix=read_only(form), dual=read_only(dual_form), dimension=d, signature=counts)
 
     @property
     def dual_signature(self) -> tuple[int, int, int]:
@@ -189,8 +173,7 @@ class Absolute(Frozen):
         return bilinear(self.matrix, homogenize(points), homogenize(others))[()]
 
     def __repr__(self) -> str:
-        dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
-        return f"Absolute({self.matrix.tolist()}{dual})"
+        return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"
 
 
 def _check_dual(form: Floats, dual: Floats) -> None:

@@ -15,7 +15,7 @@ from cayleyklein._validation import (
     broadcast_points,
     refuse_overflow,
 )
-from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry.projective._measures import (
     EPS,
@@ -55,10 +55,8 @@ def cross_ratio(
 
     Raises
     ------
-    NotCollinearError
-        Where the points are not on one line.
     InvalidInputError
-        Where three of them coincide, so that the cross-ratio is 0/0.
+        Where the points are not on one line, or three of them coincide: the cross-ratio is 0/0.
 
     Examples
     --------
@@ -96,7 +94,7 @@ def cross_ratio(
     return ratio[()]
 
 
-def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = False) -> AnyArray:
+def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
 
     It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0).
@@ -105,15 +103,13 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     ----------
     H : array-like of shape (d + 1, d + 1)
         Real and invertible.
-    points : array-like of shape (..., d), or (..., d + 1) when homogeneous
+    points : array-like of shape (..., d)
         Real or complex.
-    homogeneous : bool, default=False
-        Whether to take and return homogeneous vectors.
 
     Raises
     ------
     NotRepresentableError
-        Where an image is at infinity and affine points are asked for.
+        Where an image is at infinity; homogeneous vectors x̃ are mapped by ``x @ H.T``.
 
     Examples
     --------
@@ -122,32 +118,23 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     >>> apply_collineation(H, [[1.0], [3.0]])
     array([[0.5 ],
            [0.75]])
-    >>> apply_collineation(H, [-1.0, 1.0], homogeneous=True)  # goes to infinity
-    array([-1.,  0.])
     """
     matrix = as_finite_array(H, "H")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
-    size = float(binary_scale(matrix.ravel())[0])
-    matrix = matrix / size
+    matrix = matrix / binary_scale(matrix.ravel())
     # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
     if np.linalg.slogdet(matrix)[0] == 0:
         raise InvalidInputError("H must be invertible, but its determinant is 0.")
-    vectors = _as_points(points, "points", len(matrix) - (0 if homogeneous else 1))
-    if homogeneous:
-        with np.errstate(over="ignore"):
-            images = vectors @ matrix.T * size
-        refuse_overflow(np.isfinite(images).all(axis=-1), "H x̃", "points")
-        return np.asarray(images)
-    vectors = homogenize(vectors)
+    vectors = homogenize(_as_points(points, "points", len(matrix) - 1))
     vectors = vectors / binary_scale(vectors)
     images = vectors @ matrix.T
     w = images[..., -1:]
     infinite = np.abs(w) <= 4 * EPS * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     if infinite.any():
         raise NotRepresentableError(
-            f"H sends points{at_index(infinite[..., 0])} to infinity; pass homogeneous vectors "
-            f"(x, 1) with homogeneous=True."
+            f"H sends points{at_index(infinite[..., 0])} to infinity; map homogeneous vectors "
+            f"(x, 1) by x @ H.T."
         )
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
@@ -274,7 +261,7 @@ def _check_collinear(
     deviation = np.abs(points - combination).max(axis=(-2, -1))
     bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPS * size
     if bad.any():
-        raise NotCollinearError(
+        raise InvalidInputError(
             f"The points p, q, P, Q are not collinear{at_index(bad)}: one is "
             f"{np.max(deviation[bad]):.3g} off the line of two others."
         )

@@ -89,7 +89,7 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     Raises
     ------
     NotRepresentableError
-        When the absolute is not planar, or does not determine its dual.
+        When the absolute is not planar.
 
     Examples
     --------
