@@ -14,7 +14,6 @@ from cayleyklein.geometry import (
     Ellipsoid,
     distance,
     exp_map,
-    form_from_metric,
 )
 
 SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)
@@ -63,7 +62,7 @@ def test_is_the_papers_formula(K):
     metric = random_metric(rng, 3, K)
     c = random_points(rng, metric, 1, reach=0.5)[0]
     r = 0.4
-    S = form_from_metric(metric)
+    S = metric.form
     a, b = S[:-1, -1], S[-1, -1]
     s_cc = np.append(c, 1) @ S @ np.append(c, 1)
     r2 = s_cc * (math.cos(r) ** 2 if K > 0 else math.cosh(r) ** 2)

@@ -8,7 +8,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import (
     bisector,
     distance,
-    form_from_metric,
     proximity_planes,
 )
 
@@ -42,7 +41,7 @@ def test_is_the_papers_equation(K, d):
     rng = np.random.default_rng(d)
     metric = random_metric(rng, d, K)
     p, q = random_points(rng, metric, 2)
-    S = form_from_metric(metric)
+    S = metric.form
     a, b = S[:-1, -1], S[-1, -1]
 
     def root(x):

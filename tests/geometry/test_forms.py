@@ -5,7 +5,7 @@ from tests.strategies import metrics_with_points, random_metric
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import canonical_factor, form_from_metric, parameters_from_form
+from cayleyklein.geometry import canonical_factor, parameters_from_form
 
 
 @pytest.mark.parametrize("K", [-5.0, -1e-3, 1e-3, 5.0])
@@ -14,7 +14,7 @@ from cayleyklein.geometry import canonical_factor, form_from_metric, parameters_
 def test_form_round_trip(K, d, sign):
     """S ↔ (Σ, μ, K), also in the sign convention of the paper's learning section."""
     metric = random_metric(np.random.default_rng(d), d, K)
-    matrix, center, curvature = parameters_from_form(sign * form_from_metric(metric))
+    matrix, center, curvature = parameters_from_form(sign * metric.form)
     np.testing.assert_allclose(matrix, metric.matrix, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(center, metric.center, rtol=1e-10)
     assert curvature == pytest.approx(K, rel=1e-9)
@@ -26,7 +26,7 @@ def test_form_is_the_papers():
     kappa = -0.7
     metric = random_metric(rng, 3, -(kappa**2))
     p, q = rng.normal(size=(2, 3))
-    value = np.append(p, 1) @ form_from_metric(metric) @ np.append(q, 1)
+    value = np.append(p, 1) @ metric.form @ np.append(q, 1)
     expected = (p - metric.center) @ metric.matrix @ (q - metric.center) - 1 / kappa**2
     assert value == pytest.approx(expected, rel=1e-12)
 
@@ -36,7 +36,7 @@ def test_factor_is_canonical(case):
     metric, (p, q) = case
     if abs(metric.curvature) < 1e-3:
         return
-    S = form_from_metric(metric)
+    S = metric.form
     M, signs = canonical_factor(S)
     np.testing.assert_allclose(M.T @ np.diag(signs) @ M, S, rtol=0, atol=1e-12 * np.abs(S).max())
     assert signs.tolist() == [1.0] * metric.dimension + [np.sign(metric.curvature)]
@@ -66,4 +66,4 @@ def test_refuses_what_is_not_representable(S, error, message):
 
 def test_flat_has_no_form():
     with pytest.raises(NotRepresentableError, match="not finite for K = 0"):
-        form_from_metric(CurvedMetric(factor=np.eye(2)))
+        CurvedMetric(factor=np.eye(2)).form  # noqa: B018

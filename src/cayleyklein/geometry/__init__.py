@@ -17,7 +17,6 @@ from cayleyklein.geometry._distances import distance as distance
 from cayleyklein.geometry._distances import distance_between as distance_between
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry._forms import canonical_factor
-from cayleyklein.geometry._forms import form_from_metric as form_from_metric
 from cayleyklein.geometry._forms import parameters_from_form as parameters_from_form
 from cayleyklein.geometry._frozen import Frozen as Frozen
 from cayleyklein.geometry._frozen import read_only as read_only
@@ -43,7 +42,14 @@ from cayleyklein.geometry._lifts import tangent as tangent
 from cayleyklein.geometry._rounding import map_rows as map_rows
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import as_space as as_space
-from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
+from cayleyklein.geometry.projective._absolute import (
+    PLANAR_GEOMETRIES,
+    Absolute,
+    PlanarGeometry,
+    adjugate,
+    classify,
+    signature,
+)
 from cayleyklein.geometry.projective._angles import (
     hyperplane_angle,
     hyperplane_measure,
@@ -56,11 +62,6 @@ from cayleyklein.geometry.projective._cross_ratio import (
 )
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
-from cayleyklein.geometry.projective._taxonomy import (
-    PLANAR_GEOMETRIES,
-    PlanarGeometry,
-    classify,
-)
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 

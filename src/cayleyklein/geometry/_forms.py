@@ -17,21 +17,8 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._space import CurvedSpace
 
 
-def form_from_metric(metric: CurvedSpace) -> Floats:
-    """Return the paper's S of a curved metric; K = 0 has none, since 1/K is infinite."""
-    K = metric.curvature
-    if K == 0 or not math.isfinite(1 / K):
-        raise NotRepresentableError(
-            f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
-            f"a flat metric is described by its shape alone."
-        )
-    a = -metric.matrix @ metric.center
-    corner = np.array([[1 / K - a @ metric.center]])
-    return np.block([[metric.matrix, a[:, None]], [a[None, :], corner]])
-
-
 def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
-    """Return (Σ, μ, K) of a form S, the inverse of :func:`form_from_metric`.
+    """Return (Σ, μ, K) of a form S, the inverse of :attr:`CurvedMetric.form`.
 
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.

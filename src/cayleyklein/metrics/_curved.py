@@ -134,7 +134,15 @@ class CurvedMetric(CurvedSpace, MetricBase):
     @property
     def form(self) -> Floats:
         """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
-        return geometry.form_from_metric(self)
+        K = self.curvature
+        if K == 0 or not math.isfinite(1 / K):
+            raise NotRepresentableError(
+                f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
+                f"a flat metric is described by its matrix alone."
+            )
+        a = -self.matrix @ self.center
+        corner = np.array([[1 / K - a @ self.center]])
+        return np.block([[self.matrix, a[:, None]], [a[None, :], corner]])
 
     @cached_property
     def absolute(self) -> Absolute:
