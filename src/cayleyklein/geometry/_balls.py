@@ -14,7 +14,7 @@ K < 0 everything is divided by C², which overflows.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,17 +32,6 @@ Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everythi
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 """||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
-
-
-class _Numbers(NamedTuple):
-    """The terms of the formulas above; for K < 0, s/C, 1, 1/C², D/C² in place of s, C, 1, D."""
-
-    z: Floats
-    form: float  # S(c, c)
-    sin: float
-    cos: float
-    one: float
-    D: float
 
 
 class Ball(Frozen):
@@ -93,18 +82,6 @@ class Ball(Frozen):
         middle = np.array2string(self.center, precision=4, threshold=6)
         return f"Ball(center={middle}, radius={self.radius:g}, {self.metric})"
 
-    def _numbers(self) -> _Numbers:
-        K, r = self.metric.curvature, self.radius
-        z, s_cc = self.metric._inside(self.center, "center")
-        form = float(s_cc)
-        if K > 0:
-            sin, cos = float(sine(r, K)), float(cosine(r, K))
-            reach = K * sin * float(np.linalg.norm(z))
-            return _Numbers(z, form, sin, cos, 1.0, (cos - reach) * (cos + reach))
-        with np.errstate(over="ignore"):
-            tan, one = float(tangent(r, K)), float(cosine(r, K)) ** -2.0
-        return _Numbers(z, form, tan, 1.0, one, one - K * tan * tan * form)
-
     @property
     def kind(self) -> Kind:
         """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
@@ -112,12 +89,13 @@ class Ball(Frozen):
         if K <= 0:
             return "ellipsoid"
         quarter = math.pi / 2 / math.sqrt(K)
-        n = self._numbers()
+        z, _ = self.metric._inside(self.center, "center")
         if self.radius >= 2 * quarter:
             return "everything"
         if self.radius == quarter:
-            return "half-space" if n.z.any() else "everything"
-        height, reach = abs(n.cos), K * n.sin * float(np.linalg.norm(n.z))
+            return "half-space" if z.any() else "everything"
+        height = abs(float(cosine(self.radius, K)))
+        reach = K * float(sine(self.radius, K)) * float(np.linalg.norm(z))
         rounding = PARABOLA_TOLERANCE * (height + reach)
         if reach - height > rounding:
             return "hyperboloid"
@@ -143,13 +121,23 @@ class Ball(Frozen):
             raise NotRepresentableError(
                 "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
             )
-        K, n = self.metric.curvature, self._numbers()
-        a = n.z @ self.metric.factor
-        matrix = n.cos * n.cos * n.form * self.metric.matrix - K * n.one * np.outer(a, a)
+        K, r = self.metric.curvature, self.radius
+        z, s_cc = self.metric._inside(self.center, "center")
+        form, one = float(s_cc), 1.0
+        if K > 0:
+            sin, cos = float(sine(r, K)), float(cosine(r, K))
+            reach = K * sin * float(np.linalg.norm(z))
+            D = (cos - reach) * (cos + reach)
+        else:  # s/C, 1, 1/C² and D/C² in place of s, C, 1 and D
+            with np.errstate(over="ignore"):
+                sin, cos, one = float(tangent(r, K)), 1.0, float(cosine(r, K)) ** -2.0
+            D = one - K * sin * sin * form
+        a = z @ self.metric.factor
+        matrix = cos * cos * form * self.metric.matrix - K * one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.metric.center
-        center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
-        return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
+        center = self.center + displacement * (K * sin * sin * form / D)
+        return Ellipsoid(center, matrix, sin * form * cos / math.sqrt(D))
 
     def contains(self, x: ArrayLike) -> Bools:
         """Return whether points are in the ball; points outside a hyperbolic domain are not."""

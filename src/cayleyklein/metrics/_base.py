@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -158,15 +157,3 @@ class MetricBase(NotebookCard):
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
         """Add up the column shares of the parts, given with their weights; d² = Σ (w d)²."""
         return np.asarray(sum(weight**2 * shares for weight, shares in parts))
-
-
-def add_lengths(parts: list[tuple[float, Floats]]) -> Floats:
-    """Add up the column shares of the parts of d = Σ w d."""
-    lengths = [weight * math.sqrt(max(shares.sum(), 0.0)) for weight, shares in parts]
-    return np.asarray(
-        sum(
-            weight**2 * sum(lengths) / length * shares
-            for (weight, shares), length in zip(parts, lengths, strict=True)
-            if length
-        )
-    )

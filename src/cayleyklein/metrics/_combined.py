@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -11,7 +12,7 @@ from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import OUTSIDE, Ellipsoid, Frozen, Outside, read_only, sqchord_from
-from cayleyklein.metrics._base import MetricBase, add_lengths
+from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import pairwise
 
@@ -80,7 +81,14 @@ class MixedMetric(Frozen, MetricBase):
         return [(metric, weight) for metric, weight in self._terms() if weight]
 
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
-        return add_lengths(parts)
+        lengths = [weight * math.sqrt(max(shares.sum(), 0.0)) for weight, shares in parts]
+        return np.asarray(
+            sum(
+                weight**2 * sum(lengths) / length * shares
+                for (weight, shares), length in zip(parts, lengths, strict=True)
+                if length
+            )
+        )
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
         return [

@@ -180,7 +180,7 @@ class SearchIndex:
         each = np.arange(len(candidates))
         values = self.space.measure(queries, each, self.rows, candidates, pool)
         order = np.lexsort((candidates, values))[:, :k]
-        return taken_along(values, order), taken_along(candidates, order)
+        return np.take_along_axis(values, order, 1), np.take_along_axis(candidates, order, 1)
 
     def _scanned(
         self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
@@ -303,11 +303,6 @@ def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[Chord
     return queries.take(at), None if own is None else own[at]
 
 
-def taken_along(array: AnyArray, order: Ints) -> AnyArray:
-    """Return the entries of each row in an order."""
-    return np.take_along_axis(array, order, axis=1)
-
-
 def merged(
     best: Floats, found: Ints, which: Ints, hits: Ints, values: Floats
 ) -> tuple[Floats, Ints]:
@@ -339,4 +334,5 @@ def merge(found: list[Ranked], k: int) -> Ranked:
     if found[0].payload is not None:
         known = np.concatenate([some.payload for some in found if some.payload is not None], axis=1)
         payload = known[np.arange(len(known))[:, None], order]
-    return Ranked(taken_along(values, order), taken_along(rows, order), found[0].inside, payload)
+    values, rows = (np.take_along_axis(array, order, 1) for array in (values, rows))
+    return Ranked(values, rows, found[0].inside, payload)

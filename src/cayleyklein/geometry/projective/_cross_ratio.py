@@ -76,8 +76,12 @@ def cross_ratio(
     names = ("p", "q", "P", "Q")
     given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
     points = np.stack(broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
-    _check_size(points, homogeneous)
     if homogeneous:
+        if points.shape[-1] < 2:
+            raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
+        zero = ~points.any(axis=-1).all(axis=-1)
+        if zero.any():
+            raise InvalidInputError(f"A homogeneous point is the zero vector{at_index(zero)}.")
         points = points / binary_scale(points)
     minors, extent = _minors(points, homogeneous)
     _check_collinear(points, minors, extent, homogeneous)
@@ -210,18 +214,6 @@ def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArra
     if array.dtype.kind != "c":
         return as_points(values, name, size)
     return as_points(array.real, name, size) + 1j * as_points(array.imag, name, size)
-
-
-def _check_size(points: AnyArray, is_homogeneous: bool) -> None:
-    if not is_homogeneous:
-        return
-    if points.shape[-1] < 2:
-        raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
-    zero = np.asarray(~points.any(axis=-1))
-    if zero.any():
-        raise InvalidInputError(
-            f"A homogeneous point is not the zero vector, but one is{at_index(zero.any(axis=-1))}."
-        )
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
