@@ -85,11 +85,8 @@ class Ranked(NamedTuple):
 class SearchIndex:
     """Fitted rows in a chord space, the engine on them, and a payload (n, …) such as their labels.
 
-    `first_row` is where this shard begins among all rows; rows of an index `before` come first.
+    `first_row` is where this shard begins among all rows.
     """
-
-    rows: ChordRows
-    payload: AnyArray | None
 
     def __init__(
         self,
@@ -98,18 +95,11 @@ class SearchIndex:
         algorithm: Algorithm,
         first_row: int = 0,
         payload: AnyArray | None = None,
-        before: SearchIndex | None = None,
     ) -> None:
-        self.space = ChordSpace(metric)
-        rows = self.space.place(np.ascontiguousarray(X))
-        advice = "drop or move them, or shrink the factor of the metric"
-        refuse_outside(rows.inside, "X", advice, first_row)
-        if before is not None:
-            rows = before.rows.followed_by(rows)
-            if payload is not None and before.payload is not None:
-                payload = np.concatenate([before.payload, payload])
-        self.rows, self.first_row, self.payload = rows, first_row, payload
-        self.engine, self.name = build_engine(algorithm, self.space, rows)
+        self.space, self.first_row, self.payload = ChordSpace(metric), first_row, payload
+        self.rows = self.space.place(np.ascontiguousarray(X))
+        refuse_outside(self.rows.inside, first_row)
+        self.engine, self.name = build_engine(algorithm, self.space, self.rows)
 
     def __len__(self) -> int:
         return len(self.rows.v)

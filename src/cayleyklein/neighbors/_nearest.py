@@ -28,7 +28,7 @@ from cayleyklein.neighbors._index import (
     as_metric,
 )
 from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
-from cayleyklein.neighbors._space import refuse_queries
+from cayleyklein.neighbors._space import refuse_outside, refuse_queries
 from cayleyklein.neighbors._votes import Weights
 
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
@@ -150,15 +150,14 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     def _append(self, X: ArrayLike, payload: AnyArray | None) -> None:
         """Index more rows after the fitted ones."""
         added, before = self._rows(X, reset=False), self._in_memory()
-        self._index(added, self.metric_, payload, before)
+        refuse_outside(self.metric_.contains(added))
+        if payload is not None and before.payload is not None:
+            payload = np.concatenate([before.payload, payload])
+        self._index(np.concatenate([before.X, added]), self.metric_, payload)
 
-    def _index(
-        self, X: Floats, metric: Metric, payload: AnyArray | None = None,
-        before: SearchIndex | None = None,
-    ) -> None:  # fmt: skip
+    def _index(self, X: Floats, metric: Metric, payload: AnyArray | None = None) -> None:
         """Index rows in memory, with a payload for each."""
-        index = SearchIndex(X, metric, self.algorithm, payload=payload, before=before)
-        self._take(index, metric)
+        self._take(SearchIndex(X, metric, self.algorithm, payload=payload), metric)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
         """Index row blocks where they are, with a payload for each row."""
