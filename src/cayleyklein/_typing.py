@@ -13,6 +13,8 @@ AnyFloats = NDArray[np.floating[Any]]
 
 Complexes = NDArray[np.complex128]
 
+AnyComplexes = NDArray[np.complexfloating[Any, Any]]
+
 Ints = NDArray[np.intp]
 """Indices and counts."""
 

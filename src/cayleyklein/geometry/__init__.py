@@ -6,7 +6,7 @@ side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hil
 in ``projective``; its names are here too.
 """
 
-from cayleyklein.geometry._balls import Ball
+from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._bisectors import Hyperplane, proximity_planes
 from cayleyklein.geometry._bisectors import bisector as bisector
 from cayleyklein.geometry._bisectors import point_difference as point_difference
@@ -16,7 +16,14 @@ from cayleyklein.geometry._distances import Outside as Outside
 from cayleyklein.geometry._distances import distance as distance
 from cayleyklein.geometry._distances import distance_between as distance_between
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
-from cayleyklein.geometry._forms import canonical_factor
+from cayleyklein.geometry._forms import (
+    blocks_from_form,
+    canonical_factor,
+    curvature_from_kappa,
+    form_from_blocks,
+    kappa_from_curvature,
+    spectral_factor,
+)
 from cayleyklein.geometry._forms import parameters_from_form as parameters_from_form
 from cayleyklein.geometry._frozen import Frozen as Frozen
 from cayleyklein.geometry._frozen import read_only as read_only
@@ -77,17 +84,23 @@ __all__ = [
     "Polytope",
     "adjugate",
     "apply_collineation",
+    "ball_from_ellipsoid",
+    "blocks_from_form",
     "canonical_factor",
     "classify",
     "cross_ratio",
+    "curvature_from_kappa",
+    "form_from_blocks",
     "from_chart",
     "hilbert_distance",
     "hyperplane_angle",
     "hyperplane_measure",
+    "kappa_from_curvature",
     "line_intersections",
     "measure",
     "metric_tensor",
     "proximity_planes",
     "signature",
+    "spectral_factor",
     "to_chart",
 ]

@@ -20,11 +20,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
-from cayleyklein._validation import as_points, as_real
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein._validation import about, as_points, as_real
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
 from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry._geodesics import geodesic
 from cayleyklein.geometry._lifts import cosine, sine, tangent
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
@@ -146,3 +147,55 @@ class Ball(Frozen):
         return np.asarray(
             distance_between(x, center, self.metric, "inf", ("x", "center")) <= self.radius
         )
+
+
+def ball_from_ellipsoid(
+    center: ArrayLike, matrix: ArrayLike, radius: float, metric: CurvedSpace, *, rtol: float = 1e-6
+) -> Ball:
+    """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
+
+    The diameter of a ball through μ is an axis of its ellipsoid, so the ball's centre is
+    the geodesic midpoint of that axis, and its radius half the axis's length.
+
+    Raises
+    ------
+    NotRepresentableError
+        When the ellipsoid is not a ball of this metric.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
+    >>> e = Ball([0.5, 0.1], 0.7, disc).ellipsoid()
+    >>> back = ball_from_ellipsoid(e.center, e.matrix, e.radius, disc)
+    >>> back.center.round(12), round(back.radius, 12)
+    (array([0.5, 0.1]), 0.7)
+    """
+    given, metric = Ellipsoid(center, matrix, radius), as_space(metric)
+    rtol = as_real(rtol, "rtol", "[0, inf)")
+    if given.dimension != metric.dimension:
+        raise InvalidInputError(
+            f"The ellipsoid has dimension {given.dimension}, but the metric {metric.dimension}."
+        )
+    axis = given.center - metric.center
+    if not axis.any():
+        axis = np.eye(metric.dimension)[0]
+    square = float(axis @ given.matrix @ axis)
+    if square <= 0:
+        raise NotRepresentableError(
+            "matrix is singular: the ellipsoid is a cylinder along its axis through μ, not a ball."
+        )
+    half = axis * (given.radius / math.sqrt(square))
+    ends = given.center + half, given.center - half
+    with about("center, matrix and radius"):  # p and q are the ends of an axis
+        middle = geodesic(*ends, metric, 0.5)
+        ball = Ball(middle, float(distance_between(*ends, metric, "raise")) / 2, metric)
+        found = ball.ellipsoid()
+    got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius
+    difference = np.abs(given.matrix - got).max()
+    if difference > rtol * np.abs(given.matrix).max():
+        raise NotRepresentableError(
+            "The ellipsoid (center, matrix, radius) is not a ball of this metric: the ball with "
+            f"the same centre has another matrix. Largest difference: {difference:.3g}."
+        )
+    return ball

@@ -9,17 +9,18 @@ whatever the sign of K; at K = 0 it is ⟨z_x, z_p⟩ - ‖z_p‖²/2. The bisec
 and q is f_p = f_q. Being affine, f ranks queries outside a hyperbolic domain too.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
     at_index,
     broadcast_points,
+    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
@@ -37,21 +38,22 @@ class Hyperplane(NamedTuple):
     array([1.])
     """
 
-    normal: Floats
-    offset: Floats
+    normal: AnyFloats
+    offset: AnyFloats
 
     @property
-    def homogeneous(self) -> Floats:
+    def homogeneous(self) -> AnyFloats:
         """Homogeneous vectors (normal, offset), as used with the dual absolute."""
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
-    def evaluate(self, x: ArrayLike) -> Floats:
+    def evaluate(self, x: ArrayLike) -> AnyFloats:
         """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, with opposite signs beside it."""
         normal = as_points(self.normal, "normal")
         offset = as_finite_array(self.offset, "offset")[..., None]
         points = as_points(x, "x", normal.shape[-1])
         normal, offset, points = broadcast_points(normal=normal, offset=offset, x=points)
-        return np.asarray(np.einsum("...i,...i", normal, points) + offset[..., 0])[()]
+        values = np.einsum("...i,...i", normal, points) + offset[..., 0]
+        return np.asarray(values).astype(float_dtype(self.normal, x), copy=False)[()]
 
 
 def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
@@ -64,10 +66,10 @@ def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
     1
     """
-    metric, (p,) = check_points(metric, p=p)
+    metric, dtype, (p,) = check_points(metric, p=p)
     z, s = metric._inside(p, "p")
     spatial, height = lift_difference(z, z, s, np.zeros_like(z), np.ones_like(s), metric.curvature)
-    return _pull_back(spatial, height, metric, "p")
+    return _pull_back(spatial, height, metric, dtype, "p")
 
 
 def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats, Floats]:
@@ -78,18 +80,20 @@ def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats,
 
 def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return the bisector of p and q as a hyperplane, positive on the side of p."""
-    metric, (p, q) = check_points(metric, p=p, q=q)
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)
     if same.any():
         raise InvalidInputError(f"p and q coincide{at_index(same)}: they have no bisector.")
-    return _pull_back(spatial, rise, metric, "p and q")
+    return _pull_back(spatial, rise, metric, dtype, "p and q")
 
 
-def _pull_back(spatial: Floats, height: Floats, metric: CurvedSpace, name: str) -> Hyperplane:
+def _pull_back(
+    spatial: Floats, height: Floats, metric: CurvedSpace, dtype: np.dtype[Any], name: str
+) -> Hyperplane:
     """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
     with np.errstate(over="ignore", invalid="ignore"):
         normal = spatial @ metric.factor
-        plane = Hyperplane(normal, np.asarray(height - normal @ metric.center)[()])
+        plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))
     refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
     return plane

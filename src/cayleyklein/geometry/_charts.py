@@ -22,12 +22,13 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_choice,
     as_points,
     as_real,
     at_index,
+    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -118,7 +119,7 @@ def _find(chart: str, sign: int) -> tuple[Map, Map]:
     return forward, backward
 
 
-def to_chart(w: ArrayLike, chart: str, sign: int) -> Floats:
+def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map canonical (Klein) coordinates to a chart.
 
     Parameters
@@ -145,16 +146,17 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> Floats:
     ['klein', 'conformal', 'sphere']
     """
     forward, _ = _find(chart, sign)
+    dtype = float_dtype(w)
     w = as_points(w, "w")
     sqnorm = _sqnorm(w)
     if sign < 0:
         _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
         refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
-    return forward(w, sign)
+    return forward(w, sign).astype(dtype, copy=False)
 
 
-def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
+def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     """Map a chart's coordinates back to canonical (Klein) ones.
 
     Examples
@@ -165,6 +167,7 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     array([0., 0.])
     """
     _, backward = _find(chart, sign)
+    dtype = float_dtype(y)
     y = as_points(y, "y")
     last, sqnorm = y[..., -1], _sqnorm(y)
     if chart == "half_space" or chart in EMBEDDED:
@@ -179,7 +182,7 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
         _raise_where(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
     elif sign > 0 and chart == "conformal":
         _raise_where(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
-    return backward(y, sign)
+    return backward(y, sign).astype(dtype, copy=False)
 
 
 def _raise_where(bad: Bools, name: str, expected: str) -> None:

@@ -21,7 +21,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._lifts import inner_point
@@ -51,11 +51,11 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
 
 def distance(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
-) -> Floats:
+) -> AnyFloats:
     """Return the distances between p and q (..., d): see :meth:`CurvedMetric.distance`."""
     as_choice(outside, "outside", OUTSIDE)
-    metric, (p, q) = check_points(metric, p=p, q=q)
-    return distance_between(p, q, metric, outside)[()]
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
+    return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 
 
 def distance_between(

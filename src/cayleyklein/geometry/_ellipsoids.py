@@ -7,7 +7,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_count,
     as_points,
@@ -48,7 +48,7 @@ class ConvexBody(Protocol):
         points : array-like of shape (..., d)
         """
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         """Return the finite t > 0 for which x + t u is on the boundary.
 
         Parameters

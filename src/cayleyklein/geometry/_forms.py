@@ -12,9 +12,56 @@ from numpy.typing import ArrayLike
 from scipy import linalg
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_symmetric
+from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._space import CurvedSpace
+
+
+def curvature_from_kappa(kappa: float) -> float:
+    """Return K = sign(κ) κ².
+
+    >>> curvature_from_kappa(-2.0)
+    -4.0
+    """
+    kappa = as_real(kappa, "kappa")
+    return kappa * abs(kappa)
+
+
+def kappa_from_curvature(curvature: float) -> float:
+    """Return κ = sign(K) √|K|, the inverse of :func:`curvature_from_kappa`.
+
+    >>> kappa_from_curvature(-4.0)
+    -2.0
+    """
+    curvature = as_real(curvature, "curvature")
+    return math.copysign(math.sqrt(abs(curvature)), curvature)
+
+
+def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
+    """Return S = [[Σ, a], [aᵀ, b]].
+
+    >>> form_from_blocks([[2.0]], [1.0], 3.0)
+    array([[2., 1.],
+           [1., 3.]])
+    """
+    matrix = as_symmetric(matrix, "matrix")
+    a = as_points(a, "a", len(matrix), ndim=1)
+    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
+
+
+def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
+    """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]].
+
+    Examples
+    --------
+    >>> sigma, a, b = blocks_from_form([[1.0, -2.0], [-2.0, 0.0]])
+    >>> sigma, a, b
+    (array([[1.]]), array([-2.]), 0.0)
+    """
+    S = as_symmetric(S, "S")
+    if len(S) < 2:
+        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
 
 
 def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
@@ -23,10 +70,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
     """
-    S = as_symmetric(S, "S")
-    if len(S) < 2:
-        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
-    matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
+    matrix, a, b = blocks_from_form(S)
     if np.trace(matrix) < 0:
         matrix, a, b = -matrix, -a, -b
     eigenvalues = np.linalg.eigvalsh(matrix)
@@ -72,4 +116,28 @@ def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
     matrix, center, K = parameters_from_form(S)
     M = CurvedSpace(matrix=matrix, center=center).homogeneous_matrix.copy()
     M[-1, -1] = 1 / math.sqrt(abs(K))
-    return M, np.append(np.ones(len(matrix)), math.copysign(1.0, K))
+    return M, _signs(len(matrix), K)
+
+
+def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
+    """Factor S = MᵀDM with M = |Λ|^½ Oᵀ from the eigenvalues of S (paper §5.1).
+
+    The eigenvalue of the lone sign comes last, as in D = diag(1, …, 1, ±1).
+
+    Examples
+    --------
+    >>> M, signs = spectral_factor([[4.0, 0.0], [0.0, -9.0]])
+    >>> np.abs(M)
+    array([[2., 0.],
+           [0., 3.]])
+    """
+    matrix, _, K = parameters_from_form(S)  # raises unless S is a metric
+    S = as_symmetric(S, "S")
+    eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
+    order = np.argsort(-eigenvalues)  # a negative one last
+    root = np.sqrt(np.abs(eigenvalues[order]))
+    return root[:, None] * vectors[:, order].T, _signs(len(matrix), K)
+
+
+def _signs(d: int, K: float) -> Floats:
+    return np.append(np.ones(d), math.copysign(1.0, K))

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry._distances import distance_between, wedge
@@ -25,9 +25,9 @@ from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry._space import CurvedSpace, as_space, check_points
 
 
-def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> Floats:
+def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
     """Return the points (..., m, d) at fractions t (m,) of the distance from p to q (..., d)."""
-    metric, (p, q) = check_points(metric, p=p, q=q)
+    metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     t = as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
@@ -46,7 +46,7 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> F
     apart = weight > 0
     _refuse_beyond_chart((d > 0) & ~apart, "t")
     share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # tends to t as d tends to 0
-    return np.asarray(p + (q - p) * share[..., None])
+    return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
 
 
 def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
@@ -71,7 +71,7 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     array([[1., 0.],
            [0., 1.]])
     """
-    metric, (x,) = check_points(metric, x=x)
+    metric, _, (x,) = check_points(metric, x=x)
     z, s = metric._inside(x, "x")
     a = z @ metric.factor / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
@@ -109,9 +109,9 @@ def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, F
     return speed, slope, s
 
 
-def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> Floats:
+def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     """Return the point reached from x with velocity v after unit time."""
-    metric, (x, v) = check_points(metric, x=x, v=v)
+    metric, dtype, (x, v) = check_points(metric, x=x, v=v)
     K = metric.curvature
     speed, slope, s = _speed(x, v, metric)
     # In the lift, the end is cos(‖v‖) P + sin(‖v‖) V; the hyperbolic pair is divided by cosh,
@@ -120,21 +120,21 @@ def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> Floats:
     sin = np.divide(sin, speed, out=np.ones_like(speed), where=speed > 0)
     weight = cos - sin * slope / s
     _refuse_beyond_chart(weight <= 0, "v")
-    return np.asarray(x + v * (sin / weight)[..., None])
+    return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
 
 
-def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> Floats:
+def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     """Return the velocity v at x with exp_map(x, v) = y."""
-    metric, (x, y) = check_points(metric, x=x, y=y)
+    metric, dtype, (x, y) = check_points(metric, x=x, y=y)
     d = distance_between(x, y, metric, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, metric)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
-    return np.asarray((y - x) * ratio[..., None])
+    return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
 
-def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
+def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     """Return the angle at x between the geodesics to p and to q, in [0, π]."""
-    metric, (x, p, q) = check_points(metric, x=x, p=p, q=q)
+    metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
     metric._inside(p, "p")
     metric._inside(q, "q")
     z, s = metric._inside(x, "x")
@@ -153,7 +153,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 
     a, b = unit_vector(p, "p"), unit_vector(q, "q")
     half = np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1))
-    return np.asarray(2 * half)[()]
+    return np.asarray(2 * half).astype(dtype, copy=False)[()]
 
 
 def _refuse_beyond_chart(beyond: Bools, name: str) -> None:

@@ -25,6 +25,7 @@ from cayleyklein._validation import (
     as_symmetric,
     at_index,
     broadcast_points,
+    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
@@ -182,11 +183,13 @@ def as_space(metric: Any) -> CurvedSpace:
     return metric
 
 
-def check_points(metric: Any, **points: ArrayLike) -> tuple[CurvedSpace, tuple[Floats, ...]]:
-    """Check a metric and named points; return it and the broadcast points."""
+def check_points(
+    metric: Any, **points: ArrayLike
+) -> tuple[CurvedSpace, np.dtype[Any], tuple[Floats, ...]]:
+    """Check a metric and named points; return it, the dtype of the answer and broadcast points."""
     space = as_space(metric)
     arrays = {name: as_points(x, name, space.dimension) for name, x in points.items()}
-    return space, broadcast_points(**arrays)
+    return space, float_dtype(*points.values()), broadcast_points(**arrays)
 
 
 def cholesky(matrix: Floats) -> Floats:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._notebook import NotebookCard
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Outside, lower_by_mean, lower_steps
@@ -25,7 +25,7 @@ class MetricBase(NotebookCard):
         """Number of coordinates d of a point."""
         return self._terms()[0][0].dimension
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), broadcast over leading axes."""
         raise NotImplementedError
 

@@ -96,7 +96,7 @@ class MixedMetric(Frozen, MetricBase):
             for part, weight in self._active()
         ]
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
         first, *others = (
             metric.distance(p, q, outside=outside) * weight for metric, weight in self._active()
@@ -206,10 +206,11 @@ class ProductMetric(Frozen, MetricBase):
         ]
         return np.hstack(columns).astype(float_dtype(X), copy=False)
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
         square = sum(part for _, part in self._lengths(p, q, outside))
-        return np.asarray(np.sqrt(square))[()]
+        found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
+        return found[()]
 
     def _lengths(
         self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise"

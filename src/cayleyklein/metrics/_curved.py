@@ -167,7 +167,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
     # -- distances ------------------------------------------------------------------
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> Floats:
+    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q, broadcast over leading axes.
 
         Equal to the paper's forms where these are well conditioned (its §2.3, with
@@ -244,7 +244,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
         return Ball(center, radius, self)
 
-    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> Floats:
+    def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
         Parameters
@@ -259,27 +259,32 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """
         return geometry.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
-    def midpoint(self, p: ArrayLike, q: ArrayLike) -> Floats:
+    def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
         return geometry.geodesic(p, q, self, 0.5)
 
-    def exp(self, x: ArrayLike, v: ArrayLike) -> Floats:
+    def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end, after unit time, of the geodesic that leaves x with velocity v.
 
         Raises OutsideDomainError where an elliptic one crosses the equator, the end of the chart.
         """
         return geometry.exp_map(x, v, self)
 
-    def log(self, x: ArrayLike, y: ArrayLike) -> Floats:
+    def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1."""
         return geometry.log_map(x, y, self)
 
-    def angle(self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane) -> Floats:
-        """Return the acute angle between hyperplanes (normal, offset) by the dual absolute."""
-        first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        return metric_angle(first, second, self, ("first", "second"))
+    def angle(
+        self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
+    ) -> AnyFloats:
+        """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
-    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> Floats:
+        Acute, or `signed` in the plane: see :func:`cayleyklein.geometry.hyperplane_angle`.
+        """
+        first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
+        return metric_angle(first, second, self, signed=signed, names=("first", "second"))
+
+    def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""
         return geometry.vertex_angle(x, p, q, self)
 
@@ -287,16 +292,17 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """Return the isometry that carries p to q along their geodesic, as a collineation."""
         return geometry.transvection(p, q, self)
 
-    def to_chart(self, X: ArrayLike, chart: str) -> Floats:
+    def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
         z, _ = self._inside(as_points(X, "X", self.dimension), "X")
-        return geometry.to_chart(self._unit * z, chart, self._sign)
+        y = geometry.to_chart(self._unit * z, chart, self._sign)
+        return y.astype(float_dtype(X), copy=False)
 
-    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
+    def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
         with about("Y"):
             w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
-            return self.points(w / self._unit)
+            return self.points(w / self._unit).astype(float_dtype(Y), copy=False)
 
     @property
     def _sign(self) -> int:

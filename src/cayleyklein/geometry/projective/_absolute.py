@@ -23,14 +23,23 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Floats
-from cayleyklein._validation import as_points, as_symmetric, broadcast_points
+from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
+from cayleyklein._validation import as_points, as_real, as_symmetric, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry.projective._measures import as_form, bilinear, homogenize
+from cayleyklein.geometry.projective._measures import (
+    as_form,
+    as_hyperplanes,
+    bilinear,
+    homogenize,
+    sign_of,
+)
 
 ZERO_EIGENVALUE = 1e-12
 """Largest |λ| / max |λ| of an eigenvalue that counts as zero."""
+
+ON_ABSOLUTE = 1e-12
+"""Largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute."""
 
 DUAL_TOLERANCE = 1e-9
 """Largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual."""
@@ -60,7 +69,7 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     return negative, len(eigenvalues) - negative - positive, positive
 
 
-def adjugate(A: ArrayLike) -> Floats:
+def adjugate(A: ArrayLike) -> AnyFloats:
     """Return the adjugate of a symmetric matrix, |A| A⁻¹ where A is invertible (paper §2.2).
 
     With A = Q Λ Qᵀ it is Q diag(∏_{j≠i} λ_j) Qᵀ, which needs no inverse: the products are made
@@ -93,7 +102,7 @@ def adjugate(A: ArrayLike) -> Floats:
             f"The adjugate of A overflows: its eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
             f"Divide A by that; it is the same absolute."
         )
-    return np.asarray((result + result.T) / 2 + 0.0)  # no -0.0
+    return np.asarray((result + result.T) / 2 + 0.0).astype(float_dtype(A))  # no -0.0
 
 
 @final
@@ -123,8 +132,14 @@ class Absolute(Frozen):
     >>> conic = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
     >>> conic.signature
     (1, 0, 2)
+    >>> conic.side([[0.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
+    array([-1,  0,  1])
     >>> float(conic.form([0.5, 0.0], [0.5, 1.0]))
     -0.75
+    >>> conic.tangent([1.0, 0.0])  # x = 1
+    array([ 1.,  0., -1.])
+    >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
+    array([ True, False])
 
     The Euclidean plane is degenerate, and needs its dual:
 
@@ -155,7 +170,7 @@ class Absolute(Frozen):
                 f"Absolute(matrix, dual=...)."
             )
         else:
-            dual_form = adjugate(form)
+            dual_form = np.asarray(adjugate(form), dtype=np.float64)
             if not dual_form.any():
                 raise InvalidInputError(
                     "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
@@ -168,7 +183,7 @@ class Absolute(Frozen):
         """(n, z, p) of the dual."""
         return signature(self.dual)
 
-    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> Floats:
+    def form(self, p: ArrayLike, q: ArrayLike | None = None) -> AnyFloats:
         """Return S(p, q) = p̃ᵀ A q̃, and S(p, p) without a q (paper §2.3).
 
         Parameters
@@ -178,8 +193,66 @@ class Absolute(Frozen):
         """
         points = as_points(p, "p", self.dimension)
         others = points if q is None else as_points(q, "q", self.dimension)
+        dtype = float_dtype(p) if q is None else float_dtype(p, q)
         points, others = broadcast_points(p=points, q=others)
-        return bilinear(self.matrix, homogenize(points), homogenize(others))[()]
+        values = bilinear(self.matrix, homogenize(points), homogenize(others))
+        return values.astype(dtype, copy=False)[()]
+
+    def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
+        """Return -1 for points inside, 0 on and +1 outside the absolute.
+
+        Inside a real quadric is where the form has the sign of its lone eigenvalue; an
+        elliptic absolute has no real points, and all of space is inside. In dimension 1, where
+        both signs are lone, inside is where the form is negative.
+
+        Parameters
+        ----------
+        points : array-like of shape (..., d)
+        rtol : float, default=1e-12
+            A point is on the absolute when abs(x̃ᵀ A x̃) is at most ``rtol`` times the same sum
+            of absolute values.
+
+        Raises
+        ------
+        NotRepresentableError
+            For other signatures, whose absolute has no inside.
+        """
+        rtol = as_real(rtol, "rtol", "[0, 1)")
+        x = homogenize(as_points(points, "points", self.dimension))
+        negative, zero, positive = self.signature
+        if zero or (min(negative, positive) > 1):
+            why = "it is singular" if zero else "neither sign occurs only once"
+            raise NotRepresentableError(
+                f"An absolute of signature (n, z, p) = {self.signature} has no inside: {why}."
+            )
+        if min(negative, positive) == 0:
+            return np.full(x.shape[:-1], -1)[()]
+        signs = sign_of(self.matrix, x, rtol)
+        return (signs if negative == 1 else -signs).astype(np.int_)[()]
+
+    def tangent(self, points: ArrayLike) -> AnyFloats:
+        """Return A x̃, the polar hyperplanes of points: the tangents where they are on the absolute.
+
+        Returns
+        -------
+        ndarray of shape (..., d + 1)
+            Homogeneous vectors (normal, offset) of n·x + o = 0.
+        """
+        x = homogenize(as_points(points, "points", self.dimension))
+        return (x @ self.matrix).astype(float_dtype(points), copy=False)
+
+    def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
+        """Return whether hyperplanes touch the absolute, that is belong to the dual conic.
+
+        Parameters
+        ----------
+        hyperplanes : array-like of shape (..., d + 1)
+            Homogeneous vectors (normal, offset).
+        rtol : float, default=1e-12
+            As in :meth:`side`.
+        """
+        vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
+        return np.asarray(sign_of(self.dual, vectors, as_real(rtol, "rtol", "[0, 1)")) == 0)[()]
 
     def __repr__(self) -> str:
         return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"

@@ -12,16 +12,18 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Complexes, Floats
-from cayleyklein._validation import about, at_index, broadcast_points
-from cayleyklein.exceptions import NotRepresentableError
+from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
+from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._rounding import binary_scale, total, two_product
 from cayleyklein.geometry._space import CurvedSpace
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
+    EPS,
     as_form,
     as_hyperplanes,
     as_unit,
+    complex_dtype,
     half_log,
     multiply,
     vector_pencil,
@@ -31,8 +33,14 @@ UNCERTAIN = 1e-8
 """Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
 
 
-def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> Floats:  # noqa: E741
-    """Return the acute angle between hyperplanes that meet inside the domain (paper §2.1).
+def hyperplane_angle(
+    dual: ArrayLike,
+    l: ArrayLike,  # noqa: E741
+    m: ArrayLike,
+    *,
+    signed: bool = False,
+) -> AnyFloats:
+    """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
 
     Parameters
     ----------
@@ -40,11 +48,14 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> Floats:  # 
         A^Δ, for example :attr:`Absolute.dual`.
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
+    signed : bool, default=False
+        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first
+        coordinate axis to the second; it is additive modulo π in the pencil of a point.
+        Otherwise the acute angle in [0, π/2], since hyperplanes have no orientation.
 
     Returns
     -------
     ndarray of shape (...)
-        In [0, π/2], since hyperplanes have no orientation.
 
     Raises
     ------
@@ -61,6 +72,8 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> Floats:  # 
     >>> euclidean = np.diag([1.0, 1.0, 0.0])
     >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3])))
     45.0
+    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
+    -45.0
 
     In the Beltrami-Klein disc x = 1/2 and y = 1/2 are not at a right angle:
 
@@ -77,20 +90,26 @@ def hyperplane_angle(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> Floats:  # 
     ...
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
-    return _angle(*_as_pencil(dual, l, m))[()]
+    dtype = float_dtype(dual, l, m)
+    return _angle(*_as_pencil(dual, l, m), signed).astype(dtype)[()]
 
 
 def metric_angle(
     l: ArrayLike,  # noqa: E741
     m: ArrayLike,
     metric: CurvedSpace,
+    *,
+    signed: bool,
     names: tuple[str, str],
-) -> Floats:
+) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
     """
+    dtype = float_dtype(l, m)
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
+    if np.linalg.det(inverse) < 0:  # keep the sense of rotation
+        inverse = inverse * np.append(np.ones(d - 1), -1.0)
     l, m = broadcast_points(  # noqa: E741
         **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
     )
@@ -103,7 +122,7 @@ def metric_angle(
 
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
     with about(" and ".join(names)):
-        return _angle(dual, move(l), move(m))[()]
+        return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
 
 
 def _value(plane: Floats, x: Floats) -> Floats:
@@ -114,7 +133,11 @@ def _value(plane: Floats, x: Floats) -> Floats:
     return total((high, low))[0]
 
 
-def _angle(form: Floats, l: Floats, m: Floats) -> Floats:  # noqa: E741
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa: E741
+    if signed and len(form) != 3:
+        raise InvalidInputError(
+            f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
+        )
     pencil = vector_pencil(form, l, m)
     bad = (pencil.s_pp == 0) | (pencil.s_qq == 0) | (pencil.discriminant > 0)
     if signature(form)[1] == 0:  # parallels of a curved geometry meet on the absolute
@@ -132,7 +155,13 @@ def _angle(form: Floats, l: Floats, m: Floats) -> Floats:  # noqa: E741
             f"the absolute (or one of them is tangent to it). Use hyperplane_measure for the "
             f"complex measure."
         )
-    return np.asarray(np.arctan2(np.sqrt(np.abs(pencil.discriminant)), np.abs(pencil.s_pq)))
+    sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
+    if not signed:
+        return np.asarray(np.arctan2(sine, np.abs(cosine)))
+    turn = _orientation(l, m) * np.sign(cosine * pencil.s_pp)
+    angle = np.arctan2(np.where(turn < 0, -sine, sine), np.abs(cosine))
+    # A right angle has no sign; -0.0 becomes 0.0.
+    return np.where(angle <= -np.pi / 2, np.pi / 2, angle + 0.0)
 
 
 def hyperplane_measure(
@@ -140,7 +169,7 @@ def hyperplane_measure(
     l: ArrayLike,  # noqa: E741
     m: ArrayLike,
     unit: complex = 0.5j,
-) -> Complexes:
+) -> AnyComplexes:
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
@@ -179,9 +208,10 @@ def hyperplane_measure(
     0j
     """
     factor = as_unit(unit)
+    dtype = complex_dtype(dual, l, m)
     pencil = vector_pencil(*_as_pencil(dual, l, m))
     value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
-    return (multiply(2 * factor, value) + 0.0)[()]
+    return (multiply(2 * factor, value) + 0.0).astype(dtype)[()]
 
 
 def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
@@ -190,3 +220,15 @@ def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Flo
         l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
     )
     return form, first, second
+
+
+def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
+    """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
+
+    l × m is the common point of the two lines, its last coordinate n_l × n_m.
+    """
+    following, previous = [1, 2, 0], [2, 0, 1]
+    left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
+    point = np.where(np.abs(left - right) <= 4 * EPS * np.abs(left), 0.0, left - right)
+    x, y, w = np.moveaxis(np.sign(point).astype(np.int_), -1, 0)
+    return np.asarray(np.where(w != 0, w, np.where(y != 0, y, x)))

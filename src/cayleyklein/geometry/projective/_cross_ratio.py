@@ -4,6 +4,8 @@
 coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -95,7 +97,7 @@ def cross_ratio(
         )
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
-    return ratio[()]
+    return ratio.astype(_result_dtype(p, q, P, Q), copy=False)[()]
 
 
 def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
@@ -143,7 +145,7 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
     refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
-    return np.asarray(moved)
+    return moved.astype(_result_dtype(H, points), copy=False)
 
 
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
@@ -214,6 +216,15 @@ def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArra
     if array.dtype.kind != "c":
         return as_points(values, name, size)
     return as_points(array.real, name, size) + 1j * as_points(array.imag, name, size)
+
+
+def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    dtypes = [np.asarray(a).dtype for a in arrays]
+    is_complex = any(t.kind == "c" for t in dtypes)
+    single = all((t.kind, t.itemsize) in {("f", 2), ("f", 4), ("c", 8)} for t in dtypes)
+    if is_complex:
+        return np.dtype(np.complex64 if single else np.complex128)
+    return np.dtype(np.float32 if single else np.float64)
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:

@@ -16,12 +16,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
-from cayleyklein._typing import Bools, Floats
+from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
     at_index,
     broadcast_points,
+    float_dtype,
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
@@ -114,20 +115,20 @@ class Polytope(Frozen, ConvexBody):
         x = as_points(points, "points", self.dimension)
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
-    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
+    def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         """Return the t > 0 at which rays leave the body: see :meth:`ConvexBody.exit_time`."""
         x, u, scale = as_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
         np.divide(self._slack(x), speed, out=times, where=speed > 0)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
-            return np.asarray(times.min(axis=-1) / scale)[()]
+            return _as_result(times.min(axis=-1) / scale, points, directions)
 
     def _slack(self, points: Floats) -> Floats:
         return np.asarray(self.offsets - points @ self.normals.T)
 
 
-def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> Floats:
+def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     """Return the distances ½ log of the cross-ratio with the ends of the chord (paper §2.1).
 
     Parameters
@@ -181,7 +182,12 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> Floats:
     forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
-    return np.asarray(value)[()]
+    return _as_result(value, p, q)
+
+
+def _as_result(values: Floats, *given: ArrayLike) -> AnyFloats:
+    result: AnyFloats = np.asarray(values).astype(float_dtype(*given), copy=False)[()]
+    return result
 
 
 def _check_bounded(normals: Floats, offsets: Floats) -> None:

@@ -13,18 +13,19 @@ S_pq² - S_pp S_qq as it stands loses every digit there. It is evaluated instead
 x being p or q: D does not change when a multiple of one vector is taken from the other.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyArray, Bools, Complexes, Floats
+from cayleyklein._typing import AnyArray, AnyComplexes, Bools, Complexes, Floats
 from cayleyklein._validation import (
     as_finite_array,
     as_points,
     as_symmetric,
     at_index,
     broadcast_points,
+    float_dtype,
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._rounding import binary_scale
@@ -89,7 +90,7 @@ def half_log(
     return value[()]
 
 
-def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> Complexes:
+def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
     """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1 and §2.3).
 
     P and Q are the intersections of the line pq with the absolute, and Log is the principal
@@ -111,7 +112,8 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> C
     Returns
     -------
     ndarray of shape (...), complex
-        Its modulus serves as a real distance wherever the points are.
+        Its modulus serves as a real distance wherever the points are. complex64 when every input is
+        float32, and complex128 otherwise.
 
     Notes
     -----
@@ -144,10 +146,15 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> C
     >>> complex(measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0], unit=1))
     0j
     """
-    factor = as_unit(unit)
+    factor, dtype = as_unit(unit), complex_dtype(A, p, q)
     line = line_pencil(*as_form_and_points(A, p, q))
     value = half_log(line.s_pp, line.s_qq, line.s_pq, line.discriminant)
-    return multiply(2 * factor, value)[()]
+    return multiply(2 * factor, value).astype(dtype)[()]
+
+
+def complex_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
+    """Return complex64 if every array is float32, and complex128 otherwise."""
+    return np.result_type(float_dtype(*arrays), np.complex64)
 
 
 def as_unit(unit: complex) -> complex:
@@ -213,6 +220,14 @@ def homogenize(points: AnyArray) -> AnyArray:
 def bilinear(form: Floats, x: AnyArray, y: AnyArray) -> AnyArray:
     """Return xᵀ form y along the last axis."""
     return np.asarray(((x @ form) * y).sum(axis=-1))
+
+
+def sign_of(form: Floats, x: Floats, rtol: float) -> Floats:
+    """Return the sign of xᵀ form x; 0 where it is at most rtol times the sum of absolute values."""
+    x = x / binary_scale(x)
+    values = bilinear(form, x, x)
+    caps = bilinear(np.abs(form), np.abs(x), np.abs(x))
+    return np.where(np.abs(values) <= rtol * caps, 0.0, np.sign(values))
 
 
 def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
