@@ -51,6 +51,7 @@ SHARED = {
     "brute": lambda: CurvedNeighbors(metric=DISC, algorithm="brute").fit(X).kneighbors,
     "vptree": lambda: CurvedNeighbors(metric=DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
     "tree": lambda: CurvedNeighbors(algorithm="tree").fit(X).kneighbors,
+    "radius": lambda: CurvedNeighbors(metric=DISC, radius=0.2).fit(X).radius_neighbors,
     "transform": lambda: MMC(tol=1e-2).fit(X, CLASSES).transform,
     "metric": lambda: DISC.pairwise,
     "mixed metric": lambda: MixedMetric([DISC, CurvedMetric.euclidean(2)]).pairwise,

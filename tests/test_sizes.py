@@ -77,6 +77,10 @@ def test_neighbours(little_memory):
     search = CurvedNeighbors(metric=CurvedMetric.euclidean(2)).fit(X)
     with pytest.raises(TooLargeError, match="300 neighbours of each of 400 rows"):
         search.kneighbors(X, 300)
+    with pytest.raises(TooLargeError, match=r"within inf, about 400 of each of 400 rows,"):
+        search.radius_neighbors(X, math.inf)
+    with pytest.raises(TooLargeError, match=r"within inf, about 399 of each of 400 rows,"):
+        search.radius_neighbors(radius=math.inf)
 
 
 def test_more_targets_than_rows_are_those_there_are():

@@ -90,7 +90,7 @@ def regressors(X: Floats) -> float:
     predicted: Floats = model.predict(X)
     learner = CurvedMLKR(random_state=0).fit(X, X[:, 0])
     search = CurvedNeighbors(3, metric=learner.metric_).fit(X)
-    distances, rows = search.kneighbors(X[:2])
+    distances, rows = search.radius_neighbors(X[:2], radius=1.0)
     degree: int = search.kneighbors_graph(X[:2]).nnz
     return model.score(X, X[:, 0]) + float(predicted.mean()) + degree + len(distances) + len(rows)
 

@@ -35,21 +35,37 @@ CALLS = {
     "apply_collineation": Call(
         g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P)}
     ),
+    "ball_from_ellipsoid": Call(g.ball_from_ellipsoid, {
+        "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
+        "metric": metric, "rtol": real(1e-6, -1),
+    }),
+    "blocks_from_form": Call(g.blocks_from_form, {"S": form}),
     "canonical_factor": Call(g.canonical_factor, {"S": form}),
     "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),
     "cross_ratio": Call(g.cross_ratio, {**COLLINEAR, "homogeneous": fixed(False)}),
+    "curvature_from_kappa": Call(g.curvature_from_kappa, {"kappa": real(-0.5)}),
+    "form_from_blocks": Call(g.form_from_blocks, {
+        "matrix": rows(np.eye(2)), "a": points([0.25, 0.5]), "b": real(-1.0),
+    }),
     "from_chart": Call(g.from_chart, {"y": in_chart, "chart": choice("klein"), "sign": sign}),
     "hilbert_distance": Call(g.hilbert_distance, {"body": thing(ELLIPSOID), **pq}),
-    "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm}),
+    "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm, "signed": fixed(False)}),
     "hyperplane_measure": Call(g.hyperplane_measure, {"dual": form, **lm, "unit": real(0.5)}),
+    "kappa_from_curvature": Call(g.kappa_from_curvature, {"curvature": real(-0.5)}),
     "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
     "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),
     "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "metric": metric}),
     "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "metric": metric}),
     "signature": Call(g.signature, {"A": form}),
+    "spectral_factor": Call(g.spectral_factor, {"S": form}),
     "to_chart": Call(g.to_chart, {"w": in_chart, "chart": choice("klein"), "sign": sign}),
     "Absolute": Call(g.Absolute, {"matrix": form, "dual": form}),
     "Absolute.form": Call(ABSOLUTE.form, anywhere),
+    "Absolute.is_tangent": Call(
+        ABSOLUTE.is_tangent, {"hyperplanes": points(LINES), "rtol": real(1e-12, -1.0)}
+    ),
+    "Absolute.side": Call(ABSOLUTE.side, {"points": points(P), "rtol": real(1e-12, -1.0)}),
+    "Absolute.tangent": Call(ABSOLUTE.tangent, {"points": points(P)}),
     "Ball": Call(g.Ball, {"center": inside(P[0]), "radius": real(0.5, -1.0), "metric": metric}),
     "Ball.contains": Call(BALL.contains, {"x": points(P)}),
     "Ellipsoid": Call(g.Ellipsoid, {
@@ -85,6 +101,9 @@ CALLS = {
 SAMPLE = """
 Absolute matrix: ragged
 Absolute.form q: NaN
+Absolute.is_tangent rtol: out of range: -1
+Absolute.side rtol: -inf
+Absolute.tangent points: one number
 Ball center: all outside
 Ball.contains x: wrong type
 Ellipsoid radius: out of range: 0
@@ -106,19 +125,25 @@ Polytope.exit_time points: None
 Polytope.from_vertices vertices: one axis
 adjugate A: sparse
 apply_collineation points: dates
+ball_from_ellipsoid metric: an array
+blocks_from_form S: one number
 canonical_factor S: empty
 classify absolute: wrong type
 cross_ratio P: object of strings
 cross_ratio Q: NaN
+curvature_from_kappa kappa: inf
+form_from_blocks matrix: one row
 from_chart chart: another word
 hilbert_distance q: complex
 hyperplane_angle l: one column more
 hyperplane_measure dual: duplicated
+kappa_from_curvature curvature: a list
 line_intersections A: masked entry
 measure p: a dict
 metric_tensor x: strings
 proximity_planes p: inf
 signature A: three axes
+spectral_factor S: duplicated
 to_chart sign: out of range: -3
 """
 

@@ -12,6 +12,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, Out
 from cayleyklein.geometry import (
     Ball,
     Ellipsoid,
+    ball_from_ellipsoid,
     distance,
     exp_map,
 )
@@ -53,6 +54,22 @@ def test_ellipsoid_agrees_with_membership(case, fraction):
     assert clear.mean() > 0.9
     np.testing.assert_array_equal(ellipsoid.contains(X)[clear], ball.contains(X)[clear])
     np.testing.assert_array_equal(ball.contains(X)[clear], (distances <= ball.radius)[clear])
+
+
+@given(metrics_with_points(1), st.floats(0.01, 0.6))
+def test_round_trip(case, fraction):
+    metric, (center,) = case
+    ball = Ball(center, radius_in(metric, fraction), metric)
+    if ball.kind != "ellipsoid":
+        return
+    e = ball.ellipsoid()
+    if e.semi_axes[0] > 1e3 * e.semi_axes[-1]:
+        return
+    back = ball_from_ellipsoid(e.center, e.matrix, e.radius, metric)
+    assert back.radius == pytest.approx(ball.radius, rel=1e-7)
+    np.testing.assert_allclose(
+        metric.coordinates(back.center), metric.coordinates(center), atol=1e-6 * ball.radius
+    )
 
 
 @pytest.mark.parametrize("K", [-1.0, 1.0])
@@ -152,6 +169,12 @@ def test_refusals():
         Ball([2.0, 0.0], 1.0, disc)
     with pytest.raises(InvalidInputError, match=r"expected a number in \[0, inf\)"):
         Ball([0.0, 0.0], -1.0, disc)
+    with pytest.raises(NotRepresentableError, match="not a ball of this metric"):
+        ball_from_ellipsoid([0.3, 0.0], [[1.0, 0.0], [0.0, 9.0]], 0.1, disc)
+    with pytest.raises(InvalidInputError, match="dimension 3, but the metric 2"):
+        ball_from_ellipsoid([0.0, 0.0, 0.0], np.eye(3), 0.1, disc)
+    with pytest.raises(NotRepresentableError, match="matrix is singular"):
+        ball_from_ellipsoid([0.3, 0.0], [[0.0, 0.0], [0.0, 1.0]], 0.1, disc)
     with pytest.raises(InvalidInputError, match="masked"):
         Ball(np.ma.array([0.1, 0.2], mask=[True, False]), 0.1, disc)
     with pytest.raises(NotRepresentableError, match="radius 0 is a point"):
@@ -181,3 +204,5 @@ def test_ellipsoids_of_any_size(radius):
     ellipse = Ellipsoid([0.0, 0.0], np.diag([1.0, 4.0]), radius)
     points = radius * np.array([[0.0, 0.0], [0.99, 0.0], [1.0, 0.0], [0.0, 0.51]])
     np.testing.assert_array_equal(ellipse.contains(points), [True, True, False, False])
+    ball = ball_from_ellipsoid([0.0, 0.0], np.eye(2), radius, CurvedMetric(factor=np.eye(2)))
+    assert ball.radius == pytest.approx(radius)

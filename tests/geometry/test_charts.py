@@ -18,6 +18,7 @@ def test_round_trip(chart, sign, d):
     w = klein_points(sign, d)
     y = to_chart(w, chart, sign)
     np.testing.assert_allclose(from_chart(y, chart, sign), w, rtol=1e-9, atol=1e-12)
+    assert to_chart(w.astype(np.float32), "klein", sign).dtype == np.float32
 
 
 def hyperbolic_distances(d):

@@ -193,6 +193,20 @@ def test_agrees_with_geomstats(p, q, expected):
     assert to_chart(klein(p), "conformal", -1) == pytest.approx(p, rel=1e-12)
 
 
+@pytest.mark.parametrize("K", CURVATURES)
+def test_float32_is_kept_and_exact(K):
+    rng = np.random.default_rng(3)
+    radius = 0.9 / math.sqrt(abs(K)) if K else 1.0
+    p, q = (rng.uniform(-0.5, 0.5, size=(2, 50, 3)) * radius).astype(np.float32)
+    metric = CurvedMetric(factor=np.eye(3), curvature=K)
+    single = distance(p, q, metric)
+    assert single.dtype == np.float32
+    np.testing.assert_allclose(
+        single, distance(p.astype(float), q.astype(float), metric), rtol=1e-6
+    )
+    assert distance(p, q.astype(float), metric).dtype == np.float64
+
+
 def test_broadcasts_over_batches():
     rng = np.random.default_rng(4)
     p, q = rng.uniform(-0.5, 0.5, size=(4, 1, 2)), rng.uniform(-0.5, 0.5, size=(5, 2))

@@ -5,7 +5,26 @@ from tests.strategies import metrics_with_points, random_metric
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import canonical_factor, parameters_from_form
+from cayleyklein.geometry import (
+    blocks_from_form,
+    canonical_factor,
+    curvature_from_kappa,
+    form_from_blocks,
+    kappa_from_curvature,
+    parameters_from_form,
+    spectral_factor,
+)
+
+
+@pytest.mark.parametrize("kappa", [-3.0, -0.5, 0.0, 0.5, 3.0])
+def test_kappa_round_trip(kappa):
+    assert kappa_from_curvature(curvature_from_kappa(kappa)) == kappa
+    assert np.sign(curvature_from_kappa(kappa)) == np.sign(kappa)
+
+
+def test_blocks_round_trip():
+    S = np.array([[2.0, 0.0, 1.0], [0.0, 3.0, -1.0], [1.0, -1.0, 5.0]])
+    np.testing.assert_array_equal(form_from_blocks(*blocks_from_form(S)), S)
 
 
 @pytest.mark.parametrize("K", [-5.0, -1e-3, 1e-3, 5.0])
@@ -32,20 +51,23 @@ def test_form_is_the_papers():
 
 
 @given(metrics_with_points(2))
-def test_factor_is_canonical(case):
+def test_factors_are_canonical(case):
     metric, (p, q) = case
     if abs(metric.curvature) < 1e-3:
         return
     S = metric.form
-    M, signs = canonical_factor(S)
-    np.testing.assert_allclose(M.T @ np.diag(signs) @ M, S, rtol=0, atol=1e-12 * np.abs(S).max())
-    assert signs.tolist() == [1.0] * metric.dimension + [np.sign(metric.curvature)]
-    # canonical coordinates keep the form
-    x, y = M @ np.append(p, 1), M @ np.append(q, 1)
-    expected = np.append(p, 1) @ S @ np.append(q, 1)
-    scale = np.linalg.norm(x) * np.linalg.norm(y)
-    assert abs(x @ (signs * y) - expected) <= 1e-11 * max(scale, np.abs(S).max())
-    np.testing.assert_array_equal(M, np.triu(M))
+    for factorise in (canonical_factor, spectral_factor):
+        M, signs = factorise(S)
+        np.testing.assert_allclose(
+            M.T @ np.diag(signs) @ M, S, rtol=0, atol=1e-12 * np.abs(S).max()
+        )
+        assert signs.tolist() == [1.0] * metric.dimension + [np.sign(metric.curvature)]
+        # canonical coordinates keep the form
+        x, y = M @ np.append(p, 1), M @ np.append(q, 1)
+        expected = np.append(p, 1) @ S @ np.append(q, 1)
+        scale = np.linalg.norm(x) * np.linalg.norm(y)
+        assert abs(x @ (signs * y) - expected) <= 1e-11 * max(scale, np.abs(S).max())
+    np.testing.assert_array_equal(canonical_factor(S)[0], np.triu(canonical_factor(S)[0]))
 
 
 @pytest.mark.parametrize(

@@ -181,6 +181,8 @@ CurvedKNeighborsClassifier.kneighbors_graph n_neighbors: zero
 CurvedKNeighborsClassifier.partial_fit classes: int64 near 2^63
 CurvedKNeighborsClassifier.predict X: masked entry
 CurvedKNeighborsClassifier.predict_proba X: one column more
+CurvedKNeighborsClassifier.radius_neighbors X: three axes
+CurvedKNeighborsClassifier.radius_neighbors_graph radius: complex
 CurvedKNeighborsClassifier.score y: missing
 CurvedKNeighborsRegressor n_neighbors: negative
 CurvedKNeighborsRegressor.fit y: one number more
@@ -188,6 +190,8 @@ CurvedKNeighborsRegressor.kneighbors n_neighbors: out of range: 17
 CurvedKNeighborsRegressor.kneighbors_graph n_neighbors: zero
 CurvedKNeighborsRegressor.partial_fit y: one number more
 CurvedKNeighborsRegressor.predict X: one column less
+CurvedKNeighborsRegressor.radius_neighbors X: one number
+CurvedKNeighborsRegressor.radius_neighbors_graph X: object of strings
 CurvedKNeighborsRegressor.score sample_weight: all zero
 CurvedMLKR.fit y: masked entry
 CurvedMLKR.fit_transform X: ragged

@@ -7,7 +7,9 @@ from tests.bad_input import (
     check,
     choice,
     count,
+    fixed,
     jobs,
+    real,
     rows,
     thing,
 )
@@ -27,16 +29,22 @@ def method(name, method, args):
 
 def search_methods(kind, name):
     k = {"X": rows(QUERIES), "n_neighbors": count(2, len(X) + 1, accepted=("None",))}
+    radius = {"X": rows(QUERIES), "radius": real(0.5, -1.0, accepted=("None", "inf"))}
     mode = {"mode": choice("distance")}
     return {
         f"{kind}.kneighbors": method(name, "kneighbors", k),
         f"{kind}.kneighbors_graph": method(name, "kneighbors_graph", k | mode),
+        f"{kind}.radius_neighbors": method(
+            name, "radius_neighbors", radius | {"sort_results": fixed(False)}
+        ),
+        f"{kind}.radius_neighbors_graph": method(name, "radius_neighbors_graph", radius | mode),
     }
 
 
 parameters = {
     "metric": thing(DISC, "None"), "n_neighbors": count(2),
-    "algorithm": choice("brute"), "outside": choice("extend"), "n_jobs": jobs(),
+    "radius": real(1.0, -1.0, accepted=("inf",)), "algorithm": choice("brute"),
+    "outside": choice("extend"), "n_jobs": jobs(),
 }  # fmt: skip
 
 CALLS = {
@@ -52,6 +60,8 @@ CurvedNeighbors.fit X: on the boundary
 CurvedNeighbors.kneighbors n_neighbors: out of range: 17
 CurvedNeighbors.kneighbors_graph n_neighbors: a bool
 CurvedNeighbors.partial_fit X: outside the domain
+CurvedNeighbors.radius_neighbors radius: a list
+CurvedNeighbors.radius_neighbors_graph mode: an array
 """
 
 

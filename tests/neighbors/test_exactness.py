@@ -19,9 +19,15 @@ from tests.neighbors.rows import (
 from tests.strategies import random_metric, seeds
 
 from cayleyklein import CurvedMetric, MixedMetric
-from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.neighbors import CurvedNeighbors, _index
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
+
+
+@pytest.fixture(autouse=True)
+def _no_tree_gives_way(monkeypatch):
+    """Among few rows a tree spares little; it is to be tried all the same."""
+    monkeypatch.setattr(_index, "HOPELESS", 2.0)
 
 
 def rounding(metric, plain):
@@ -62,6 +68,28 @@ def test_algorithms_agree_with_the_plain_distances(seed, family, d, K, kind):
     for distances, rows in answers.values():  # one kernel measures: the same to the last bit
         np.testing.assert_array_equal(rows, answers["brute"][1])
         np.testing.assert_array_equal(distances, answers["brute"][0])
+
+
+@given(seeds, families, dimensions, curvatures, kinds)
+def test_radius_neighbors(seed, family, d, K, kind):
+    rng = np.random.default_rng(seed)
+    metric, X = make(rng, family, d, K, kind)
+    plain = metric.distance(X[:9, None], X)
+    radius = float(np.quantile(plain, 0.2))
+    doubtful = np.isclose(plain, radius, **rounding(metric, plain))
+    first = None
+    for algorithm in algorithms(metric):
+        search = CurvedNeighbors(metric=metric, algorithm=algorithm).fit(X)
+        distances, rows = search.radius_neighbors(X[:9], radius)
+        for i in range(9):
+            found = np.zeros(len(X), dtype=bool)
+            found[rows[i]] = True
+            np.testing.assert_array_equal((found ^ (plain[i] <= radius)) & ~doubtful[i], False)
+            expected = plain[i, rows[i]]
+            np.testing.assert_allclose(distances[i], expected, **rounding(metric, plain))
+            assert (np.diff(rows[i]) > 0).all()
+        first = rows if first is None else first
+        assert all((a == b).all() for a, b in zip(rows, first, strict=True))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -154,9 +182,13 @@ def test_squares_that_leave_the_range_of_floats(scale, K):
     rng = np.random.default_rng(2)
     metric = CurvedMetric.euclidean(2, curvature=K)
     X = scale * rng.normal(size=(200, 2))
+    plain = metric.distance(X[:20, None], X)
+    radius = float(np.median(plain))
     for algorithm in algorithms(metric):
         search = CurvedNeighbors(5, metric=metric, algorithm=algorithm).fit(X)
         assert_nearest(metric, X, X[:20], *search.kneighbors(X[:20]))
+        inside = [len(row) for row in search.radius_neighbors(X[:20], radius)[1]]
+        np.testing.assert_allclose(inside, (plain <= radius).sum(axis=1), atol=1)
 
 
 @pytest.mark.parametrize("K", [-1.0, 1.0])

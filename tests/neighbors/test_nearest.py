@@ -13,7 +13,7 @@ from tests.neighbors.rows import algorithms, make
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import proximity_planes
-from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.neighbors import CurvedNeighbors, _index
 
 RNG = np.random.default_rng(3)
 METRICS = {
@@ -26,6 +26,11 @@ METRICS = {
 X = RNG.uniform(-0.5, 0.5, size=(300, 3))
 Q = RNG.uniform(-0.5, 0.5, size=(40, 3))
 CASES = [(name, how) for name, metric in METRICS.items() for how in algorithms(metric)]
+
+
+@pytest.fixture(autouse=True)
+def _no_tree_gives_way(monkeypatch):
+    monkeypatch.setattr(_index, "HOPELESS", 2.0)
 
 
 def same(first, second):
@@ -47,6 +52,12 @@ def test_flat_is_scikit_learns():
                 rows, mode=mode
             )
             assert abs(graph).max() < 1e-12
+            ball = ours.radius_neighbors_graph(rows, 0.2, mode=mode)
+            assert abs(ball - theirs.radius_neighbors_graph(rows, 0.2, mode=mode)).max() < 1e-12
+        found = ours.radius_neighbors(rows, 0.2, sort_results=True)
+        expected = theirs.radius_neighbors(rows, 0.2, sort_results=True)
+        for a, b in zip(found[1], expected[1], strict=True):
+            np.testing.assert_array_equal(a, b)
 
 
 def test_rows_alone():
@@ -54,6 +65,8 @@ def test_rows_alone():
     np.testing.assert_array_equal(
         search.kneighbors(Q, return_distance=False), search.kneighbors(Q)[1]
     )
+    alone = search.radius_neighbors(Q, 0.1, return_distance=False)
+    assert [len(row) for row in alone] == [len(row) for row in search.radius_neighbors(Q, 0.1)[1]]
 
 
 @pytest.mark.parametrize(("name", "how"), CASES)
@@ -75,6 +88,9 @@ def test_pickles_and_threads(name, how):
     same(pickle.loads(pickle.dumps(search)).kneighbors(Q), expected)
     same(search.set_params(n_jobs=3).kneighbors(Q), expected)
     same(search.fit(X).kneighbors(Q), expected)
+    ragged = search.radius_neighbors(Q, 0.2)[1]
+    for a, b in zip(search.set_params(n_jobs=1).radius_neighbors(Q, 0.2)[1], ragged, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 @pytest.mark.parametrize(("name", "how"), CASES)
@@ -105,6 +121,14 @@ def test_many_chunks_and_blocks(monkeypatch):
     monkeypatch.setattr("cayleyklein.neighbors._space.STRIP", 64)
     for name, metric in METRICS.items():
         same(CurvedNeighbors(metric=metric).fit(X).kneighbors(), expected[name])
+
+
+@pytest.mark.parametrize(("name", "how"), CASES)
+def test_an_infinite_radius_holds_every_row(name, how):
+    search = CurvedNeighbors(metric=METRICS[name], algorithm=how, radius=np.inf).fit(X)
+    distances, rows = search.radius_neighbors(Q[:3])
+    assert all((row == np.arange(len(X))).all() for row in rows)
+    np.testing.assert_allclose(np.stack(distances), METRICS[name].pairwise(Q[:3], X), rtol=1e-9)
 
 
 FORKED = """
@@ -142,6 +166,8 @@ def test_searches_survive_a_fork():
         ({"algorithm": "kd"}, "Got algorithm='kd'"),
         ({"n_neighbors": 0}, "Got n_neighbors=0"),
         ({"algorithm": 3}, "algorithm=3"),
+        ({"radius": -1.0}, "Got radius=-1"),
+        ({"radius": np.nan}, "radius has NaN"),
         ({"outside": "inf"}, "Got outside='inf'"),
         ({"metric": "euclidean"}, "metric must be a CurvedMetric"),
         ({"metric": CurvedMetric.euclidean(2)}, "X has 3 columns, but the metric is for 2"),
@@ -198,6 +224,14 @@ def test_mixed_queries_outside_are_projected(how):
 
 
 @pytest.mark.parametrize("name", ["hyperbolic", "mixed"])
+def test_a_ball_around_a_query_outside_is_empty(name):
+    for how in algorithms(METRICS[name]):
+        search = CurvedNeighbors(metric=METRICS[name], algorithm=how).fit(X)
+        counts = [len(row) for row in search.radius_neighbors([[2.0, 0, 0], [0, 0, 0]], 50.0)[1]]
+        assert counts == [0, len(X)]
+
+
+@pytest.mark.parametrize("name", ["hyperbolic", "mixed"])
 def test_rows_outside_are_named(name):
     metric = METRICS[name]
     bad = X.copy()
@@ -213,7 +247,8 @@ def test_rows_outside_are_named(name):
 # -- which algorithm ------------------------------------------------------------------
 
 
-def test_auto_probes():
+def test_auto_probes(monkeypatch):
+    monkeypatch.undo()
     rng = np.random.default_rng(0)
     plane, wide = rng.uniform(-0.3, 0.3, (3000, 2)), rng.normal(size=(3000, 24)) / 24
     for rows, hyperbolic, flat, mixed in (
@@ -227,4 +262,5 @@ def test_auto_probes():
         assert CurvedNeighbors(metric=curved[1.0]).fit(rows).algorithm_used_ == flat
         both = MixedMetric([curved[1.0], curved[-1.0]])
         assert CurvedNeighbors(metric=both).fit(rows).algorithm_used_ == mixed
+        assert CurvedNeighbors(metric=both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
     assert CurvedNeighbors(metric=curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"

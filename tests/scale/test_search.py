@@ -238,16 +238,18 @@ def test_what_needs_rows_in_memory_says_so():
     spread = CurvedKNeighborsClassifier(metric=metric).fit(lazy_X, y)
     inside = CurvedKNeighborsClassifier(metric=metric).fit(X, y)
     for act in (
+        lambda: spread.radius_neighbors(Q),
         lambda: spread.kneighbors_graph(Q),
         lambda: spread.partial_fit(X, y),
         lambda: inside.partial_fit(lazy_X, y),
+        lambda: inside.radius_neighbors(lazy_X),
         lambda: inside.kneighbors_graph(lazy_X),
         lambda: MMC().fit(lazy_X, y),
         lambda: pickle.dumps(spread),
     ):
         with pytest.raises(InvalidInputError, match=r"Dask|memory"):
             act()
-    assert spread.fit(X, y).kneighbors_graph(Q).shape == (len(Q), len(X))
+    assert spread.fit(X, y).radius_neighbors(Q)[0].shape == (len(Q),)
 
 
 def test_merge_breaks_ties_by_row_and_puts_gaps_last():

@@ -141,8 +141,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
                 f"a flat metric is described by its matrix alone."
             )
         a = -self.matrix @ self.center
-        corner = np.array([[1 / K - a @ self.center]])
-        return np.block([[self.matrix, a[:, None]], [a[None, :], corner]])
+        return geometry.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
 
     @cached_property
     def absolute(self) -> Absolute:

@@ -4,12 +4,13 @@ An engine answers a query with some rows and a *floor*, a distance that no other
 than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
 the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
 
-``auto`` probes: a tree on a sample of the rows says how large a share of all distances is
-measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
+``auto`` and ``vptree`` probe: a tree on a sample of the rows says how large a share of all
+distances is measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._validation import as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
 from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_share
@@ -35,6 +37,9 @@ PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
 
 TREE_PAYS_BELOW = {"tree": 0.3, "vptree": 0.2, "mixed": 0.6}
 """Share of distances measured in the sample under which ``auto`` prefers a tree to brute force."""
+
+HOPELESS = 0.8
+"""Share above which a tree of vantage points that was asked for gives way to brute force."""
 
 FEW_ROWS = {"tree": 2000, "vptree": 2000, "mixed": 200}
 """Rows up to which ``auto`` takes brute force without a probe."""
@@ -129,6 +134,38 @@ class SearchIndex:
         known = None if self.payload is None else self.payload[rows]
         rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside, known)
+
+    def within(
+        self, Q: Floats, radius: float, n_jobs: int | None, own: bool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return all pairs (query, row) within a radius, in this order, and their distances."""
+        queries, mine = self._placed(Q, 0 if own else None)
+        inside, count = np.flatnonzero(queries.inside), 0
+        pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
+        with thread_pool(n_jobs) as pool:
+            for block in slices(len(inside), BLOCK_ROWS):
+                some, its = taken(queries, mine, inside[block])
+                limit = radius * (1 + DOUBT) + self.space.doubt(some, self.rows)
+                for columns in slices(len(self), BLOCK_COLUMNS):
+                    near = self._block(some, its, columns, ranked=False) <= limit[:, None]
+                    which, rows = np.nonzero(near)
+                    rows += columns.start
+                    values = self.space.measure(some, which, self.rows, rows[:, None], pool)[:, 0]
+                    kept = values <= radius
+                    if its is not None:
+                        kept &= rows != its[which]
+                    pairs.append((inside[block][which[kept]], rows[kept], values[kept]))
+                    count += len(pairs[-1][0])
+                each = count / block.stop
+                check_memory(
+                    PAIR_BYTES * each * len(Q),
+                    f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(Q):,} "
+                    f"rows,",
+                    "Take a smaller radius, or some rows at a time.",
+                )
+        which, rows, values = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        order = np.lexsort((rows, which))
+        return which[order], rows[order], values[order]
 
     def _placed(self, Q: Floats, own: int | None) -> tuple[ChordRows, Ints | None]:
         """Return placed queries, and which fitted rows they are, if they are."""
@@ -228,6 +265,8 @@ def build_engine(
         )
     if algorithm == "auto":
         algorithm = choose(space, rows)
+    elif algorithm == "vptree" and probe(space, rows, "vptree") > HOPELESS:
+        algorithm = "brute"
     if algorithm == "vptree":
         return VantagePointTree(space, rows), "vptree"
     return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
@@ -268,6 +307,12 @@ def as_metric(metric: object, n_features: int) -> Metric:
             f"X has {n_features} columns, but the metric is for {metric.dimension}."
         )
     return metric
+
+
+def as_radius(value: object) -> float:
+    """Check a radius, which may be infinite."""
+    infinite = isinstance(value, float) and value == math.inf
+    return math.inf if infinite else as_real(value, "radius", "[0, inf)")
 
 
 @contextmanager

@@ -26,6 +26,7 @@ from cayleyklein.neighbors._index import (
     Ranked,
     SearchIndex,
     as_metric,
+    as_radius,
 )
 from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
 from cayleyklein.neighbors._space import refuse_outside, refuse_queries
@@ -46,6 +47,8 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     n_neighbors : int, default=5
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         The Euclidean metric when None.
+    radius : float, default=1.0
+        Of :meth:`radius_neighbors`, when it is given none.
     algorithm : {"auto", "brute", "tree", "vptree"}, default="auto"
         How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree; flat, elliptic
         and product metrics) or "vptree" (vantage points; all but products).
@@ -90,12 +93,14 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         n_neighbors: int | str = 5,
         *,
         metric: Metric | None = None,
+        radius: float = 1.0,
         algorithm: Algorithm = "auto",
         outside: Literal["extend", "raise"] = "extend",
         n_jobs: int | None = None,
     ) -> None:
         self.metric = metric
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.algorithm = algorithm
         self.outside = outside
         self.n_jobs = n_jobs
@@ -171,6 +176,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         as_count(self._default_neighbors(), "n_neighbors")
         as_choice(self.algorithm, "algorithm", ALGORITHMS)
         as_choice(self.outside, "outside", ("extend", "raise"))
+        as_radius(self.radius)
         as_jobs(self.n_jobs)
 
     def _default_neighbors(self) -> int:
@@ -289,6 +295,49 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         refuse = self.metric_ if self.outside == "raise" else None
         return Blocks.of_dask(X, self.n_features_in_, refuse)
 
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> tuple[AnyArray, AnyArray] | AnyArray:
+        """Return the distances and the rows of all neighbours within a radius, which is included.
+
+        For rows and queries in memory: there may be any number of such neighbours.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        radius : float, optional
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            Nearest first, rather than in the order of rows.
+
+        Returns
+        -------
+        distances, rows : ndarray of shape (m,) of arrays
+            `distances` only if `return_distance`. A query outside the domain has none.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> distances, rows = search.radius_neighbors([[0.5]], radius=1.0)
+        >>> rows[0], distances[0]
+        (array([0, 1]), array([0.5, 0.5]))
+        """
+        index, queries = self._in_memory(), self._query_rows(X)
+        radius = as_radius(self.radius if radius is None else radius)
+        which, rows, distances = index.within(queries, radius, self.n_jobs, own=X is None)
+        if sort_results:
+            order = np.lexsort((rows, distances, which))
+            rows, distances = rows[order], distances[order]
+        cuts = np.searchsorted(which, np.arange(1, len(queries)))
+        found = np.empty((2, len(queries)), dtype=object)
+        found[0, :], found[1, :] = np.split(distances, cuts), np.split(rows, cuts)
+        return (found[0], found[1]) if return_distance else found[1]
+
     def kneighbors_graph(
         self,
         X: ArrayLike | None = None,
@@ -314,6 +363,35 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         self._in_memory()
         distances, rows = self.kneighbors(X, n_neighbors)
         m, k = rows.shape
-        values = distances.ravel() if mode == "distance" else np.ones(m * k)
-        starts = np.arange(0, m * k + 1, k)
-        return sparse.csr_matrix((values, rows.ravel(), starts), shape=(m, self.n_samples_fit_))
+        return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
+
+    def radius_neighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        sort_results: bool = False,
+    ) -> sparse.csr_matrix:
+        """Return the graph of neighbours within a radius as a sparse matrix (m, n).
+
+        Parameters
+        ----------
+        X, radius : see :meth:`radius_neighbors`
+        mode : {"connectivity", "distance"}, default="connectivity"
+        sort_results : see :meth:`radius_neighbors`
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.radius_neighbors_graph([[0.9]], 1.0, mode="distance").toarray().round(3)
+        array([[0.9, 0.1, 0. ]])
+        """
+        as_choice(mode, "mode", ("connectivity", "distance"))
+        distances, rows = self.radius_neighbors(X, radius, sort_results=sort_results)
+        starts = np.cumsum([0, *map(len, rows)])
+        return self._graph(mode, np.concatenate(distances), np.concatenate(rows), starts)
+
+    def _graph(self, mode: str, distances: Floats, rows: Ints, starts: Ints) -> sparse.csr_matrix:
+        values = distances if mode == "distance" else np.ones(len(rows))
+        shape = (len(starts) - 1, self.n_samples_fit_)
+        return sparse.csr_matrix((values, rows, starts), shape=shape)

@@ -1,4 +1,4 @@
-"""The absolute: signatures, adjugates and duals."""
+"""The absolute: signatures, adjugates, duals, sides and tangents."""
 
 import copy
 import pickle
@@ -134,9 +134,63 @@ def test_bad_matrices_are_named(arguments, message):
         Absolute(*arguments)
 
 
-def test_form_broadcasts():
+@given(seeds, st.integers(1, 5))
+def test_sides_agree_with_the_ellipsoid(seed, d):
+    rng = np.random.default_rng(seed)
+    L, c = np.eye(d) + 0.3 * rng.normal(size=(d, d)), rng.normal(size=d)
+    M = np.zeros((d + 1, d + 1))
+    M[:d, :d], M[:d, d] = L, -L @ c
+    M[d, d] = 1
+    A = M.T @ np.diag([1.0] * d + [-1.0]) @ M
+    x = c + rng.normal(size=(20, d))
+    expected = np.sign(np.linalg.norm((x - c) @ L.T, axis=1) - 1)
+    for sign in (1, -1) if d > 1 else (1,):
+        np.testing.assert_array_equal(Absolute(sign * (A + A.T) / 2).side(x), expected)
+
+
+def test_side_special_cases():
     conic = Absolute(DISC)
-    assert conic.form(np.ones((4, 1, 2)), np.zeros((3, 2))).shape == (4, 3)
+    angles = np.linspace(0, 6, 40)
+    assert not conic.side(np.stack([np.cos(angles), np.sin(angles)], axis=-1)).any()
+    assert conic.side([0.0, 0.0]) == -1
+    assert Absolute(np.eye(3)).side(np.zeros((4, 2))).tolist() == [-1] * 4
+    interval = Absolute(np.diag([1.0, -1.0]))
+    assert interval.side([[0.0], [1.0], [2.0]]).tolist() == [-1, 0, 1]
+    with pytest.raises(NotRepresentableError, match="singular"):
+        Absolute(np.diag([1.0, 1.0, 0.0])).side([0.0, 0.0])
+    with pytest.raises(NotRepresentableError, match=r"\(2, 0, 2\).*only once"):
+        Absolute(np.diag([1.0, 1.0, -1.0, -1.0])).side([0.0, 0.0, 0.0])
+    with pytest.raises(InvalidInputError, match="points has 3 coordinates"):
+        conic.side([0.0, 0.0, 0.0])
+
+
+def test_polars_of_points_on_the_absolute_are_tangent():
+    rng = np.random.default_rng(1)
+    H = rng.normal(size=(4, 4))
+    A = H.T @ np.diag([1.0, 1.0, 1.0, -1.0]) @ H
+    absolute = Absolute((A + A.T) / 2)
+    sphere = rng.normal(size=(30, 3))
+    sphere /= np.linalg.norm(sphere, axis=1, keepdims=True)
+    x = np.concatenate([sphere, np.ones((30, 1))], axis=1) @ np.linalg.inv(H).T
+    on = x[:, :3] / x[:, 3:]
+    tangents = absolute.tangent(on)
+    assert tangents.shape == (30, 4)
+    assert absolute.is_tangent(tangents, rtol=1e-9).all()
+    incidence = np.abs(np.einsum("ij,ij->i", tangents[:, :3], on) + tangents[:, 3])
+    assert (incidence < 1e-9 * np.abs(tangents).sum(axis=1) * (1 + np.abs(on).max(axis=1))).all()
+    assert not absolute.is_tangent(absolute.tangent(on + 0.5)).any()
+    with pytest.raises(InvalidInputError, match="zero vector at index 1"):
+        absolute.is_tangent([[1.0, 0, 0, 0], [0, 0, 0, 0]])
+    with pytest.raises(InvalidInputError, match="4 coordinates"):
+        absolute.is_tangent([1.0, 0.0, 0.0])
+
+
+def test_form_broadcasts_and_keeps_single_precision():
+    conic = Absolute(DISC)
+    p, q = np.ones((4, 1, 2), np.float32), np.zeros((3, 2), np.float32)
+    assert conic.form(p, q).shape == (4, 3)
+    assert conic.form(p, q).dtype == conic.tangent(q).dtype == np.float32
+    assert conic.form(p, q.astype(float)).dtype == np.float64
     assert conic.form([3.0, 4.0]) == 24
     with pytest.raises(InvalidInputError, match="broadcast"):
         conic.form(np.zeros((2, 2)), np.zeros((3, 2)))

@@ -77,10 +77,52 @@ def test_small_angles_between_lines_of_no_round_direction(dual, step):
         assert hyperplane_angle(dual, l, m) == pytest.approx(expected, rel=1e-12)
 
 
-def test_hyperbolic_angle_at_the_centre_is_euclidean():
+@given(seeds, st.sampled_from(["Euclidean", "elliptic", "hyperbolic"]))
+def test_signed_angle_is_additive_modulo_pi(seed, name):
+    rng = np.random.default_rng(seed)
+    dual = {
+        "Euclidean": EUCLIDEAN,
+        "elliptic": Absolute(np.diag([2.0, 1.0, 1.0])).dual,
+        "hyperbolic": DISC.dual,
+    }[name]
+    l, m, n = lines_through(rng.uniform(-0.6, 0.6, 2), rng.uniform(0, 2 * np.pi, 3))  # noqa: E741
+    l, m, n = l * rng.normal(), m * rng.normal(), n * rng.normal()  # noqa: E741
+    lm, mn, ln = (hyperplane_angle(dual, *x, signed=True) for x in ((l, m), (m, n), (l, n)))
+    assert np.sin(lm + mn - ln) == pytest.approx(0, abs=1e-9)
+    assert -np.pi / 2 < lm <= np.pi / 2
+    assert hyperplane_angle(dual, m, l, signed=True) == pytest.approx(-lm)
+    assert abs(lm) == pytest.approx(hyperplane_angle(dual, l, m))
+
+
+def test_signed_angle_in_the_euclidean_plane():
+    angles = np.array([0.3, 1.2, -1.2, 2.0, 5.0])
+    lines = lines_through(np.array([3.0, -2.0]), angles)
+    got = hyperplane_angle(EUCLIDEAN, lines_through(np.array([3.0, -2.0]), 0.0), lines, signed=True)
+    np.testing.assert_allclose(got, (angles + np.pi / 2) % np.pi - np.pi / 2, atol=1e-12)
+    for turn in (1, -1):  # a right angle has no sign
+        right = hyperplane_angle(EUCLIDEAN, [1, 0, 2], [0, turn, 3], signed=True)
+        assert right == np.pi / 2
+
+
+def test_signed_angle_of_elliptic_lines_that_meet_at_infinity():
+    dual = np.eye(3)
+    l, m, n = [0.0, 1, 0], [0.0, 1, -1], [0.0, 2, 1]  # noqa: E741
+    lm, mn, ln = (hyperplane_angle(dual, *x, signed=True) for x in ((l, m), (m, n), (l, n)))
+    assert lm == pytest.approx(-hyperplane_angle(dual, m, l, signed=True))
+    assert np.sin(lm + mn - ln) == pytest.approx(0, abs=1e-14)
+
+
+def test_hyperbolic_angle_at_the_centre_is_euclidean_and_the_triangle_is_thin():
     theta = np.linspace(0.01, 1.5, 7)
     lines = lines_through(np.zeros(2), theta)
     np.testing.assert_allclose(hyperplane_angle(DISC.dual, [1, 0, 0], lines), theta, rtol=1e-13)
+    corners = np.array([[0.5, 0.0, 1], [-0.3, 0.6, 1], [-0.4, -0.5, 1]])
+    sides = np.cross(corners, np.roll(corners, -1, axis=0))
+    signed = hyperplane_angle(DISC.dual, sides, np.roll(sides, -1, axis=0), signed=True)
+    total = (signed % np.pi).sum()
+    assert total < 3 * np.pi
+    inner = np.pi - signed % np.pi
+    assert 0 < inner.sum() < np.pi
 
 
 @given(seeds)
@@ -145,8 +187,11 @@ def test_measure_changes_sign_with_one_vector_and_is_infinite_at_a_tangent():
     assert abs(hyperplane_measure(DISC.dual, [1, 0, -1], [0, 1, 0.5])) == np.inf
 
 
-def test_batches_and_bad_input():
-    assert hyperplane_angle(EUCLIDEAN, np.ones((4, 1, 3)), np.eye(3)[:2]).shape == (4, 2)
+def test_dtypes_batches_and_bad_input():
+    single = [x.astype(np.float32) for x in (EUCLIDEAN, np.ones((4, 1, 3)), np.eye(3)[:2])]
+    assert hyperplane_angle(*single).shape == (4, 2)
+    assert hyperplane_angle(*single).dtype == np.float32
+    assert hyperplane_measure(*single).dtype == np.complex64
     for arguments, message in (
         ((EUCLIDEAN, [1, 0], [0, 1, 0]), "l must hold homogeneous vectors of 3"),
         ((EUCLIDEAN, [1, 0, 0], [0, 0, 0]), "m has a zero vector"),
@@ -157,6 +202,8 @@ def test_batches_and_bad_input():
     ):
         with pytest.raises(InvalidInputError, match=message):
             hyperplane_angle(*arguments)
+    with pytest.raises(InvalidInputError, match=r"plane.*dimension 3"):
+        hyperplane_angle(np.diag([1, 1, 1, 0]), [1, 0, 0, 0], [0, 1, 0, 0], signed=True)
 
 
 @mpmath.workdps(50)
@@ -181,6 +228,22 @@ def test_a_metric_measures_angles_wherever_its_centre_is(K, far):
         l, m = lines_through(center + rng.uniform(-0.01, 0.01, 2), angles)  # noqa: E741
         expected = exact_in_frame(l, m, K, center)
         assert metric.angle(l, m) == pytest.approx(expected, rel=1e-11)
+        assert abs(metric.angle(l, m, signed=True)) == pytest.approx(expected, rel=1e-11)
+
+
+def test_a_metric_keeps_the_sense_of_rotation():
+    rng = np.random.default_rng(1)
+    for determinant in (1.0, -1.0):
+        factor = rng.normal(size=(2, 2))
+        factor[0] *= determinant * np.sign(np.linalg.det(factor))
+        metric = CurvedMetric(factor=factor, center=[0.1, 0.2], curvature=-0.01)
+        l, m = lines_through(np.array([0.2, 0.1]), np.array([0.3, 0.5]))  # noqa: E741
+        signed = metric.angle(l, m, signed=True)
+        assert signed == pytest.approx(
+            float(hyperplane_angle(metric.absolute.dual, l, m, signed=True)), rel=1e-10
+        )
+    single = metric.angle(l.astype(np.float32), m.astype(np.float32))
+    assert single.dtype == np.float32
 
 
 def test_an_angle_lost_in_the_rounding_of_the_dual_is_refused():

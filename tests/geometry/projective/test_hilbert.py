@@ -202,7 +202,8 @@ def test_other_bad_input_is_named():
         hilbert_distance(SQUARE, np.full((2, 2), 0.5), np.full((3, 2), 0.5))
 
 
-def test_shapes():
-    p, q = np.full((3, 1, 2), 0.5), np.full((4, 2), 0.25)
+def test_single_precision_and_shapes():
+    p, q = np.full((3, 1, 2), 0.5, np.float32), np.full((4, 2), 0.25, np.float32)
     assert hilbert_distance(SQUARE, p, q).shape == (3, 4)
+    assert hilbert_distance(SQUARE, p, q).dtype == np.float32
     assert np.ndim(hilbert_distance(SQUARE, [0.5, 0.5], [0.25, 0.5])) == 0
