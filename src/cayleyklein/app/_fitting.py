@@ -224,7 +224,10 @@ class _Bench:
         summary, choice = _describe(learner.metric_), learner.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        trials = [(t.name, t.n_neighbors, t.log_loss, t.accuracy) for t in choice.trials]
+        trials = [
+            (t.name, t.n_neighbors, t.scores["log loss"], t.scores["accuracy"])
+            for t in choice.trials
+        ]
         self.show(place, self.fit(learner=learner), summary, trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float:
