@@ -11,7 +11,6 @@ __all__ = [
     "InvalidInputError",
     "InvalidTypeError",
     "MissingExtraError",
-    "NotCollinearError",
     "NotRepresentableError",
     "OutsideDomainError",
     "TooLargeError",
@@ -83,20 +82,6 @@ class NotRepresentableError(CayleyKleinError, ValueError):
     ... except NotRepresentableError as error:
     ...     print(str(error).partition(";")[0])
     This elliptic ball of radius 1 reaches the equator and is not an ellipsoid but a hyperboloid
-    """
-
-
-class NotCollinearError(CayleyKleinError, ValueError):
-    """Points that should lie on one line do not.
-
-    Examples
-    --------
-    >>> from cayleyklein.geometry import cross_ratio
-    >>> try:
-    ...     cross_ratio([0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0])
-    ... except NotCollinearError:
-    ...     print("these four points are on no line")
-    these four points are on no line
     """
 
 

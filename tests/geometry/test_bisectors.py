@@ -8,8 +8,6 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import (
     bisector,
     distance,
-    form_from_metric,
-    midpoint,
     proximity_planes,
 )
 
@@ -29,7 +27,7 @@ def test_sign_tells_the_nearer_point(case):
 def test_midpoint_lies_on_it(case):
     metric, (p, q) = case
     plane = bisector(p, q, metric)
-    value = abs(float(plane.evaluate(midpoint(p, q, metric))))
+    value = abs(float(plane.evaluate(metric.midpoint(p, q))))
     assert (
         value
         <= 1e-9 * float(np.linalg.norm(plane.normal) * np.linalg.norm(p - q))
@@ -43,7 +41,7 @@ def test_is_the_papers_equation(K, d):
     rng = np.random.default_rng(d)
     metric = random_metric(rng, d, K)
     p, q = random_points(rng, metric, 2)
-    S = form_from_metric(metric)
+    S = metric.form
     a, b = S[:-1, -1], S[-1, -1]
 
     def root(x):
@@ -85,7 +83,6 @@ def test_batches_and_refusal():
     assert plane.normal.shape == (4, 5, 3)
     assert plane.offset.shape == (4, 5)
     assert plane.homogeneous.shape == (4, 5, 4)
-    assert bisector(p.astype(np.float32), q.astype(np.float32), metric).normal.dtype == np.float32
     with pytest.raises(InvalidInputError, match=r"coincide at index \(0, 0\)"):
         bisector(p, np.where(np.arange(5)[:, None] == 0, p, q), metric)
 
@@ -103,14 +100,8 @@ def test_bisector_of_points_near_the_pole_and_the_equator():
     sphere = CurvedMetric(factor=np.eye(2), curvature=1.0)
     p, q = np.array([0.3, 0.1]), np.array([7e7, 3e7])
     plane = bisector(p, q, sphere)
-    middle = midpoint(p, q, sphere)
+    middle = sphere.midpoint(p, q)
     assert abs(plane.evaluate(middle)) <= 1e-14 * np.abs(plane.normal * middle).max()
-
-
-def test_float32_is_kept():
-    planes = proximity_planes(np.zeros((3, 2), dtype=np.float32), CurvedMetric(factor=np.eye(2)))
-    assert planes.normal.dtype == planes.offset.dtype == np.float32
-    assert planes.evaluate(np.ones(2, dtype=np.float32)).dtype == np.float32
 
 
 def test_overflow_is_refused():
@@ -119,5 +110,3 @@ def test_overflow_is_refused():
         bisector([[1.0], [1e200]], [2.0], line)
     with pytest.raises(InvalidInputError, match="overflows for p; rescale"):
         proximity_planes([1e200], line)
-    with pytest.raises(InvalidInputError, match="overflows for p; rescale"):
-        proximity_planes(np.array([1e30], dtype=np.float32), line)

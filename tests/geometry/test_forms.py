@@ -10,7 +10,6 @@ from cayleyklein.geometry import (
     canonical_factor,
     curvature_from_kappa,
     form_from_blocks,
-    form_from_metric,
     kappa_from_curvature,
     parameters_from_form,
     spectral_factor,
@@ -34,7 +33,7 @@ def test_blocks_round_trip():
 def test_form_round_trip(K, d, sign):
     """S ↔ (Σ, μ, K), also in the sign convention of the paper's learning section."""
     metric = random_metric(np.random.default_rng(d), d, K)
-    matrix, center, curvature = parameters_from_form(sign * form_from_metric(metric))
+    matrix, center, curvature = parameters_from_form(sign * metric.form)
     np.testing.assert_allclose(matrix, metric.matrix, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(center, metric.center, rtol=1e-10)
     assert curvature == pytest.approx(K, rel=1e-9)
@@ -44,9 +43,9 @@ def test_form_is_the_papers():
     """b = μᵀΣμ + sign(κ)/κ², and S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ²."""
     rng = np.random.default_rng(0)
     kappa = -0.7
-    metric = random_metric(rng, 3, curvature_from_kappa(kappa))
+    metric = random_metric(rng, 3, -(kappa**2))
     p, q = rng.normal(size=(2, 3))
-    value = np.append(p, 1) @ form_from_metric(metric) @ np.append(q, 1)
+    value = np.append(p, 1) @ metric.form @ np.append(q, 1)
     expected = (p - metric.center) @ metric.matrix @ (q - metric.center) - 1 / kappa**2
     assert value == pytest.approx(expected, rel=1e-12)
 
@@ -56,7 +55,7 @@ def test_factors_are_canonical(case):
     metric, (p, q) = case
     if abs(metric.curvature) < 1e-3:
         return
-    S = form_from_metric(metric)
+    S = metric.form
     for factorise in (canonical_factor, spectral_factor):
         M, signs = factorise(S)
         np.testing.assert_allclose(
@@ -89,4 +88,4 @@ def test_refuses_what_is_not_representable(S, error, message):
 
 def test_flat_has_no_form():
     with pytest.raises(NotRepresentableError, match="not finite for K = 0"):
-        form_from_metric(CurvedMetric(factor=np.eye(2)))
+        CurvedMetric(factor=np.eye(2)).form  # noqa: B018

@@ -46,6 +46,15 @@ CALLS = {
     "CurvedMetric.angle": Call(DISC.angle, {
         "first": points(LINES), "second": points(MORE_LINES), "signed": fixed(False),
     }),
+    "CurvedMetric.bisector": Call(DISC.bisector, pq),
+    "CurvedMetric.exp": Call(DISC.exp, {"x": inside(P), "v": points((Q - P) / 2)}),
+    "CurvedMetric.log": Call(DISC.log, {"x": inside(P), "y": inside(Q)}),
+    "CurvedMetric.geodesic": Call(DISC.geodesic, {
+        **pq, "t": points([0.0, 0.5, 1.0], "empty", "one column more", "None"),
+    }),
+    "CurvedMetric.midpoint": Call(DISC.midpoint, pq),
+    "CurvedMetric.transvection": Call(DISC.transvection, one_pair),
+    "CurvedMetric.vertex_angle": Call(DISC.vertex_angle, {"x": inside(X[3:6]), **pq}),
     "CurvedMetric.ball": Call(DISC.ball, {"center": inside(P[0]), "radius": real(0.5, -1.0)}),
     "CurvedMetric.to_chart": Call(DISC.to_chart, {"X": inside(P), "chart": choice("klein")}),
     "CurvedMetric.from_chart": Call(DISC.from_chart, {"Y": inside(P), "chart": choice("klein")}),
@@ -81,6 +90,13 @@ SAMPLE = """
 CurvedMetric matrix: one row
 CurvedMetric.__call__ q: outside the domain
 CurvedMetric.angle first: one column less
+CurvedMetric.bisector q: None
+CurvedMetric.exp x: a text
+CurvedMetric.geodesic q: outside the domain
+CurvedMetric.log x: ragged
+CurvedMetric.midpoint p: all outside
+CurvedMetric.transvection p: dates
+CurvedMetric.vertex_angle q: a text
 CurvedMetric.ball radius: out of range: -1
 CurvedMetric.contains X: inf
 CurvedMetric.distance p: a text

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.distance import cdist
 from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 
-from cayleyklein import CurvedMetric, geometry
+from cayleyklein import CurvedMetric, ProductMetric, geometry
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
 CURVATURES = [-0.5, -1e-12, 0.0, 1e-12, 0.5]
@@ -201,3 +201,21 @@ def test_float32_is_kept_by_charts_and_single_values_are_scalars():
         disc.angle([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]),
     ):
         assert isinstance(value, np.generic)
+
+
+def test_float32_points_give_float32_answers():
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    p, q, x = np.float32([[0.1, 0.2], [0.5, -0.3], [0.0, 0.4]])
+    plane, form = disc.bisector(p, q), np.diag([1, 1, -1]).astype(np.float32)
+    answers = [
+        disc.distance(p, q), disc.geodesic(p, q, 0.3), disc.midpoint(p, q), disc.exp(p, q),
+        disc.log(p, q), disc.vertex_angle(x, p, q), plane.normal, plane.offset, plane.evaluate(x),
+        ProductMetric([CurvedMetric.euclidean(2, curvature=1.0)]).distance(p, q),
+        geometry.hyperplane_angle(form, *np.float32([[1, 0, 0], [1, 1, 0]])),
+        geometry.cross_ratio(*np.float32([[0.0], [1.0], [2.0], [5.0]])),
+        geometry.apply_collineation(form, p), geometry.adjugate(form),
+        geometry.hilbert_distance(geometry.Ellipsoid([0, 0], np.eye(2)), p, q),
+    ]  # fmt: skip
+    assert {np.asarray(answer).dtype for answer in answers} == {np.dtype(np.float32)}
+    assert geometry.measure(form, p, q).dtype == np.complex64
+    assert disc.distance(p, q.astype(float)).dtype == np.float64

@@ -13,7 +13,7 @@ from tests.neighbors.rows import algorithms, make
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import proximity_planes
-from cayleyklein.neighbors import CurvedNeighbors, _engines
+from cayleyklein.neighbors import CurvedNeighbors, _index
 
 RNG = np.random.default_rng(3)
 METRICS = {
@@ -30,7 +30,7 @@ CASES = [(name, how) for name, metric in METRICS.items() for how in algorithms(m
 
 @pytest.fixture(autouse=True)
 def _no_tree_gives_way(monkeypatch):
-    monkeypatch.setattr(_engines, "HOPELESS", 2.0)
+    monkeypatch.setattr(_index, "HOPELESS", 2.0)
 
 
 def same(first, second):
@@ -165,6 +165,7 @@ def test_searches_survive_a_fork():
     [
         ({"algorithm": "kd"}, "Got algorithm='kd'"),
         ({"n_neighbors": 0}, "Got n_neighbors=0"),
+        ({"algorithm": 3}, "algorithm=3"),
         ({"radius": -1.0}, "Got radius=-1"),
         ({"radius": np.nan}, "radius has NaN"),
         ({"outside": "inf"}, "Got outside='inf'"),
@@ -263,32 +264,3 @@ def test_auto_probes(monkeypatch):
         assert CurvedNeighbors(metric=both).fit(rows).algorithm_used_ == mixed
         assert CurvedNeighbors(metric=both, algorithm="vptree").fit(rows).algorithm_used_ == mixed
     assert CurvedNeighbors(metric=curved[1.0]).fit(wide[:50]).algorithm_used_ == "brute"
-
-
-class Guess:
-    """An index of one's own that names the first rows, and vouches for nothing."""
-
-    def __init__(self, X, metric):
-        self.n = len(X)
-
-    def candidates(self, Q, k):
-        return np.tile(np.arange(k) % self.n, (len(Q), 1)), np.full(len(Q), -np.inf)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_an_index_of_ones_own_cannot_spoil_the_answer(name):
-    own = CurvedNeighbors(metric=METRICS[name], algorithm=Guess).fit(X[:200]).partial_fit(X[200:])
-    brute = CurvedNeighbors(metric=METRICS[name], algorithm="brute").fit(X)
-    assert own.algorithm_used_ == "Guess"
-    outside = np.vstack([Q, 3 * Q])  # some of them beyond a hyperbolic domain
-    same(own.kneighbors(outside), brute.kneighbors(outside))
-    same(pickle.loads(pickle.dumps(own)).kneighbors(), brute.kneighbors())
-    for mine, theirs in zip(
-        own.radius_neighbors(Q, 0.3)[1], brute.radius_neighbors(Q, 0.3)[1], strict=True
-    ):
-        np.testing.assert_array_equal(mine, theirs)
-
-
-def test_an_algorithm_is_a_name_or_a_callable():
-    with pytest.raises(InvalidInputError, match="algorithm=3"):
-        CurvedNeighbors(metric=METRICS["flat"], algorithm=3).fit(X)

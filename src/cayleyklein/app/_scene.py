@@ -22,7 +22,7 @@ from cayleyklein.app._paths import (
 from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.geometry import line_intersections, log_cross_ratio, metric_tensor
+from cayleyklein.geometry import line_intersections, measure, metric_tensor
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset, line_path
 
@@ -159,7 +159,7 @@ class Drafter:
         d = float(self.metric.distance(p, q))
         if K == 0:
             return f"K = 0: the conic is at infinity, and d is the limit ‖L(p − q)‖ = {d:.3f}"
-        log = complex(log_cross_ratio(self.metric.absolute.matrix, p, q))
+        log = complex(measure(self.metric.absolute.matrix, p, q, unit=1))
         if K < 0:
             size = abs(log.real)
             return (

@@ -1,18 +1,19 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
-Points carry their coordinates along the last axis, with any leading batch shape. Most
-functions take a :class:`cayleyklein.CurvedMetric` and use its L, μ and K alone. The projective
+Points carry their coordinates along the last axis, with any leading batch shape. What belongs to
+a metric, such as its geodesics, are methods of :class:`cayleyklein.CurvedMetric`. The projective
 side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
 in ``projective``; its names are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
-from cayleyklein.geometry._bisectors import Hyperplane, bisector, proximity_planes
+from cayleyklein.geometry._bisectors import Hyperplane, proximity_planes
+from cayleyklein.geometry._bisectors import bisector as bisector
 from cayleyklein.geometry._bisectors import point_difference as point_difference
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
 from cayleyklein.geometry._distances import OUTSIDE as OUTSIDE
 from cayleyklein.geometry._distances import Outside as Outside
-from cayleyklein.geometry._distances import distance
+from cayleyklein.geometry._distances import distance as distance
 from cayleyklein.geometry._distances import distance_between as distance_between
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry._forms import (
@@ -20,25 +21,20 @@ from cayleyklein.geometry._forms import (
     canonical_factor,
     curvature_from_kappa,
     form_from_blocks,
-    form_from_metric,
     kappa_from_curvature,
-    parameters_from_form,
     spectral_factor,
 )
+from cayleyklein.geometry._forms import parameters_from_form as parameters_from_form
 from cayleyklein.geometry._frozen import Frozen as Frozen
 from cayleyklein.geometry._frozen import read_only as read_only
-from cayleyklein.geometry._geodesics import (
-    exp_map,
-    geodesic,
-    log_map,
-    metric_tensor,
-    midpoint,
-    reflection,
-    transvection,
-    vertex_angle,
-)
+from cayleyklein.geometry._geodesics import exp_map as exp_map
+from cayleyklein.geometry._geodesics import geodesic as geodesic
+from cayleyklein.geometry._geodesics import log_map as log_map
 from cayleyklein.geometry._geodesics import lower_by_mean as lower_by_mean
 from cayleyklein.geometry._geodesics import lower_steps as lower_steps
+from cayleyklein.geometry._geodesics import metric_tensor
+from cayleyklein.geometry._geodesics import transvection as transvection
+from cayleyklein.geometry._geodesics import vertex_angle as vertex_angle
 from cayleyklein.geometry._lifts import cosine as cosine
 from cayleyklein.geometry._lifts import distance_from_sqchord as distance_from_sqchord
 from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
@@ -53,7 +49,14 @@ from cayleyklein.geometry._lifts import tangent as tangent
 from cayleyklein.geometry._rounding import map_rows as map_rows
 from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry._space import as_space as as_space
-from cayleyklein.geometry.projective._absolute import Absolute, adjugate, signature
+from cayleyklein.geometry.projective._absolute import (
+    PLANAR_GEOMETRIES,
+    Absolute,
+    PlanarGeometry,
+    adjugate,
+    classify,
+    signature,
+)
 from cayleyklein.geometry.projective._angles import (
     hyperplane_angle,
     hyperplane_measure,
@@ -65,20 +68,12 @@ from cayleyklein.geometry.projective._cross_ratio import (
     line_intersections,
 )
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
-from cayleyklein.geometry.projective._measures import log_cross_ratio, measure
-from cayleyklein.geometry.projective._taxonomy import (
-    MEASUREMENT_GEOMETRIES,
-    PLANAR_GEOMETRIES,
-    PlanarGeometry,
-    classify,
-    measurement_geometry,
-)
+from cayleyklein.geometry.projective._measures import measure
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "CHARTS",
-    "MEASUREMENT_GEOMETRIES",
     "PLANAR_GEOMETRIES",
     "Absolute",
     "Ball",
@@ -90,35 +85,22 @@ __all__ = [
     "adjugate",
     "apply_collineation",
     "ball_from_ellipsoid",
-    "bisector",
     "blocks_from_form",
     "canonical_factor",
     "classify",
     "cross_ratio",
     "curvature_from_kappa",
-    "distance",
-    "exp_map",
     "form_from_blocks",
-    "form_from_metric",
     "from_chart",
-    "geodesic",
     "hilbert_distance",
     "hyperplane_angle",
     "hyperplane_measure",
     "kappa_from_curvature",
     "line_intersections",
-    "log_cross_ratio",
-    "log_map",
     "measure",
-    "measurement_geometry",
     "metric_tensor",
-    "midpoint",
-    "parameters_from_form",
     "proximity_planes",
-    "reflection",
     "signature",
     "spectral_factor",
     "to_chart",
-    "transvection",
-    "vertex_angle",
 ]

@@ -14,7 +14,7 @@ K < 0 everything is divided by C², which overflows.
 """
 
 import math
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
 from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._geodesics import midpoint
+from cayleyklein.geometry._geodesics import geodesic
 from cayleyklein.geometry._lifts import cosine, sine, tangent
 from cayleyklein.geometry._space import CurvedSpace, as_space
 
@@ -33,17 +33,6 @@ Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everythi
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 """||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
-
-
-class _Numbers(NamedTuple):
-    """The terms of the formulas above; for K < 0, s/C, 1, 1/C², D/C² in place of s, C, 1, D."""
-
-    z: Floats
-    form: float  # S(c, c)
-    sin: float
-    cos: float
-    one: float
-    D: float
 
 
 class Ball(Frozen):
@@ -68,10 +57,6 @@ class Ball(Frozen):
     array([0.415401, 0.      ])
     >>> ball.contains([[0.75, 0.0], [0.8, 0.0]])
     array([ True, False])
-    >>> Ball([0.0, 0.0], 2.0, CurvedMetric(factor=np.eye(2))).quadric()
-    array([[ 1.,  0.,  0.],
-           [ 0.,  1.,  0.],
-           [ 0.,  0., -4.]])
 
     On the sphere a ball may reach the equator:
 
@@ -98,18 +83,6 @@ class Ball(Frozen):
         middle = np.array2string(self.center, precision=4, threshold=6)
         return f"Ball(center={middle}, radius={self.radius:g}, {self.metric})"
 
-    def _numbers(self) -> _Numbers:
-        K, r = self.metric.curvature, self.radius
-        z, s_cc = self.metric._inside(self.center, "center")
-        form = float(s_cc)
-        if K > 0:
-            sin, cos = float(sine(r, K)), float(cosine(r, K))
-            reach = K * sin * float(np.linalg.norm(z))
-            return _Numbers(z, form, sin, cos, 1.0, (cos - reach) * (cos + reach))
-        with np.errstate(over="ignore"):
-            tan, one = float(tangent(r, K)), float(cosine(r, K)) ** -2.0
-        return _Numbers(z, form, tan, 1.0, one, one - K * tan * tan * form)
-
     @property
     def kind(self) -> Kind:
         """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
@@ -117,12 +90,13 @@ class Ball(Frozen):
         if K <= 0:
             return "ellipsoid"
         quarter = math.pi / 2 / math.sqrt(K)
-        n = self._numbers()
+        z, _ = self.metric._inside(self.center, "center")
         if self.radius >= 2 * quarter:
             return "everything"
         if self.radius == quarter:
-            return "half-space" if n.z.any() else "everything"
-        height, reach = abs(n.cos), K * n.sin * float(np.linalg.norm(n.z))
+            return "half-space" if z.any() else "everything"
+        height = abs(float(cosine(self.radius, K)))
+        reach = K * float(sine(self.radius, K)) * float(np.linalg.norm(z))
         rounding = PARABOLA_TOLERANCE * (height + reach)
         if reach - height > rounding:
             return "hyperboloid"
@@ -130,46 +104,41 @@ class Ball(Frozen):
             return "everything"
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
-    def quadric(self) -> Floats:
-        """Return the symmetric (d+1)×(d+1) matrix N of the boundary x̃ᵀNx̃ = 0, up to scale.
-
-        Inside, x̃ᵀNx̃ ≤ 0 on the side S(x, c) ≥ 0 (radius ≤ π/(2√K)); see :meth:`contains`.
-        """
-        K, n = self.metric.curvature, self._numbers()
-        # In coordinates u = z - c: uᵀMu - 2K s²S ⟨c, u⟩ - s²S² ≤ 0
-        M = n.cos * n.cos * n.form * np.eye(len(n.z)) - K * n.one * np.outer(n.z, n.z)
-        side = -K * n.sin * n.sin * n.form * n.z
-        corner = np.array([[-((n.sin * n.form) ** 2)]])
-        inner = np.block([[M, side[:, None]], [side[None, :], corner]])
-        to_u = CurvedSpace(factor=self.metric.factor, center=self.center).homogeneous_matrix
-        return np.asarray(to_u.T @ inner @ to_u)
-
     def ellipsoid(self) -> Ellipsoid:
         """Return the ball as an ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
         Raises
         ------
         NotRepresentableError
-            When it is not an ellipsoid: see `kind`, and `quadric` for its equation.
+            When it is not an ellipsoid: see `kind`.
         """
         if self.kind != "ellipsoid":
             kind = "the whole space" if self.kind == "everything" else f"a {self.kind}"
             raise NotRepresentableError(
                 f"This elliptic ball of radius {self.radius:g} reaches the equator and is not "
-                f"an ellipsoid but {kind}; quadric() gives its equation, and "
-                f"contains() tests points."
+                f"an ellipsoid but {kind}; contains() tests points."
             )
         if self.radius == 0:
             raise NotRepresentableError(
                 "A ball of radius 0 is a point, not an ellipsoid; give a positive radius."
             )
-        K, n = self.metric.curvature, self._numbers()
-        a = n.z @ self.metric.factor
-        matrix = n.cos * n.cos * n.form * self.metric.matrix - K * n.one * np.outer(a, a)
+        K, r = self.metric.curvature, self.radius
+        z, s_cc = self.metric._inside(self.center, "center")
+        form, one = float(s_cc), 1.0
+        if K > 0:
+            sin, cos = float(sine(r, K)), float(cosine(r, K))
+            reach = K * sin * float(np.linalg.norm(z))
+            D = (cos - reach) * (cos + reach)
+        else:  # s/C, 1, 1/C² and D/C² in place of s, C, 1 and D
+            with np.errstate(over="ignore"):
+                sin, cos, one = float(tangent(r, K)), 1.0, float(cosine(r, K)) ** -2.0
+            D = one - K * sin * sin * form
+        a = z @ self.metric.factor
+        matrix = cos * cos * form * self.metric.matrix - K * one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.metric.center
-        center = self.center + displacement * (K * n.sin * n.sin * n.form / n.D)
-        return Ellipsoid(center, matrix, n.sin * n.form * n.cos / math.sqrt(n.D))
+        center = self.center + displacement * (K * sin * sin * form / D)
+        return Ellipsoid(center, matrix, sin * form * cos / math.sqrt(D))
 
     def contains(self, x: ArrayLike) -> Bools:
         """Return whether points are in the ball; points outside a hyperbolic domain are not."""
@@ -219,7 +188,7 @@ def ball_from_ellipsoid(
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
     with about("center, matrix and radius"):  # p and q are the ends of an axis
-        middle = midpoint(*ends, metric)
+        middle = geodesic(*ends, metric, 0.5)
         ball = Ball(middle, float(distance_between(*ends, metric, "raise")) / 2, metric)
         found = ball.ellipsoid()
     got = found.matrix * (given.radius / found.radius) ** 2  # the matrix of the same radius

@@ -79,20 +79,7 @@ def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats,
 
 
 def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
-    """Return the bisector of p and q as a hyperplane, positive on the side of p.
-
-    In the hyperbolic case it is to be clipped to the domain.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> plane = bisector([0.5, 0.0], [-0.5, 0.0], disc)
-    >>> plane.evaluate([0.0, 0.7])
-    np.float64(0.0)
-    >>> bool(plane.evaluate([0.1, 0.0]) > 0)
-    True
-    """
+    """Return the bisector of p and q as a hyperplane, positive on the side of p."""
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)

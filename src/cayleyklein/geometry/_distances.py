@@ -11,7 +11,7 @@ line of z_p and z_q,
 
 No clamp is needed, and points 1e-12 apart are as exact as points far apart. The
 paper's arccos, arccosh, arctanh and logarithm (its section 2.3) are the same
-numbers: see :func:`distance`. arctanh is well conditioned for close points only,
+numbers: see :meth:`CurvedMetric.distance`. arctanh is well conditioned for close points only,
 arccosh for distant ones only; asinh is for both.
 """
 
@@ -52,41 +52,7 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
 def distance(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
 ) -> AnyFloats:
-    """Return the distances between p and q, broadcast over leading axes.
-
-    Equal to the paper's forms where these are well conditioned (its §2.3, with
-    the signs and the factor κ corrected)
-
-    - c_dist · Log (p, q; P, Q), the definition, with c_dist = 1/(2i√K) or 1/(2√-K);
-    - arccos(S_pq / √(S_pp S_qq)) / √K for K > 0, in [0, π/√K) since S_pq keeps its sign;
-    - arccosh(S_pq / √(S_pp S_qq)) / √-K for K < 0;
-    - arctanh(√(1 - S_pp S_qq / S_pq²)) / √-K for K < 0.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (..., d)
-    metric : CurvedSpace
-    outside : {"raise", "inf", "modulus"}, default="raise"
-        Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
-        the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
-        the boundary is infinitely far from every other point.
-
-    Returns
-    -------
-    ndarray
-        float32 when p and q both are, and float64 otherwise.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> unit_disc = CurvedMetric(factor=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
-    >>> round(float(distance([0.0, 0.0], [0.5, 0.0], unit_disc)), 12)  # artanh 0.5
-    0.549306144334
-    >>> float(distance([0.3, 0.4], [0.3, 0.4], unit_disc))
-    0.0
-    >>> float(distance([0.0, 0.0], [1.0, 0.0], unit_disc, outside="inf"))
-    inf
-    """
+    """Return the distances between p and q (..., d): see :meth:`CurvedMetric.distance`."""
     as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]

@@ -14,7 +14,7 @@ from scipy import linalg
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._space import CurvedSpace, as_space
+from cayleyklein.geometry._space import CurvedSpace
 
 
 def curvature_from_kappa(kappa: float) -> float:
@@ -64,45 +64,11 @@ def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
 
 
-def form_from_metric(metric: CurvedSpace) -> Floats:
-    """Return the paper's S of a curved metric (K ≠ 0).
-
-    >>> from cayleyklein import CurvedMetric
-    >>> form_from_metric(CurvedMetric(factor=[[1.0]], center=[2.0], curvature=-0.25))
-    array([[ 1., -2.],
-           [-2.,  0.]])
-
-    A flat metric has none: 1/K is infinite. Its absolute is the pair
-    (diag(0, …, 0, 1), diag(Σ⁻¹, 0)), see :attr:`cayleyklein.metrics.CurvedMetric.absolute`.
-    """
-    metric = as_space(metric)
-    K = metric.curvature
-    if K == 0 or not math.isfinite(1 / K):
-        raise NotRepresentableError(
-            f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
-            f"a flat metric is described by its shape alone."
-        )
-    a = -metric.matrix @ metric.center
-    return form_from_blocks(metric.matrix, a, float(1 / K - a @ metric.center))
-
-
 def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
-    """Return (Σ, μ, K) of a form S, the inverse of :func:`form_from_metric`.
+    """Return (Σ, μ, K) of a form S, the inverse of :attr:`CurvedMetric.form`.
 
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
-
-    Raises
-    ------
-    NotRepresentableError
-        When Σ is indefinite or singular (no curved Mahalanobis metric has this S), or when
-        1/K = 0 (S is singular: a cone, the limit of infinite curvature).
-
-    Examples
-    --------
-    >>> matrix, center, curvature = parameters_from_form([[1.0, 0.0], [0.0, -4.0]])
-    >>> curvature
-    -0.25
     """
     matrix, a, b = blocks_from_form(S)
     if np.trace(matrix) < 0:

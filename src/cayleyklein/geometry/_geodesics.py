@@ -3,7 +3,7 @@
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
 sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
 
-Isometries are collineations, matrices H acting on homogeneous points x̃ = (x, 1). With the form
+Transvections are collineations, matrices H acting on homogeneous points x̃ = (x, 1). With the form
 B = diag(K, …, K, 1), for which PᵀBP = 1, the transvection along the geodesic from p to q is
 
     T = I - (P + Q)(P + Q)ᵀB / (1 + PᵀBQ) + 2 Q PᵀB,
@@ -19,7 +19,6 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._bisectors import point_difference
 from cayleyklein.geometry._distances import distance_between, wedge
 from cayleyklein.geometry._lifts import cosine, lift, sine, tangent
 from cayleyklein.geometry._rounding import binary_scale
@@ -27,30 +26,7 @@ from cayleyklein.geometry._space import CurvedSpace, as_space, check_points
 
 
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
-    """Return the points at fractions t of the distance from p to q.
-
-    Parameters
-    ----------
-    p, q : array-like of shape (..., d)
-    metric : CurvedSpace
-    t : array-like of shape (m,) or a number
-        Fractions; 0 is p and 1 is q. Values outside [0, 1] extrapolate.
-
-    Returns
-    -------
-    ndarray of shape (..., m, d), or (..., d) for a single t
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> geodesic([0.0, 0.0], [0.8, 0.0], disc, [0.0, 0.5, 1.0])
-    array([[0. , 0. ],
-           [0.5, 0. ],
-           [0.8, 0. ]])
-    >>> geodesic([0.3, 0.1], [0.3, 0.1], disc, 0.5)  # a point
-    array([0.3, 0.1])
-    """
+    """Return the points (..., m, d) at fractions t (m,) of the distance from p to q (..., d)."""
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     t = as_finite_array(t, "t")
     if t.ndim > 1:
@@ -83,18 +59,6 @@ def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
         np.sign(r) * -np.expm1(-np.abs(r)) * np.exp((np.abs(r) - top) / 2) for r in (a, b)
     )
     return np.asarray(first), np.asarray(second)
-
-
-def midpoint(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    """Return the point half way from p to q.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> midpoint([0.0], [0.8], CurvedMetric(factor=[[1.0]], curvature=-1.0))
-    array([0.5])
-    """
-    return geodesic(p, q, metric, 0.5)
 
 
 def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
@@ -146,22 +110,7 @@ def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, F
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    """Return the point reached from x with velocity v after unit time.
-
-    Raises
-    ------
-    OutsideDomainError
-        In the elliptic case, when it has crossed the equator, where the chart ends.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> exp_map([0.0, 0.0], [0.0, 0.0], disc)
-    array([0., 0.])
-    >>> exp_map([0.0, 0.0], log_map([0.0, 0.0], [0.6, 0.3], disc), disc)
-    array([0.6, 0.3])
-    """
+    """Return the point reached from x with velocity v after unit time."""
     metric, dtype, (x, v) = check_points(metric, x=x, v=v)
     K = metric.curvature
     speed, slope, s = _speed(x, v, metric)
@@ -175,14 +124,7 @@ def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
 
 
 def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    """Return the velocity v at x with exp_map(x, v) = y: the inverse of :func:`exp_map`.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> log_map([1.0], [3.0], CurvedMetric(factor=[[2.0]]))
-    array([2.])
-    """
+    """Return the velocity v at x with exp_map(x, v) = y."""
     metric, dtype, (x, y) = check_points(metric, x=x, y=y)
     d = distance_between(x, y, metric, "raise", ("x", "y"))
     speed, _, _ = _speed(x, y - x, metric)
@@ -191,15 +133,7 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
 
 
 def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
-    """Return the angle at x between the geodesics to p and to q, in [0, π].
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> float(vertex_angle([0.0, 0.0], [0.5, 0.0], [0.0, 0.2], disc)) / np.pi
-    0.5
-    """
+    """Return the angle at x between the geodesics to p and to q, in [0, π]."""
     metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
     metric._inside(p, "p")
     metric._inside(q, "q")
@@ -230,31 +164,8 @@ def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
         )
 
 
-def _to_chart(T: Floats, metric: CurvedSpace) -> Floats:
-    """Conjugate a map of (z, 1) into one of (x, 1)."""
-    bottom = metric.homogeneous_matrix[-1:]
-    to_x = np.vstack([np.column_stack([metric.inverse_factor, metric.center]), bottom])
-    return np.asarray(to_x @ T @ metric.homogeneous_matrix)
-
-
 def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
-    """Return the isometry that carries p to q along their geodesic, as a collineation.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.geometry import apply_collineation
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> H = transvection([0.0, 0.0], [0.5, 0.0], disc)
-    >>> apply_collineation(H, [0.0, 0.0])
-    array([0.5, 0. ])
-
-    With no curvature it is a translation:
-
-    >>> transvection([1.0], [3.0], CurvedMetric(factor=[[1.0]]))
-    array([[1., 2.],
-           [0., 1.]])
-    """
+    """Return the isometry that carries p to q along their geodesic, as a collineation."""
     metric = as_space(metric)
     P, Q = (
         lift(*metric._inside(as_points(x, name, metric.dimension, ndim=1), name))
@@ -267,35 +178,6 @@ def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
             "p and q are opposite points of the sphere to rounding: many geodesics join them."
         )
     T = np.eye(len(P)) - np.outer(middle, middle * B) / whole + 2 * np.outer(Q, P * B)
-    return _to_chart(T, metric)
-
-
-def reflection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
-    """Return the isometry that swaps p and q: the reflection in their bisector.
-
-    In lifted coordinates it is I - 2 N nᵀ/⟨n, N⟩, n the bisector and N its pole.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.geometry import apply_collineation
-    >>> disc = CurvedMetric(factor=np.eye(2), curvature=-1.0)
-    >>> H = reflection([0.1, 0.2], [0.5, 0.0], disc)
-    >>> apply_collineation(H, [[0.1, 0.2], [0.5, 0.0]]).round(12)
-    array([[0.5, 0. ],
-           [0.1, 0.2]])
-    """
-    metric = as_space(metric)
-    spatial, rise = point_difference(
-        as_points(p, "p", metric.dimension, ndim=1),
-        as_points(q, "q", metric.dimension, ndim=1),
-        metric,
-    )
-    K = metric.curvature
-    with np.errstate(over="ignore", invalid="ignore"):
-        norm = spatial @ spatial + K * rise * rise
-    refuse_overflow(np.isfinite(norm), "‖L(p - q)‖²", "p and q")
-    if norm == 0:
-        raise InvalidInputError("p and q coincide; a reflection swaps two different points.")
-    pole, hyperplane = np.append(spatial, K * rise), np.append(spatial, rise)
-    return _to_chart(np.eye(len(pole)) - 2 * np.outer(pole, hyperplane) / norm, metric)
+    bottom = metric.homogeneous_matrix[-1:]
+    to_x = np.vstack([np.column_stack([metric.inverse_factor, metric.center]), bottom])
+    return np.asarray(to_x @ T @ metric.homogeneous_matrix)

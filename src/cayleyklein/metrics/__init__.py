@@ -8,7 +8,6 @@ from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._curved import standard_factor as standard_factor
 from cayleyklein.metrics._kernels import LaplacianKernel as LaplacianKernel
 from cayleyklein.metrics._kernels import laplacian_kernel
-from cayleyklein.metrics._pairwise import lift_from as lift_from
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 

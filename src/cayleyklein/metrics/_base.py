@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,15 +23,16 @@ class MetricBase(NotebookCard):
     @property
     def dimension(self) -> int:
         """Number of coordinates d of a point."""
-        raise NotImplementedError
+        return self._terms()[0][0].dimension
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), broadcast over leading axes."""
         raise NotImplementedError
 
     def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domain, where distances are real."""
-        raise NotImplementedError
+        """Return whether points are inside the domain, where all distances are real."""
+        inside = [metric.contains(X) for metric, weight in self._terms() if weight]
+        return np.asarray(np.all(inside, axis=0))[()]
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         """Return the parts and their weights."""
@@ -157,15 +157,3 @@ class MetricBase(NotebookCard):
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
         """Add up the column shares of the parts, given with their weights; d² = Σ (w d)²."""
         return np.asarray(sum(weight**2 * shares for weight, shares in parts))
-
-
-def add_lengths(parts: list[tuple[float, Floats]]) -> Floats:
-    """Add up the column shares of the parts of d = Σ w d."""
-    lengths = [weight * math.sqrt(max(shares.sum(), 0.0)) for weight, shares in parts]
-    return np.asarray(
-        sum(
-            weight**2 * sum(lengths) / length * shares
-            for (weight, shares), length in zip(parts, lengths, strict=True)
-            if length
-        )
-    )

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import OUTSIDE, Ellipsoid, Frozen, Outside, read_only, sqchord_from
-from cayleyklein.metrics._base import MetricBase, add_lengths
+from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._pairwise import checked_pairwise
+from cayleyklein.metrics._pairwise import pairwise
 
 
-class CombinedMetric(Frozen, MetricBase):
-    """Base of the metrics of several parts."""
-
-    metrics: tuple[CurvedMetric, ...]
-
-    @property
-    def dimension(self) -> int:
-        """Number of coordinates d."""
-        return self.metrics[0].dimension
-
-
-class MixedMetric(CombinedMetric):
+class MixedMetric(Frozen, MetricBase):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -59,6 +49,7 @@ class MixedMetric(CombinedMetric):
     """
 
     _arguments = ("metrics", "weights")
+    metrics: tuple[CurvedMetric, ...]
     weights: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], weights: ArrayLike | None = None) -> None:
@@ -90,7 +81,14 @@ class MixedMetric(CombinedMetric):
         return [(metric, weight) for metric, weight in self._terms() if weight]
 
     def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
-        return add_lengths(parts)
+        lengths = [weight * math.sqrt(max(shares.sum(), 0.0)) for weight, shares in parts]
+        return np.asarray(
+            sum(
+                weight**2 * sum(lengths) / length * shares
+                for (weight, shares), length in zip(parts, lengths, strict=True)
+                if length
+            )
+        )
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
         return [
@@ -109,7 +107,7 @@ class MixedMetric(CombinedMetric):
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
-        return checked_pairwise(X, Y, self._active(), outside)
+        return pairwise(X, Y, self._active(), outside)
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
@@ -125,17 +123,12 @@ class MixedMetric(CombinedMetric):
         """
         return np.hstack([metric.embed(X) * weight for metric, weight in self._active()])
 
-    def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domains of all the metrics."""
-        inside = [metric.contains(X) for metric, _ in self._active()]
-        return np.asarray(np.all(inside, axis=0))[()]
-
     def __repr__(self) -> str:
         terms = (f"{w:g} * {m.geometry}(K={m.curvature:g})" for m, w in self._terms())
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
 
 
-class ProductMetric(CombinedMetric):
+class ProductMetric(Frozen, MetricBase):
     """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
 
     chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
@@ -169,6 +162,7 @@ class ProductMetric(CombinedMetric):
     """
 
     _arguments = ("metrics", "units")
+    metrics: tuple[CurvedMetric, ...]
     units: Floats
 
     def __init__(self, metrics: Iterable[CurvedMetric], units: ArrayLike | None = None) -> None:
@@ -204,10 +198,6 @@ class ProductMetric(CombinedMetric):
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))
-
-    def contains(self, X: ArrayLike) -> Bools:
-        """Return whether points are inside the domain: all of them are."""
-        return np.ones(as_points(X, "X", self.dimension).shape[:-1], dtype=bool)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates (n, D) in which the metric is the Euclidean distance."""

@@ -30,7 +30,7 @@ from cayleyklein.geometry import (
     metric_angle,
 )
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import checked_pairwise
+from cayleyklein.metrics._pairwise import pairwise
 
 
 class CurvedMetric(CurvedSpace, MetricBase):
@@ -107,7 +107,11 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
     @classmethod
     def from_form(cls, S: ArrayLike) -> CurvedMetric:
-        """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign."""
+        """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign.
+
+        With μ = -Σ⁻¹a and 1/K = b - μᵀΣμ (paper §2.4). Raises NotRepresentableError where Σ is not
+        definite, so that no metric has this S, or 1/K = 0: S is singular, a cone.
+        """
         matrix, center, curvature = geometry.parameters_from_form(S)
         return cls(matrix=matrix, center=center, curvature=curvature)
 
@@ -130,7 +134,14 @@ class CurvedMetric(CurvedSpace, MetricBase):
     @property
     def form(self) -> Floats:
         """The paper's S = [[Σ, -Σμ], [-μᵀΣ, μᵀΣμ + 1/K]]; a flat metric has none."""
-        return geometry.form_from_metric(self)
+        K = self.curvature
+        if K == 0 or not math.isfinite(1 / K):
+            raise NotRepresentableError(
+                f"The matrix S holds b = μᵀΣμ + 1/K, which is not finite for K = {K}; "
+                f"a flat metric is described by its matrix alone."
+            )
+        a = -self.matrix @ self.center
+        return geometry.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
 
     @cached_property
     def absolute(self) -> Absolute:
@@ -156,13 +167,23 @@ class CurvedMetric(CurvedSpace, MetricBase):
     # -- distances ------------------------------------------------------------------
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
-        """Return the distances between p and q (…, d), broadcast over leading axes.
+        """Return the distances between p and q, broadcast over leading axes.
+
+        Equal to the paper's forms where these are well conditioned (its §2.3, with
+        the signs and the factor κ corrected)
+
+        - c_dist · Log (p, q; P, Q), the definition, with c_dist = 1/(2i√K) or 1/(2√-K);
+        - arccos(S_pq / √(S_pp S_qq)) / √K for K > 0, in [0, π/√K) since S_pq keeps its sign;
+        - arccosh(S_pq / √(S_pp S_qq)) / √-K for K < 0;
+        - arctanh(√(1 - S_pp S_qq / S_pq²)) / √-K for K < 0.
 
         Parameters
         ----------
         p, q : array-like of shape (..., d)
         outside : {"raise", "inf", "modulus"}, default="raise"
-            Value for a pair with a point on or outside a hyperbolic domain.
+            Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
+            the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
+            the boundary is infinitely far from every other point.
         """
         return geometry.distance(p, q, self, outside=outside)
 
@@ -188,7 +209,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return checked_pairwise(X, Y, [(self, 1.0)], outside)
+        return pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""
@@ -212,7 +233,10 @@ class CurvedMetric(CurvedSpace, MetricBase):
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
-        """Return the hyperplane of points equally far from p and q, positive on p's side."""
+        """Return the hyperplane of points equally far from p and q, positive on p's side.
+
+        In the hyperbolic case it is to be clipped to the domain.
+        """
         return geometry.bisector(p, q, self)
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
@@ -222,16 +246,27 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
         """Return points of the geodesic from p to q at fractions t of its length.
 
-        50 of them, at equal distances, when t is None.
+        Parameters
+        ----------
+        p, q : array-like of shape (..., d)
+        t : array-like of shape (m,) or a number, optional
+            0 is p and 1 is q; values outside [0, 1] extrapolate. 50 equal steps when None.
+
+        Returns
+        -------
+        ndarray of shape (..., m, d), or (..., d) for a single t
         """
         return geometry.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
     def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
-        return geometry.midpoint(p, q, self)
+        return geometry.geodesic(p, q, self, 0.5)
 
     def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
-        """Return the end of the geodesic that leaves x with velocity v."""
+        """Return the end, after unit time, of the geodesic that leaves x with velocity v.
+
+        Raises OutsideDomainError where an elliptic one crosses the equator, the end of the chart.
+        """
         return geometry.exp_map(x, v, self)
 
     def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
@@ -241,13 +276,15 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
     ) -> AnyFloats:
-        """Return the angle between hyperplanes (normal, offset) by the dual absolute."""
+        """Return the angle between hyperplanes (normal, offset) by the dual absolute.
+
+        Acute, or `signed` in the plane: see :func:`cayleyklein.geometry.hyperplane_angle`.
+        """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        names = ("first", "second")
-        return metric_angle(first, second, self, signed=signed, names=names)
+        return metric_angle(first, second, self, signed=signed, names=("first", "second"))
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
-        """Return the angle at x of the triangle x, p, q."""
+        """Return the angle at x between the geodesics to p and to q, in [0, π]."""
         return geometry.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
@@ -256,16 +293,15 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
-        dtype = float_dtype(X)
         z, _ = self._inside(as_points(X, "X", self.dimension), "X")
-        return geometry.to_chart(self._unit * z, chart, self._sign).astype(dtype, copy=False)
+        y = geometry.to_chart(self._unit * z, chart, self._sign)
+        return y.astype(float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
-        dtype = float_dtype(Y)
         with about("Y"):
             w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
-            return self.points(w / self._unit).astype(dtype, copy=False)
+            return self.points(w / self._unit).astype(float_dtype(Y), copy=False)
 
     @property
     def _sign(self) -> int:

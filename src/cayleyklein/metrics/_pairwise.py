@@ -15,7 +15,7 @@ pairs; these few are computed again by the exact kernel.
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -57,10 +57,6 @@ REFINE_ENTRIES = 2**18
 """Coordinates gathered at a time for pairs that are recomputed."""
 
 
-def _row_scale(s: Floats, K: float) -> Floats:
-    return np.ones(len(s)) if K >= 0 else 1 / np.sqrt(s)
-
-
 def lift_from(
     u: Floats, z: Floats, s: Floats, z_0: Floats, s_0: Floats, K: float
 ) -> tuple[Floats, Floats]:
@@ -76,16 +72,6 @@ def lift_from(
     steps, both = length / (sigma + sigma_0), (sigma + sigma_0) / k
     height = np.where(steps < both, k * sigma * sigma_0 * rise, (sigma - sigma_0) / k)
     return np.column_stack([u, height]), np.minimum(steps, both)
-
-
-def left_operand(v: Floats, sqnorm: Floats, scale: Floats) -> Floats:
-    """Return (v, ‖v‖², 1) scale; times `right_operand`, it gives the scaled ‖v - w‖²."""
-    return np.column_stack([v, sqnorm, np.ones(len(v))]) * scale[:, None]
-
-
-def right_operand(w: Floats, sqnorm: Floats, scale: Floats) -> Floats:
-    """Return (-2w, 1, ‖w‖²) scale."""
-    return np.column_stack([-2 * w, np.ones(len(w)), sqnorm]) * scale[:, None]
 
 
 class CoordinateRows(NamedTuple):
@@ -149,7 +135,8 @@ class Rows(NamedTuple):
         v /= unit
         sqnorm = np.einsum("ij,ij->i", v, v)
         threshold = np.maximum(CANCELLATION * sqnorm, ROUNDING * (rounding / unit) ** 2)
-        return cls(rows.x, rows.inside, v, sqnorm, threshold, _row_scale(rows.s, K))
+        scale = np.ones(len(v)) if K >= 0 else 1 / np.sqrt(rows.s)
+        return cls(rows.x, rows.inside, v, sqnorm, threshold, scale)
 
 
 class BlockKernel:
@@ -170,8 +157,10 @@ class BlockKernel:
         self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
         self.rows = p = Rows.lift(x, u, z_0, s_0, K, self.unit)
         self.columns = q = p if Y is None else Rows.lift(y, w, z_0, s_0, K, self.unit)
-        self.left = left_operand(p.v, p.sqnorm, p.scale)
-        self.right = right_operand(q.v, q.sqnorm, q.scale)
+        # rows (v, ‖v‖², 1) and (-2w, 1, ‖w‖²), scaled, have the product ‖v - w‖²
+        left = np.column_stack([p.v, p.sqnorm, np.ones(len(p.v))])
+        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), q.sqnorm])
+        self.left, self.right = left * p.scale[:, None], right * q.scale[:, None]
 
     def fill(self, i: slice, j: slice, out: Floats) -> Floats:
         """Write the distances of block (i, j) into out."""
@@ -227,15 +216,21 @@ def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
 
 
 def pairwise(
-    X: Floats,
-    Y: Floats | None,
-    parts: Sequence[tuple[CurvedSpace, float]],
-    outside: Outside,
-    dtype: np.dtype[Any],
+    X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
 ) -> AnyFloats:
-    """Return Σ weight · distance over frames, between the rows of X and of Y (of X if None)."""
+    """Return Σ weight · distance over the parts, between the rows of X and of Y (of X if None)."""
+    as_choice(outside, "outside", OUTSIDE)
+    d = parts[0][0].dimension
+    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
+    X = as_points(X, "X", d, ndim=2)
+    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
+    n, m = len(X), len(X if Y is None else Y)
+    check_memory(
+        n * m * dtype.itemsize,
+        f"The distances between {n:,} and {m:,} rows",
+        "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
+    )
     kernels = [(BlockKernel(X, Y, metric, outside), weight) for metric, weight in parts]
-    n, m = len(X), len(X) if Y is None else len(Y)
     result = np.empty((n, m), dtype=dtype)
     work = np.empty((len(parts[:2]), min(n, BLOCK), min(m, BLOCK) + PADDING))
     for i, j in blocks(n, m, symmetric=Y is None):
@@ -261,21 +256,3 @@ def _symmetrise(block: Floats) -> None:
     block[...] = upper
     block += upper.T
     np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))
-
-
-def checked_pairwise(
-    X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
-) -> AnyFloats:
-    """Return all distances between checked rows."""
-    as_choice(outside, "outside", OUTSIDE)
-    d = parts[0][0].dimension
-    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
-    X = as_points(X, "X", d, ndim=2)
-    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
-    n, m = len(X), len(X if Y is None else Y)
-    check_memory(
-        n * m * dtype.itemsize,
-        f"The distances between {n:,} and {m:,} rows",
-        "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
-    )
-    return pairwise(X, Y, parts, outside, dtype)

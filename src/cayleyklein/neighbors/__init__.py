@@ -1,8 +1,8 @@
 """Nearest neighbours by a metric: search and votes."""
 
-from cayleyklein.neighbors._engines import Algorithm as Algorithm
-from cayleyklein.neighbors._engines import as_metric as as_metric
+from cayleyklein.neighbors._index import Algorithm as Algorithm
 from cayleyklein.neighbors._index import Ranked as Ranked
+from cayleyklein.neighbors._index import as_metric as as_metric
 from cayleyklein.neighbors._nearest import CurvedNeighbors
 from cayleyklein.neighbors._shards import LEAST_ROWS as LEAST_ROWS
 from cayleyklein.neighbors._shards import Blocks as Blocks

@@ -20,7 +20,7 @@ from scipy.spatial import cKDTree
 from sklearn.neighbors import KDTree, NearestNeighbors
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.geometry import distance_from_sqchord, sqchord_from
+from cayleyklein.geometry import distance_from_sqchord
 from cayleyklein.neighbors._space import (
     EPS,
     FAINT,
@@ -110,24 +110,6 @@ class EuclideanSearch:
         last = np.array([-1 / self.lorentz.beta, 0.0])
         z = queries.v[:, :-1]
         return np.column_stack([z, np.broadcast_to(last, (len(z), 2))])
-
-    def within(self, queries: ChordRows, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
-        """Return the pairs within a radius and perhaps more, or None to have every row measured."""
-        if self.lorentz is not None or not self.usable:
-            return None
-        q = self.mapped(queries)
-        chord = math.sqrt(sqchord_from(np.array(radius / self.term.weight), self.term.K))
-        size = 2 * math.sqrt(longest_square(q)) + chord
-        blur = 2 * (float(self.space.blur(queries).max()) + self.blur)
-        square = (chord * (1 + SLACK) + blur) ** 2 + rounding_of(q.shape[1]) * (size**2 + FAINT)
-        if not (math.isfinite(square) and size**2 < HUGE):
-            return None
-        if self.tree is None:
-            found = self.brute.radius_neighbors(q, math.sqrt(square), return_distance=False)
-        else:
-            found = self.tree.query_ball_point(q, math.sqrt(square), workers=threads_of(pool))
-        which = np.repeat(np.arange(len(q)), [len(some) for some in found])
-        return which, np.concatenate(found).astype(np.intp)
 
 
 def centred(v: Floats) -> tuple[Floats, Floats]:

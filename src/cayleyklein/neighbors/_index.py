@@ -3,25 +3,46 @@
 An engine answers a query with some rows and a *floor*, a distance that no other row is nearer
 than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
 the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
+
+``auto`` and ``vptree`` probe: a tree on a sample of the rows says how large a share of all
+distances is measured. What share still pays was measured (``benchmarks/bench_neighbors.py``).
 """
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import check_memory
-from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import Algorithm, build_engine
+from cayleyklein._validation import as_real, check_memory
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
+from cayleyklein.neighbors._euclidean import EuclideanSearch, even_rows, tree_share
 from cayleyklein.neighbors._space import ChordRows, ChordSpace, Pool, refuse_outside
+from cayleyklein.neighbors._vptree import VantagePointTree
+
+Algorithm = Literal["auto", "brute", "tree", "vptree"]
+ALGORITHMS = get_args(Algorithm)
+
+PROBE_ROWS, PROBE_QUERIES, PROBE_NEIGHBORS = 8192, 32, 11
+"""The sample. The share falls with the number of rows; the limits below are for such samples."""
+
+TREE_PAYS_BELOW = {"tree": 0.3, "vptree": 0.2, "mixed": 0.6}
+"""Share of distances measured in the sample under which ``auto`` prefers a tree to brute force."""
+
+HOPELESS = 0.8
+"""Share above which a tree of vantage points that was asked for gives way to brute force."""
+
+FEW_ROWS = {"tree": 2000, "vptree": 2000, "mixed": 200}
+"""Rows up to which ``auto`` takes brute force without a probe."""
 
 CHUNK = 4096
 """Queries at a time."""
@@ -40,12 +61,6 @@ DOUBT = 1e-9
 
 PAIR_BYTES = 16
 """A row's number and its distance."""
-
-PROBES = 16
-"""Queries whose neighbours within a radius are counted first, where all could be too many."""
-
-PROBED_FROM = 1e9
-"""Bytes that all pairs would take from which on that is done."""
 
 IMPORTED_BY = os.getpid()
 
@@ -75,11 +90,8 @@ class Ranked(NamedTuple):
 class SearchIndex:
     """Fitted rows in a chord space, the engine on them, and a payload (n, …) such as their labels.
 
-    `first_row` is where this shard begins among all rows; rows of an index `before` come first.
+    `first_row` is where this shard begins among all rows.
     """
-
-    rows: ChordRows
-    payload: AnyArray | None
 
     def __init__(
         self,
@@ -88,18 +100,11 @@ class SearchIndex:
         algorithm: Algorithm,
         first_row: int = 0,
         payload: AnyArray | None = None,
-        before: SearchIndex | None = None,
     ) -> None:
-        self.space = ChordSpace(metric)
-        rows = self.space.place(np.ascontiguousarray(X))
-        advice = "drop or move them, or shrink the factor of the metric"
-        refuse_outside(rows.inside, "X", advice, first_row)
-        if before is not None:
-            rows = before.rows.followed_by(rows)
-            if payload is not None and before.payload is not None:
-                payload = np.concatenate([before.payload, payload])
-        self.rows, self.first_row, self.payload = rows, first_row, payload
-        self.engine, self.name = build_engine(algorithm, self.space, rows)
+        self.space, self.first_row, self.payload = ChordSpace(metric), first_row, payload
+        self.rows = self.space.place(np.ascontiguousarray(X))
+        refuse_outside(self.rows.inside, first_row)
+        self.engine, self.name = build_engine(algorithm, self.space, self.rows)
 
     def __len__(self) -> int:
         return len(self.rows.v)
@@ -119,8 +124,6 @@ class SearchIndex:
         """The shape of what is known of one row."""
         return () if self.payload is None else self.payload.shape[1:]
 
-    # -- the nearest ----------------------------------------------------------------
-
     def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
         """Return the k nearest rows, or all where there are fewer."""
         # with `own`, queries are the fitted rows from it on, and none is its own neighbour
@@ -131,6 +134,38 @@ class SearchIndex:
         known = None if self.payload is None else self.payload[rows]
         rows = np.where(rows < 0, -1, rows + self.first_row)
         return Ranked(values, rows, queries.inside, known)
+
+    def within(
+        self, Q: Floats, radius: float, n_jobs: int | None, own: bool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return all pairs (query, row) within a radius, in this order, and their distances."""
+        queries, mine = self._placed(Q, 0 if own else None)
+        inside, count = np.flatnonzero(queries.inside), 0
+        pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
+        with thread_pool(n_jobs) as pool:
+            for block in slices(len(inside), BLOCK_ROWS):
+                some, its = taken(queries, mine, inside[block])
+                limit = radius * (1 + DOUBT) + self.space.doubt(some, self.rows)
+                for columns in slices(len(self), BLOCK_COLUMNS):
+                    near = self._block(some, its, columns, ranked=False) <= limit[:, None]
+                    which, rows = np.nonzero(near)
+                    rows += columns.start
+                    values = self.space.measure(some, which, self.rows, rows[:, None], pool)[:, 0]
+                    kept = values <= radius
+                    if its is not None:
+                        kept &= rows != its[which]
+                    pairs.append((inside[block][which[kept]], rows[kept], values[kept]))
+                    count += len(pairs[-1][0])
+                each = count / block.stop
+                check_memory(
+                    PAIR_BYTES * each * len(Q),
+                    f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(Q):,} "
+                    f"rows,",
+                    "Take a smaller radius, or some rows at a time.",
+                )
+        which, rows, values = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        order = np.lexsort((rows, which))
+        return which[order], rows[order], values[order]
 
     def _placed(self, Q: Floats, own: int | None) -> tuple[ChordRows, Ints | None]:
         """Return placed queries, and which fitted rows they are, if they are."""
@@ -172,7 +207,7 @@ class SearchIndex:
         each = np.arange(len(candidates))
         values = self.space.measure(queries, each, self.rows, candidates, pool)
         order = np.lexsort((candidates, values))[:, :k]
-        return taken_along(values, order), taken_along(candidates, order)
+        return np.take_along_axis(values, order, 1), np.take_along_axis(candidates, order, 1)
 
     def _scanned(
         self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
@@ -202,9 +237,7 @@ class SearchIndex:
             values[block], rows[block] = best, found
         return values, rows
 
-    def _block(
-        self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool = False
-    ) -> Floats:
+    def _block(self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool) -> Floats:
         """Return rough distances of a block, or ranks; inf for a query that is the row itself."""
         if ranked:
             return self.space.affine_ranks(queries, self.rows, columns)
@@ -214,64 +247,72 @@ class SearchIndex:
             rough[mine, own[mine] - columns.start] = np.inf
         return rough
 
-    # -- within a radius ------------------------------------------------------------
 
-    def within(
-        self, Q: Floats, radius: float, n_jobs: int | None, own: bool = False
-    ) -> Iterator[tuple[int, Ints, Ints, Floats]]:
-        """Yield for chunks of queries how many they are, and pairs (query, row) with distances."""
-        size = self._check_radius(Q, radius, own)
-        with thread_pool(n_jobs) as pool:
-            for start in range(0, len(Q), size):
-                queries, mine = self._placed(Q[start : start + size], start if own else None)
-                yield len(queries.v), *self._within(queries, radius, mine, pool)
-
-    def _within(
-        self, queries: ChordRows, radius: float, own: Ints | None, pool: Pool
-    ) -> tuple[Ints, Ints, Floats]:
-        """Return the pairs within a radius, in their order, and the distances."""
-        inside = np.flatnonzero(queries.inside)
-        some, mine = taken(queries, own, inside)
-        pairs = None
-        if self.engine is not None and len(inside):
-            pairs = self.engine.within(some, radius, pool)
-        which, columns = self._scanned_within(some, mine, radius) if pairs is None else pairs
-        distances = self.space.measure(some, which, self.rows, columns[:, None], pool)[:, 0]
-        kept = distances <= radius
-        if mine is not None:
-            kept &= columns != mine[which]
-        which, columns, distances = which[kept], columns[kept], distances[kept]
-        order = np.lexsort((columns, which))
-        return inside[which[order]], columns[order], distances[order]
-
-    def _scanned_within(
-        self, queries: ChordRows, own: Ints | None, radius: float
-    ) -> tuple[Ints, Ints]:
-        """Return the pairs within a radius, and perhaps a few more."""
-        pairs = [np.empty((2, 0), dtype=np.intp)]
-        for block in slices(len(queries.v), BLOCK_ROWS):
-            some, mine = taken(queries, own, block)
-            limit = radius * (1 + DOUBT) + self.space.doubt(some, self.rows)
-            for columns in slices(len(self), BLOCK_COLUMNS):
-                near = self._block(some, mine, columns) <= limit[:, None]
-                pairs.append(np.add(np.nonzero(near), [[block.start], [columns.start]]))
-        which, found = np.concatenate(pairs, axis=1)
-        return which, found
-
-    def _check_radius(self, Q: Floats, radius: float, own: bool) -> int:
-        """Refuse a radius with more neighbours than memory holds; return queries at a time."""
-        if PAIR_BYTES * len(Q) * len(self) < PROBED_FROM:
-            return CHUNK
-        some = np.unique(np.linspace(0, len(Q) - 1, PROBES).astype(np.intp))
-        queries = self.space.place(np.ascontiguousarray(Q[some]))
-        count = len(self._within(queries, radius, some if own else None, None)[0])
-        each = count / len(some)
-        check_memory(
-            PAIR_BYTES * each * len(Q),
-            f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(Q):,} rows,",
-            "Take a smaller radius, or some rows at a time.",
+def build_engine(
+    algorithm: Algorithm, space: ChordSpace, rows: ChordRows
+) -> tuple[EuclideanSearch | VantagePointTree | None, str]:
+    """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
+    product, single = isinstance(space.metric, ProductMetric), len(space.terms) == 1
+    if algorithm == "vptree" and product:
+        raise InvalidInputError(
+            "Got algorithm='vptree' for a ProductMetric, which is Euclidean after its map; "
+            "expected 'auto', 'brute' or 'tree'."
         )
-        return int(np.clip(PROBED_FROM / PAIR_BYTES / 8 / max(each, 1.0), 1, CHUNK))
+    if algorithm == "tree" and not (single and space.terms[0].K >= 0):
+        raise InvalidInputError(
+            "Got algorithm='tree', but a k-d tree needs a flat, an elliptic or a product metric; "
+            "use algorithm='vptree' for a hyperbolic or a mixed one, or 'auto'."
+        )
+    if algorithm == "auto":
+        algorithm = choose(space, rows)
+    elif algorithm == "vptree" and probe(space, rows, "vptree") > HOPELESS:
+        algorithm = "brute"
+    if algorithm == "vptree":
+        return VantagePointTree(space, rows), "vptree"
+    return EuclideanSearch(space, rows, algorithm) if single else None, algorithm
+
+
+def choose(space: ChordSpace, rows: ChordRows) -> Algorithm:
+    """Return the algorithm that a sample of the rows promises to be the fastest."""
+    mixed = len(space.terms) > 1
+    tree: Algorithm = "tree" if not mixed and space.terms[0].K >= 0 else "vptree"
+    kind = "mixed" if mixed else tree
+    if len(rows.v) <= FEW_ROWS[kind]:
+        return "brute"
+    return tree if probe(space, rows, tree) < TREE_PAYS_BELOW[kind] else "brute"
+
+
+def probe(space: ChordSpace, rows: ChordRows, tree: str) -> float:
+    """Return the share of a sample's distances that a tree measures."""
+    some = rows.take(even_rows(len(rows.v), PROBE_ROWS))
+    if tree == "tree":
+        return tree_share(some.v, PROBE_QUERIES, PROBE_NEIGHBORS)
+    n = len(some.v)
+    queries = some.take(even_rows(n, PROBE_QUERIES))
+    *_, measured = VantagePointTree(space, some).search(queries, min(PROBE_NEIGHBORS, n), None)
+    return float(measured.mean() / n)
+
+
+def as_metric(metric: object, n_features: int) -> Metric:
+    """Check the metric of a search against the number of columns."""
+    if metric is None:
+        return CurvedMetric.euclidean(n_features)
+    if not isinstance(metric, Metric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
+            f"{type(metric).__name__}."
+        )
+    if metric.dimension != n_features:
+        raise InvalidInputError(
+            f"X has {n_features} columns, but the metric is for {metric.dimension}."
+        )
+    return metric
+
+
+def as_radius(value: object) -> float:
+    """Check a radius, which may be infinite."""
+    infinite = isinstance(value, float) and value == math.inf
+    return math.inf if infinite else as_real(value, "radius", "[0, inf)")
 
 
 @contextmanager
@@ -295,11 +336,6 @@ def slices(n: int, size: int) -> list[slice]:
 def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
     """Return some queries, and which fitted rows they are."""
     return queries.take(at), None if own is None else own[at]
-
-
-def taken_along(array: AnyArray, order: Ints) -> AnyArray:
-    """Return the entries of each row in an order."""
-    return np.take_along_axis(array, order, axis=1)
 
 
 def merged(
@@ -333,11 +369,5 @@ def merge(found: list[Ranked], k: int) -> Ranked:
     if found[0].payload is not None:
         known = np.concatenate([some.payload for some in found if some.payload is not None], axis=1)
         payload = known[np.arange(len(known))[:, None], order]
-    return Ranked(taken_along(values, order), taken_along(rows, order), found[0].inside, payload)
-
-
-def ragged(arrays: list[AnyArray]) -> AnyArray:
-    """Return an array of arrays, also where all have one length."""
-    found = np.empty(len(arrays), dtype=object)
-    found[:] = arrays
-    return found
+    values, rows = (np.take_along_axis(array, order, 1) for array in (values, rows))
+    return Ranked(values, rows, found[0].inside, payload)

@@ -112,35 +112,3 @@ def search_nearest(
                     nodes[depth], bounds[depth], centers[depth] = child, bound, d
                     depth += 1
         measured[i] = count
-
-
-@Kernel
-def search_within(
-    begin, end, limit, q, slack, v, cuts, curvatures, units, runs, shells, to_vantage
-):
-    """Return the pairs of queries begin…end and rows nearer than each query's limit."""
-    nodes, centers = np.empty(STACK, np.int64), np.empty(STACK)
-    queries, rows = [np.int64(0)], [np.int64(0)]  # Numba needs their type; dropped below
-    for i in range(begin, end):
-        depth = 1
-        nodes[0], centers[0] = 0, 0.0
-        while depth > 0:
-            depth -= 1
-            node, from_parent, d = nodes[depth], centers[depth], 0.0
-            first, last, near = runs[node, 0], runs[node, 1], runs[node, 2]
-            if near >= 0:
-                last = first + 1
-            for j in range(first, last):
-                if near < 0 and node and abs(from_parent - to_vantage[j]) - slack[i] > limit[i]:
-                    continue
-                d = distance(q, i, v, j, cuts, curvatures, units, np.inf)
-                if d < limit[i]:
-                    queries.append(i)
-                    rows.append(j)
-            if near < 0:
-                continue
-            for child in (near, runs[node, 3]):
-                if max(shells[child, 0] - d, d - shells[child, 1]) - slack[i] <= limit[i]:
-                    nodes[depth], centers[depth] = child, d
-                    depth += 1
-    return np.array(queries)[1:], np.array(rows)[1:]

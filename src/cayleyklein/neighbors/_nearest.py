@@ -18,10 +18,18 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import ALGORITHMS, Algorithm, as_metric, as_radius
-from cayleyklein.neighbors._index import CHUNK, PAIR_BYTES, Ranked, SearchIndex, ragged
+from cayleyklein.neighbors._index import (
+    ALGORITHMS,
+    CHUNK,
+    PAIR_BYTES,
+    Algorithm,
+    Ranked,
+    SearchIndex,
+    as_metric,
+    as_radius,
+)
 from cayleyklein.neighbors._shards import LEAST_ROWS, Blocks, Kind, Shards
-from cayleyklein.neighbors._space import refuse_queries
+from cayleyklein.neighbors._space import refuse_outside, refuse_queries
 from cayleyklein.neighbors._votes import Weights
 
 ASK_KNEIGHBORS = "pass X.compute(), or ask kneighbors or for predictions, whose answers are lazy"
@@ -40,11 +48,10 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         The Euclidean metric when None.
     radius : float, default=1.0
-        Of :meth:`radius_neighbors`, in the unit of the metric's distances.
-    algorithm : str or callable, default="auto"
+        Of :meth:`radius_neighbors`, when it is given none.
+    algorithm : {"auto", "brute", "tree", "vptree"}, default="auto"
         How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree; flat, elliptic
-        and product metrics) or "vptree" (vantage points; all but products). A callable makes an
-        index of your own from the fitted rows and the metric, see the user guide.
+        and product metrics) or "vptree" (vantage points; all but products).
     outside : {"extend", "raise"}, default="extend"
         Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
         is an error that names them. Fitted rows must lie inside.
@@ -148,15 +155,14 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
     def _append(self, X: ArrayLike, payload: AnyArray | None) -> None:
         """Index more rows after the fitted ones."""
         added, before = self._rows(X, reset=False), self._in_memory()
-        self._index(added, self.metric_, payload, before)
+        refuse_outside(self.metric_.contains(added))
+        if payload is not None and before.payload is not None:
+            payload = np.concatenate([before.payload, payload])
+        self._index(np.concatenate([before.X, added]), self.metric_, payload)
 
-    def _index(
-        self, X: Floats, metric: Metric, payload: AnyArray | None = None,
-        before: SearchIndex | None = None,
-    ) -> None:  # fmt: skip
+    def _index(self, X: Floats, metric: Metric, payload: AnyArray | None = None) -> None:
         """Index rows in memory, with a payload for each."""
-        index = SearchIndex(X, metric, self.algorithm, payload=payload, before=before)
-        self._take(index, metric)
+        self._take(SearchIndex(X, metric, self.algorithm, payload=payload), metric)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
         """Index row blocks where they are, with a payload for each row."""
@@ -168,8 +174,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
 
     def _check_parameters(self) -> None:
         as_count(self._default_neighbors(), "n_neighbors")
-        if not callable(self.algorithm):
-            as_choice(self.algorithm, "algorithm", ALGORITHMS)
+        as_choice(self.algorithm, "algorithm", ALGORITHMS)
         as_choice(self.outside, "outside", ("extend", "raise"))
         as_radius(self.radius)
         as_jobs(self.n_jobs)
@@ -322,22 +327,16 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         >>> rows[0], distances[0]
         (array([0, 1]), array([0.5, 0.5]))
         """
-        queries = self._query_rows(X)
+        index, queries = self._in_memory(), self._query_rows(X)
         radius = as_radius(self.radius if radius is None else radius)
-        distances: list[Floats] = []
-        rows: list[Ints] = []
-        for m, which, columns, values in self._in_memory().within(
-            queries, radius, self.n_jobs, own=X is None
-        ):
-            if sort_results:
-                order = np.lexsort((columns, values, which))
-                columns, values = columns[order], values[order]
-            cuts = np.searchsorted(which, np.arange(1, m))
-            distances += np.split(values, cuts)
-            rows += np.split(columns, cuts)
-        return (ragged(distances), ragged(rows)) if return_distance else ragged(rows)
-
-    # -- graphs ---------------------------------------------------------------------
+        which, rows, distances = index.within(queries, radius, self.n_jobs, own=X is None)
+        if sort_results:
+            order = np.lexsort((rows, distances, which))
+            rows, distances = rows[order], distances[order]
+        cuts = np.searchsorted(which, np.arange(1, len(queries)))
+        found = np.empty((2, len(queries)), dtype=object)
+        found[0, :], found[1, :] = np.split(distances, cuts), np.split(rows, cuts)
+        return (found[0], found[1]) if return_distance else found[1]
 
     def kneighbors_graph(
         self,
@@ -389,7 +388,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         """
         as_choice(mode, "mode", ("connectivity", "distance"))
         distances, rows = self.radius_neighbors(X, radius, sort_results=sort_results)
-        starts = np.concatenate([[0], np.cumsum([len(row) for row in rows])])
+        starts = np.cumsum([0, *map(len, rows)])
         return self._graph(mode, np.concatenate(distances), np.concatenate(rows), starts)
 
     def _graph(self, mode: str, distances: Floats, rows: Ints, starts: Ints) -> sparse.csr_matrix:

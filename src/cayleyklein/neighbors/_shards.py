@@ -29,8 +29,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
 from cayleyklein.metrics import Metric
-from cayleyklein.neighbors._engines import Algorithm
-from cayleyklein.neighbors._index import CHUNK, Ranked, SearchIndex, merge
+from cayleyklein.neighbors._index import CHUNK, Algorithm, Ranked, SearchIndex, merge
 from cayleyklein.neighbors._space import refuse_queries
 
 Finish = Callable[[Ranked], tuple[Any, ...]]
@@ -147,16 +146,10 @@ class Shards:
         self._check_there()
         answers = []
         for at, Q in enumerate(queries.tasks):
+            rows_asked = [0 if own and at == shard else None for shard in range(len(self.indexes))]
             found = [
-                task(
-                    SearchIndex.nearest,
-                    index,
-                    Q,
-                    k,
-                    self.n_jobs,
-                    0 if own and at == shard else None,
-                )
-                for shard, index in enumerate(self.indexes)
+                task(SearchIndex.nearest, index, Q, k, self.n_jobs, mine)
+                for index, mine in zip(self.indexes, rows_asked, strict=True)
             ]
             while len(found) > 1:
                 groups = [found[i : i + FAN_IN] for i in range(0, len(found), FAN_IN)]

@@ -80,14 +80,6 @@ class ChordRows(NamedTuple):
         x = [points[rows] for points in self.x]
         return ChordRows(x, self.v[rows], self.scale[rows], self.reach[rows], self.inside[rows])
 
-    def followed_by(self, other: ChordRows) -> ChordRows:
-        """Return these rows and then others; fitted rows, which every term sees alike."""
-        x, *rest = (
-            np.concatenate(pair)
-            for pair in zip((self.x[0], *self[1:]), (other.x[0], *other[1:]), strict=True)
-        )
-        return ChordRows([x] * len(self.x), *rest)
-
 
 class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
@@ -248,7 +240,12 @@ def pull_inside(X: Floats, metric: CurvedMetric) -> Floats:
     return X
 
 
-def refuse_outside(inside: Bools, what: str, advice: str, first_row: int = 0) -> None:
+def refuse_outside(
+    inside: Bools,
+    first_row: int = 0,
+    what: str = "X",
+    advice: str = "drop or move them, or shrink the factor of the metric",
+) -> None:
     """Raise an error that names the rows outside, counted from `first_row`."""
     if not inside.all():
         rows: Any = np.flatnonzero(~inside) + first_row
@@ -263,4 +260,4 @@ def refuse_queries(Q: Floats, metric: Metric, start: int | None = 0) -> None:
     if len(Q):
         name = "X" if start is not None else "A block of X"
         advice = 'drop them, or rank their neighbours by outside="extend"'
-        refuse_outside(metric.contains(Q), name, advice, start or 0)
+        refuse_outside(metric.contains(Q), start or 0, name, advice)

@@ -7,14 +7,12 @@ it, the nearer half one child and the farther half the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.geometry import distance_from_sqchord
-from cayleyklein.neighbors._kernels import search_nearest, search_within
+from cayleyklein.neighbors._kernels import search_nearest
 from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordRows, ChordSpace, Pool
 
 LEAF = 24
@@ -69,27 +67,26 @@ class VantagePointTree:
         overflows = (reach + self.reach).max(axis=1) > math.sqrt(HUGE)
         return np.where(overflows, np.inf, total)
 
-    def _arrays(self) -> tuple[AnyArray, ...]:
-        """Return the rows, the metric and the tree, as compiled code takes them."""
-        terms = self.space.terms
-        cuts = np.array([0, *(term.columns.stop for term in terms)])
-        K = np.array([term.K for term in terms])
-        units = [term.weight / (math.sqrt(abs(term.K)) or 1.0) for term in terms]
-        return self.v, cuts, K, np.array(units), self.runs, self.shells, self.to_vantage
-
-    def _queries(self, queries: ChordRows) -> tuple[Floats, Floats]:
-        """Return queries as rows of the tree, and by how much their distances may be off."""
-        slack = self._slack(queries.scale, self.space.blur(queries), queries.reach)
-        return np.hstack([queries.v, queries.scale]), slack + self.own_slack
-
     def search(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Floats, Ints, Floats, Ints]:
         """Return distances to rounding, rows, slack, and the number of distances measured."""
-        m = len(queries.v)
-        q, slack = self._queries(queries)
+        m, terms = len(queries.v), self.space.terms
+        slack = self._slack(queries.scale, self.space.blur(queries), queries.reach) + self.own_slack
         values, rows = np.empty((m, k)), np.empty((m, k), dtype=np.intp)
         measured = np.empty(m, dtype=np.intp)
-        arrays = read_only(values, rows, measured, q, 2 * slack, *self._arrays(), written=3)
-        in_tasks(lambda begin, end: search_nearest(begin, end, *arrays), m, pool)
+        q = np.hstack([queries.v, queries.scale])
+        cuts = np.array([0, *(term.columns.stop for term in terms)])
+        K = np.array([term.K for term in terms])
+        units = np.array([term.weight / (math.sqrt(abs(term.K)) or 1.0) for term in terms])
+        tree = self.v, cuts, K, units, self.runs, self.shells, self.to_vantage
+        arrays = read_only(values, rows, measured, q, 2 * slack, *tree, written=3)
+        begins = range(0, m, QUERIES_PER_TASK if pool else m)
+        ends = [min(begin + begins.step, m) for begin in begins]
+
+        def run(begin: int, end: int) -> None:
+            search_nearest(begin, end, *arrays)
+
+        for _ in map(run, begins, ends) if pool is None else pool.map(run, begins, ends):
+            pass
         return values, np.where(rows < 0, -1, self.order[rows]), slack, measured
 
     def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
@@ -97,17 +94,6 @@ class VantagePointTree:
         values, rows, slack, _ = self.search(queries, k, pool)
         with np.errstate(invalid="ignore"):  # nan, which certifies nothing
             return rows, (values.max(axis=1) - 3 * slack) * (1 - SLACK)
-
-    def within(self, queries: ChordRows, radius: float, pool: Pool) -> tuple[Ints, Ints] | None:
-        """Return the pairs within a radius and perhaps more, or None to have every row measured."""
-        q, slack = self._queries(queries)
-        limit = radius * (1 + SLACK) + 3 * slack
-        if not np.isfinite(limit).all():
-            return None
-        arrays = read_only(limit, q, 2 * slack, *self._arrays())
-        pairs = in_tasks(lambda begin, end: search_within(begin, end, *arrays), len(q), pool)
-        rows, columns = (np.concatenate(some) for some in zip(*pairs, strict=True))
-        return rows, self.order[columns]
 
 
 def build(space: ChordSpace, rows: ChordRows) -> tuple[Ints, Ints, Floats, Floats]:
@@ -167,11 +153,3 @@ def read_only(*arrays: AnyArray, written: int = 0) -> tuple[AnyArray, ...]:
     for view in views[written:]:
         view.setflags(write=False)
     return tuple(views)
-
-
-def in_tasks(run: Callable[[int, int], Any], n: int, pool: Pool) -> list[Any]:
-    """Return run(begin, end) over pieces of 0…n, in a pool if there is one."""
-    if pool is None:
-        return [run(0, n)]
-    begins = range(0, n, QUERIES_PER_TASK)
-    return list(pool.map(run, begins, [min(begin + QUERIES_PER_TASK, n) for begin in begins]))

@@ -1,39 +1,39 @@
-"""The absolute: a quadric and its dual, from which distances and angles are measured.
+"""The absolute, a quadric and its dual, which measures distances and angles; its seven types.
 
 A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points
 with x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is
 the adjugate of A wherever that is not zero. Corrected: A is symmetric, not positive
 semi-definite, since a real conic is indefinite.
+
+A conic with its dual is of one of seven types (paper §2.2, table of the taxonomy). On the other
+hand the distance on a line is of one of three kinds, elliptic, parabolic or hyperbolic, and so is
+the angle in a pencil, which makes nine geometries. Both counts are right: a real conic carries
+three of the nine, and every other type carries one.
+
+- Around a point inside a real conic no tangent passes (angles are elliptic), and every line meets
+  it (distances are hyperbolic): hyperbolic geometry.
+- Through a point outside pass two tangents (angles are hyperbolic). Lines between them that
+  meet the conic have hyperbolic distances: doubly hyperbolic geometry. Lines that miss it
+  have elliptic distances: dual hyperbolic geometry.
 """
 
-from typing import Literal, final
+from dataclasses import dataclass
+from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats, Ints, Texts
-from cayleyklein._validation import (
-    as_points,
-    as_real,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-    float_dtype,
-)
+from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
+from cayleyklein._validation import as_points, as_real, as_symmetric, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._frozen import Frozen, read_only
 from cayleyklein.geometry.projective._measures import (
-    Pencil,
     as_form,
     as_hyperplanes,
     bilinear,
     homogenize,
-    line_pencil,
     sign_of,
-    vector_pencil,
 )
-
-MeasurementKind = Literal["elliptic", "parabolic", "hyperbolic"]
 
 ZERO_EIGENVALUE = 1e-12
 """Largest |λ| / max |λ| of an eigenvalue that counts as zero."""
@@ -45,7 +45,7 @@ DUAL_TOLERANCE = 1e-9
 """Largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual."""
 
 
-def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int, int]:
+def signature(A: ArrayLike) -> tuple[int, int, int]:
     """Return (n, z, p), the numbers of negative, zero and positive eigenvalues (paper §2.2).
 
     Corrected: elliptic is (0, 0, d + 1) and hyperbolic (1, 0, d), where the paper swaps them.
@@ -53,9 +53,7 @@ def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int,
     Parameters
     ----------
     A : array-like of shape (n, n)
-        Symmetric.
-    rtol : float, default=1e-12
-        An eigenvalue at most ``rtol`` times the largest in absolute value counts as zero.
+        Symmetric. An eigenvalue of at most 1e-12 times the largest counts as zero.
 
     Examples
     --------
@@ -65,9 +63,8 @@ def signature(A: ArrayLike, *, rtol: float = ZERO_EIGENVALUE) -> tuple[int, int,
     >>> signature([[1.0, 1.0], [1.0, 1.0]])  # singular
     (0, 1, 1)
     """
-    rtol = as_real(rtol, "rtol", "[0, 1)")
     eigenvalues = np.linalg.eigvalsh(as_symmetric(A, "A"))
-    size = rtol * np.abs(eigenvalues).max()
+    size = ZERO_EIGENVALUE * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
 
@@ -95,7 +92,6 @@ def adjugate(A: ArrayLike) -> AnyFloats:
     >>> bool(adjugate([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).any())
     False
     """
-    dtype = float_dtype(A)
     eigenvalues, vectors = np.linalg.eigh(as_symmetric(A, "A"))
     with np.errstate(over="ignore", invalid="ignore"):
         before = np.cumprod(np.append(1.0, eigenvalues[:-1]))
@@ -106,7 +102,7 @@ def adjugate(A: ArrayLike) -> AnyFloats:
             f"The adjugate of A overflows: its eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
             f"Divide A by that; it is the same absolute."
         )
-    return np.asarray((result + result.T) / 2 + 0.0).astype(dtype)  # no -0.0
+    return np.asarray((result + result.T) / 2 + 0.0).astype(float_dtype(A))  # no -0.0
 
 
 @final
@@ -119,7 +115,7 @@ class Absolute(Frozen):
         A, symmetric, acting on homogeneous points x̃ = (x, 1).
     dual : array-like of shape (d + 1, d + 1), optional
         A^Δ, acting on hyperplanes (normal, offset). The adjugate of A by default. When A has
-        rank d - 1 or less that is zero, and the dual is to be given: the same double line
+        rank d - 1 or less that is zero, and the dual must be given: the same double line
         carries Euclidean, pseudo-Euclidean and Galilean geometry.
 
     Attributes
@@ -144,10 +140,6 @@ class Absolute(Frozen):
     array([ 1.,  0., -1.])
     >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
     array([ True, False])
-    >>> str(conic.angle_kind([1.0, 0.0, 0.0], [0.0, 1.0, 0.0]))  # lines that cross inside
-    'elliptic'
-    >>> str(conic.distance_kind([2.0, 0.0], [2.0, 1.0]))  # both outside, the line misses it
-    'elliptic'
 
     The Euclidean plane is degenerate, and needs its dual:
 
@@ -156,51 +148,35 @@ class Absolute(Frozen):
     ((0, 2, 1), (0, 1, 2))
     """
 
-    _arguments = ("matrix", "_dual")
-    __slots__ = ("_dual", "dimension", "matrix", "signature")
+    _arguments = ("matrix", "dual")
+    __slots__ = ("dimension", "dual", "matrix", "signature")
 
     matrix: Floats
+    dual: Floats
     dimension: int
     signature: tuple[int, int, int]
-    _dual: Floats | None
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
         form = as_form(matrix, "matrix")
-        counts = signature(form)
-        dual_form: Floats | None = None
+        counts, d = signature(form), len(form) - 1
         if dual is not None:
             dual_form = as_form(dual, "dual")
             _check_dual(form, dual_form)
-        elif counts[1] < 2:
+        elif counts[1] > 1:
+            raise NotRepresentableError(
+                f"A matrix of rank {d + 1 - counts[1]} in dimension {d} has a vanishing adjugate "
+                f"and does not determine its dual; in the plane it may be Euclidean (dual of signs "
+                f"+, +, 0), pseudo-Euclidean (+, -, 0) or Galilean (+, 0, 0). Give it as "
+                f"Absolute(matrix, dual=...)."
+            )
+        else:
             dual_form = np.asarray(adjugate(form), dtype=np.float64)
             if not dual_form.any():
                 raise InvalidInputError(
                     "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
                     "eigenvalues; it is the same absolute."
                 )
-        self._fill(
-            matrix=read_only(form),
-            dimension=len(form) - 1,
-            signature=counts,
-            _dual=None if dual_form is None else read_only(dual_form),
-        )
-
-    @property
-    def dual(self) -> Floats:
-        """A^Δ, the conic of tangent hyperplanes."""
-        if self._dual is None:
-            d, rank = self.dimension, self.dimension + 1 - self.signature[1]
-            candidates = (
-                "in the plane it may be Euclidean (dual of signs +, +, 0), pseudo-Euclidean "
-                "(+, -, 0) or Galilean (+, 0, 0)"
-                if d == 2
-                else "it may be Euclidean, pseudo-Euclidean, Galilean or another"
-            )
-            raise NotRepresentableError(
-                f"A matrix of rank {rank} in dimension {d} has a vanishing adjugate and does not "
-                f"determine its dual: {candidates}. Give it as Absolute(matrix, dual=...)."
-            )
-        return self._dual
+        self._fill(matrix=read_only(form), dual=read_only(dual_form), dimension=d, signature=counts)
 
     @property
     def dual_signature(self) -> tuple[int, int, int]:
@@ -278,42 +254,8 @@ class Absolute(Frozen):
         vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
         return np.asarray(sign_of(self.dual, vectors, as_real(rtol, "rtol", "[0, 1)")) == 0)[()]
 
-    def distance_kind(self, p: ArrayLike, q: ArrayLike) -> Texts:
-        """Return the kind of distance on the line pq (paper §2.2).
-
-        "hyperbolic" where the line meets the absolute in two real points, "parabolic" where it
-        touches it (or lies in it), "elliptic" where it misses it: the signature of A on the line.
-        """
-        d = self.dimension
-        p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
-        return _kind(line_pencil(self.matrix, p, q), "p and q are the same point", "a line")
-
-    def angle_kind(self, l: ArrayLike, m: ArrayLike) -> Texts:  # noqa: E741
-        """Return the kind of angles in the pencil of hyperplanes l and m (paper §2.2).
-
-        By the signature of A^Δ on the pencil: "hyperbolic" where two real hyperplanes of it are
-        tangent to the absolute, "parabolic" where one is, "elliptic" where none is.
-        """
-        size = self.dimension + 1
-        l, m = broadcast_points(l=as_hyperplanes(l, "l", size), m=as_hyperplanes(m, "m", size))  # noqa: E741
-        pencil = vector_pencil(self.dual, l, m)
-        return _kind(pencil, "l and m are the same hyperplane", "a pencil")
-
     def __repr__(self) -> str:
-        dual = "" if self._dual is None else f", dual={self._dual.tolist()}"
-        return f"Absolute({self.matrix.tolist()}{dual})"
-
-
-def kind_of(discriminant: Floats) -> Texts:
-    """Name the measurement by the sign of D: minus the determinant of a 2×2 restriction."""
-    signs = [discriminant > 0, discriminant < 0]
-    return np.select(signs, ["hyperbolic", "elliptic"], "parabolic")[()]
-
-
-def _kind(pencil: Pencil, same: str, whole: str) -> Texts:
-    if pencil.coincident.any():
-        raise InvalidInputError(f"{same}{at_index(pencil.coincident)}; {whole} needs two.")
-    return kind_of(pencil.discriminant)
+        return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"
 
 
 def _check_dual(form: Floats, dual: Floats) -> None:
@@ -325,3 +267,114 @@ def _check_dual(form: Floats, dual: Floats) -> None:
             f"dual is not dual to matrix: matrix @ dual must be a multiple of the identity "
             f"(zero for a singular matrix), but is off by {error:.3g}."
         )
+
+
+@dataclass(frozen=True)
+class PlanarGeometry:
+    """One of the seven types of planar Cayley-Klein geometry.
+
+    Attributes
+    ----------
+    name : str
+    matrix_signs : tuple of int
+        The signs of the eigenvalues of A, up to a common sign.
+    dual_signs : tuple of int
+        The signs of the eigenvalues of A^Δ, up to a common sign.
+    conic : str
+        Description of the absolute in the projective plane.
+    measurements : tuple of (str, str)
+        The kinds of distance and angle that occur away from isotropic lines and points.
+
+    Examples
+    --------
+    >>> from cayleyklein.geometry import PLANAR_GEOMETRIES
+    >>> [geometry.name for geometry in PLANAR_GEOMETRIES][-3:]
+    ['Euclidean', 'pseudo-Euclidean', 'Galilean']
+    >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
+    9
+    >>> PLANAR_GEOMETRIES[0].conic
+    'non-degenerate complex conic'
+    """
+
+    name: str
+    matrix_signs: tuple[int, int, int]
+    dual_signs: tuple[int, int, int]
+    conic: str
+    measurements: tuple[tuple[str, str], ...]
+
+
+PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
+    PlanarGeometry("elliptic", (1, 1, 1), (1, 1, 1), "non-degenerate complex conic",
+                   (("elliptic", "elliptic"),)),
+    PlanarGeometry("hyperbolic", (1, 1, -1), (1, 1, -1), "non-degenerate real conic",
+                   (("hyperbolic", "elliptic"), ("hyperbolic", "hyperbolic"),
+                    ("elliptic", "hyperbolic"))),
+    PlanarGeometry("dual Euclidean", (1, 1, 0), (1, 0, 0),
+                   "two complex lines with a real intersection point",
+                   (("elliptic", "parabolic"),)),
+    PlanarGeometry("dual pseudo-Euclidean", (1, -1, 0), (1, 0, 0),
+                   "two real lines with a double real intersection point",
+                   (("hyperbolic", "parabolic"),)),
+    PlanarGeometry("Euclidean", (1, 0, 0), (1, 1, 0),
+                   "two complex points with a double real line passing through",
+                   (("parabolic", "elliptic"),)),
+    PlanarGeometry("pseudo-Euclidean", (1, 0, 0), (1, -1, 0),
+                   "two real points with a double real line passing through",
+                   (("parabolic", "hyperbolic"),)),
+    PlanarGeometry("Galilean", (1, 0, 0), (1, 0, 0),
+                   "double real line with a real intersection point",
+                   (("parabolic", "parabolic"),)),
+)  # fmt: skip
+"""The table of the paper (§2.2), in its order.
+
+Corrected: the dual of the dual Euclidean absolute has signs (+, 0, 0), and the two points of the
+pseudo-Euclidean one are real.
+"""
+
+
+def classify(absolute: Absolute) -> PlanarGeometry:
+    """Return the type of a planar absolute, one of :data:`PLANAR_GEOMETRIES` (paper §2.2).
+
+    The signs of A and of A^Δ each count up to a common factor.
+
+    Raises
+    ------
+    NotRepresentableError
+        When the absolute is not planar.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cayleyklein.geometry import Absolute, classify
+    >>> classify(Absolute(np.diag([1, 1, -1]))).name
+    'hyperbolic'
+    >>> classify(Absolute(np.diag([1, 1, 0]))).name
+    'dual Euclidean'
+
+    A double line carries three geometries, which the dual tells apart:
+
+    >>> classify(Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0]))).name
+    'Euclidean'
+    >>> classify(Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 0, 0]))).name
+    'Galilean'
+    """
+    if not isinstance(absolute, Absolute):
+        raise InvalidInputError(f"absolute must be an Absolute; got {type(absolute).__name__}.")
+    if absolute.dimension != 2:
+        raise NotRepresentableError(
+            f"The taxonomy is of planar geometries, but this absolute has dimension "
+            f"{absolute.dimension}."
+        )
+    signs = _signs(absolute.signature), _signs(absolute.dual_signature)
+    for geometry in PLANAR_GEOMETRIES:
+        if signs == (geometry.matrix_signs, geometry.dual_signs):
+            return geometry
+    raise NotRepresentableError(  # an ill-conditioned pair, where the tolerances disagree
+        f"The signs {signs[0]} of the matrix and {signs[1]} of its dual belong to no planar "
+        f"geometry; an eigenvalue is too close to zero to tell its sign."
+    )
+
+
+def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
+    negative, zero, positive = counts
+    return (1,) * max(negative, positive) + (-1,) * min(negative, positive) + (0,) * zero

@@ -99,8 +99,8 @@ def metric_angle(
     m: ArrayLike,
     metric: CurvedSpace,
     *,
-    signed: bool = False,
-    names: tuple[str, str] = ("l", "m"),
+    signed: bool,
+    names: tuple[str, str],
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 

@@ -17,7 +17,7 @@ from cayleyklein._validation import (
     broadcast_points,
     refuse_overflow,
 )
-from cayleyklein.exceptions import InvalidInputError, NotCollinearError, NotRepresentableError
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry.projective._measures import (
     EPS,
@@ -57,10 +57,8 @@ def cross_ratio(
 
     Raises
     ------
-    NotCollinearError
-        Where the points are not on one line.
     InvalidInputError
-        Where three of them coincide, so that the cross-ratio is 0/0.
+        Where the points are not on one line, or three of them coincide: the cross-ratio is 0/0.
 
     Examples
     --------
@@ -79,10 +77,13 @@ def cross_ratio(
     """
     names = ("p", "q", "P", "Q")
     given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
-    dtype = _result_dtype(p, q, P, Q)
     points = np.stack(broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
-    _check_size(points, homogeneous)
     if homogeneous:
+        if points.shape[-1] < 2:
+            raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
+        zero = ~points.any(axis=-1).all(axis=-1)
+        if zero.any():
+            raise InvalidInputError(f"A homogeneous point is the zero vector{at_index(zero)}.")
         points = points / binary_scale(points)
     minors, extent = _minors(points, homogeneous)
     _check_collinear(points, minors, extent, homogeneous)
@@ -96,10 +97,10 @@ def cross_ratio(
         )
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
-    return ratio.astype(dtype, copy=False)[()]
+    return ratio.astype(_result_dtype(p, q, P, Q), copy=False)[()]
 
 
-def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = False) -> AnyArray:
+def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     """Return the images of points under x̃ ↦ H x̃, a collineation (homography, projectivity).
 
     It keeps cross-ratios, and takes the absolute A to H⁻ᵀ A H⁻¹ (paper §2.0).
@@ -108,15 +109,13 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     ----------
     H : array-like of shape (d + 1, d + 1)
         Real and invertible.
-    points : array-like of shape (..., d), or (..., d + 1) when homogeneous
+    points : array-like of shape (..., d)
         Real or complex.
-    homogeneous : bool, default=False
-        Whether to take and return homogeneous vectors.
 
     Raises
     ------
     NotRepresentableError
-        Where an image is at infinity and affine points are asked for.
+        Where an image is at infinity; homogeneous vectors x̃ are mapped by ``x @ H.T``.
 
     Examples
     --------
@@ -125,38 +124,28 @@ def apply_collineation(H: ArrayLike, points: ArrayLike, *, homogeneous: bool = F
     >>> apply_collineation(H, [[1.0], [3.0]])
     array([[0.5 ],
            [0.75]])
-    >>> apply_collineation(H, [-1.0, 1.0], homogeneous=True)  # goes to infinity
-    array([-1.,  0.])
     """
     matrix = as_finite_array(H, "H")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
-    size = float(binary_scale(matrix.ravel())[0])
-    matrix = matrix / size
+    matrix = matrix / binary_scale(matrix.ravel())
     # Only exactly: a translation by 1e9 is as good a collineation as one by 1.
     if np.linalg.slogdet(matrix)[0] == 0:
         raise InvalidInputError("H must be invertible, but its determinant is 0.")
-    vectors = _as_points(points, "points", len(matrix) - (0 if homogeneous else 1))
-    dtype = _result_dtype(H, points)
-    vectors = vectors if homogeneous else homogenize(vectors)
-    if homogeneous:
-        with np.errstate(over="ignore"):
-            images = vectors @ matrix.T * size
-        refuse_overflow(np.isfinite(images).all(axis=-1), "H x̃", "points")
-        return images.astype(dtype, copy=False)
+    vectors = homogenize(_as_points(points, "points", len(matrix) - 1))
     vectors = vectors / binary_scale(vectors)
     images = vectors @ matrix.T
     w = images[..., -1:]
     infinite = np.abs(w) <= 4 * EPS * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     if infinite.any():
         raise NotRepresentableError(
-            f"H sends points{at_index(infinite[..., 0])} to infinity; pass homogeneous vectors "
-            f"(x, 1) with homogeneous=True."
+            f"H sends points{at_index(infinite[..., 0])} to infinity; map homogeneous vectors "
+            f"(x, 1) by x @ H.T."
         )
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
     refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
-    return moved.astype(dtype, copy=False)
+    return moved.astype(_result_dtype(H, points), copy=False)
 
 
 def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Complexes, Complexes]:
@@ -238,18 +227,6 @@ def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
     return np.dtype(np.float32 if single else np.float64)
 
 
-def _check_size(points: AnyArray, is_homogeneous: bool) -> None:
-    if not is_homogeneous:
-        return
-    if points.shape[-1] < 2:
-        raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
-    zero = np.asarray(~points.any(axis=-1))
-    if zero.any():
-        raise InvalidInputError(
-            f"A homogeneous point is not the zero vector, but one is{at_index(zero.any(axis=-1))}."
-        )
-
-
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
     """Return the 4×4 antisymmetric minors on the pair of coordinates with the largest extent."""
     # affine points are paired with w = 1, so that minors are differences, rounded once
@@ -287,7 +264,7 @@ def _check_collinear(
     deviation = np.abs(points - combination).max(axis=(-2, -1))
     bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPS * size
     if bad.any():
-        raise NotCollinearError(
+        raise InvalidInputError(
             f"The points p, q, P, Q are not collinear{at_index(bad)}: one is "
             f"{np.max(deviation[bad]):.3g} off the line of two others."
         )

@@ -90,28 +90,35 @@ def half_log(
     return value[()]
 
 
-def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyComplexes:
-    """Return the principal logarithm of (p, q; P, Q), P and Q on the absolute.
+def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
+    """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1 and §2.3).
 
-    Log (S_pq + √D)/(S_pq - √D) with its imaginary part in (-π, π] (paper §2.1 and §2.3),
-    exact for points 1e-12 apart and for distant ones. It is symmetric in p and q, since P and
-    Q are ordered by the formula (see :func:`line_intersections`), and changes its sign with A.
+    P and Q are the intersections of the line pq with the absolute, and Log is the principal
+    logarithm of (S_pq + √D)/(S_pq - √D), its imaginary part in (-π, π], exact for points 1e-12
+    apart and for distant ones. It is symmetric in p and q, since P and Q are ordered by the
+    formula (see :func:`line_intersections`), and changes its sign with A.
 
     Parameters
     ----------
     A : array-like of shape (d + 1, d + 1)
         Symmetric, of any signature.
     p, q : array-like of shape (..., d)
+    unit : complex, default=-0.5
+        The paper's c_dist; 1 gives the logarithm itself. With -1/2 and A negative inside a real
+        conic, two points inside are at their hyperbolic distance of curvature -1; with 1/(2i) and A
+        positive definite, at their elliptic distance of curvature 1 (less than π/2 in absolute
+        value, the principal value of the projective plane).
 
     Returns
     -------
     ndarray of shape (...), complex
-        complex64 when every input is float32, and complex128 otherwise.
+        Its modulus serves as a real distance wherever the points are. complex64 when every input is
+        float32, and complex128 otherwise.
 
     Notes
     -----
-    For a real conic there are four cases (paper §2.2, with the correction that the measure of
-    two points outside is real where their line *does* meet the conic):
+    For a real conic there are four cases of the logarithm (paper §2.2, with the correction that the
+    measure of two points outside is real where their line *does* meet the conic):
 
     - both points inside: real;
     - both outside, on a line that meets the conic: real;
@@ -123,60 +130,26 @@ def log_cross_ratio(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyComplexes:
 
     Examples
     --------
-    >>> from cayleyklein.geometry import log_cross_ratio
-    >>> conic = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
-    >>> log_cross_ratio(conic, [0.0, 0.0], [[0.5, 0.0], [2.0, 0.0]]).round(6)
-    array([-1.098612+0.j      , -1.098612+3.141593j])
-    >>> log_cross_ratio(conic, [2.0, 0.0], [[2.0, 1.0], [2.0, 1e-9]]).imag
-    array([1.04719755e+00, 1.15470054e-09])
-
-    The Euclidean absolute, of rank 1, and a point on the conic:
-
-    >>> complex(log_cross_ratio([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0]))
-    0j
-    >>> complex(log_cross_ratio(conic, [0.0, 0.0], [1.0, 0.0]))
-    (-inf+0j)
-    """
-    dtype = complex_dtype(A, p, q)
-    line = line_pencil(*as_form_and_points(A, p, q))
-    value = half_log(line.s_pp, line.s_qq, line.s_pq, line.discriminant)
-    return multiply(2.0, value).astype(dtype)[()]
-
-
-def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> AnyComplexes:
-    """Return the Cayley-Klein measure unit · Log (p, q; P, Q) (paper §2.1).
-
-    Parameters
-    ----------
-    A : array-like of shape (d + 1, d + 1)
-        Symmetric, of any signature.
-    p, q : array-like of shape (..., d)
-    unit : complex, default=-0.5
-        The paper's c_dist. With -1/2 and A negative inside a real conic, two points inside
-        are at their hyperbolic distance of curvature -1; with 1/(2i) and A positive definite,
-        at their elliptic distance of curvature 1 (less than π/2 in absolute value, the
-        principal value of the projective plane).
-
-    Returns
-    -------
-    ndarray of shape (...), complex
-        Its modulus serves as a real distance wherever the points are. See
-        :func:`log_cross_ratio` for the four cases.
-
-    Examples
-    --------
     >>> from cayleyklein.geometry import measure
-    >>> conic = [[1.0, 0.0], [0.0, -1.0]]
-    >>> complex(measure(conic, [0.0], [0.5]).round(6))
+    >>> conic = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]]
+    >>> complex(measure(conic, [0.0, 0.0], [0.5, 0.0]).round(6))
     (0.549306+0j)
+    >>> measure(conic, [0.0, 0.0], [[0.5, 0.0], [2.0, 0.0]], unit=1).round(6)
+    array([-1.098612+0.j      , -1.098612+3.141593j])
     >>> complex(measure([[1.0, 0.0], [0.0, 1.0]], [0.0], [1.0], unit=-0.5j).round(6))  # π/4
     (0.785398+0j)
-    >>> float(abs(measure(conic, [0.0], [1.0])))  # on the conic
+
+    A point on the conic, and the Euclidean absolute, of rank 1:
+
+    >>> float(abs(measure(conic, [0.0, 0.0], [1.0, 0.0])))
     inf
+    >>> complex(measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0], unit=1))
+    0j
     """
-    factor = as_unit(unit)
-    value = log_cross_ratio(A, p, q)
-    return multiply(factor, np.asarray(value)).astype(value.dtype)[()]
+    factor, dtype = as_unit(unit), complex_dtype(A, p, q)
+    line = line_pencil(*as_form_and_points(A, p, q))
+    value = half_log(line.s_pp, line.s_qq, line.s_pq, line.discriminant)
+    return multiply(2 * factor, value).astype(dtype)[()]
 
 
 def complex_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
