@@ -2,18 +2,20 @@
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import require
-from cayleyklein.diagrams._meshes import CutOut
-from cayleyklein.diagrams._power import Groups
+from cayleyklein.diagrams._planes import LocalChart
+from cayleyklein.diagrams._power import Groups, PowerDiagram
 from cayleyklein.metrics import CurvedMetric
 
 NO_ARC = 1e-12
 """An arc this close to a whole circle has length 0: rounding exchanged its ends."""
+
+WINDOW_ROOM = 0.05
+"""Least distance of the point around which a window is cut from its sides, as a part of them."""
 
 
 class Pieces(NamedTuple):
@@ -157,24 +159,11 @@ class PlaneCells(NamedTuple):
         starts, stops = self.to_points(pieces.starts), self.to_points(pieces.ends)
         return [Boundary(starts[a:b], stops[a:b], pieces.angles[a:b]) for a, b in pairwise(ends)]
 
-    def polygons(self, tolerance: float) -> list[Any]:
-        """Return the cells as shapely polygons, arcs in chords at most `tolerance` off."""
-        shapely = require("shapely", "plot")
+    def outlines(self, tolerance: float) -> list[Floats]:
+        """Return the corners of each cell, arcs in chords at most `tolerance` of the radius off."""
         # a chord of the unit circle over the angle φ has the sagitta 1 - cos(φ/2)
-        cell, corners = self.pieces.subdivide(2 * math.acos(1 - min(tolerance, 1.0)))
-        shown, ring = np.unique(cell, return_inverse=True)
-        polygons = np.full(self.n_cells, shapely.Polygon(), dtype=object)
-        # a cell of fewer than three corners is flat to rounding
-        solid = np.bincount(ring) > 2
-        keep = solid[ring]
-        rings = shapely.linearrings(
-            self.to_points(corners[keep]), indices=(np.cumsum(solid) - 1)[ring[keep]]
-        )
-        polygons[shown[solid]] = shapely.polygons(rings)
-        # where corners are so close that rounding exchanged them: cells are convex
-        folded = ~shapely.is_valid(polygons)
-        polygons[folded] = shapely.convex_hull(polygons[folded])
-        return polygons.tolist()
+        cell, corners = self.pieces.subdivide(2 * math.acos(1 - tolerance))
+        return np.split(self.to_points(corners), np.searchsorted(cell, np.arange(1, self.n_cells)))
 
 
 def cells_in_disc(
@@ -197,16 +186,21 @@ def cells_in_disc(
     )
 
 
-def cells_in_window(cut: CutOut) -> PlaneCells:
-    """Return the cells in the window, in the coordinates of the cut."""
-    power = cut.power
+def cells_in_window(chart: LocalChart, A: Floats, b: Floats, window: Floats) -> PlaneCells:
+    """Return the cells of the planes (A, b) of a chart in the window."""
+    lower, upper = window
+    # the pivot, or another point well within the window
+    room = WINDOW_ROOM * (upper - lower)
+    inner = np.clip(chart.pivot, lower + room, upper - room)
+    walls = np.vstack([chart.matrix, -chart.matrix]), np.append(upper - inner, inner - lower)
+    power = PowerDiagram(A, b + A @ chart.to_local(inner), *walls)
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)
     return PlaneCells(
         whole_polygons(power.corners, power.cells),
         pairs[between],
         power.corners[ends.members.reshape(-1, 2)][between],
-        cut.chart.matrix,
-        cut.to_points(np.zeros(2)),
+        chart.matrix,
+        inner,
         power.n,
     )

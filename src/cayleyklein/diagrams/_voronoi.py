@@ -12,16 +12,12 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram, as_labels, majority
-from cayleyklein.diagrams._domains import as_window, ball_walls, window_walls
-from cayleyklein.diagrams._meshes import CutOut, cell_meshes
+from cayleyklein.diagrams._domains import as_window
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
-PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
-"""Default distance of shapes from the absolute, as a part of its radius."""
-
-FINEST = {PLANE_TOLERANCE: 1e-12, SPACE_TOLERANCE: 1e-6}
-"""Smallest tolerance by default tolerance: millions of corners, and close to rounding."""
+TOLERANCE, FINEST = 1e-4, 1e-12
+"""Distance of polygons from the absolute, as a part of its radius: the default, the smallest."""
 
 
 class CayleyKleinVoronoi(NotebookCard, Diagram):
@@ -71,15 +67,8 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
     >>> diagram.predict([[0.1, 0.0], [0.9, 0.0]])
     array(['a', 'b'], dtype='<U1')
-    >>> diagram.frontier().shape, sorted(diagram.label_areas())
-    ((4, 2, 2), ['a', 'b'])
-
-    In space, ridges are polygons:
-
-    >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
-    >>> cells, polygons = CayleyKleinVoronoi([[-0.5, 0, 0], [0.5, 0, 0]], ball).ridge_polygons()
-    >>> cells, bool(np.allclose(polygons[0][:, 0], 0))
-    (array([[0, 1]]), True)
+    >>> diagram.frontier().shape
+    (4, 2, 2)
     """
 
     window: Floats | None
@@ -112,32 +101,20 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
     @cached_property
     def _plane_cells(self) -> PlaneCells:
-        self._needs_dimension(2)
+        if self._power.dimension != 2:
+            raise NotRepresentableError(
+                f"Shapes exist for diagrams in the plane; this one has {self._power.dimension} "
+                f"dimensions. Use its vertices, regions and ridges, locate() or predict()."
+            )
         if self.window is not None:
-            return cells_in_window(self._cut_out(PLANE_TOLERANCE))
+            A, b = self._A[self._cells], self._b[self._cells]
+            return cells_in_window(self._chart, A, b, self.window)
         o, rho = self._chart.disc
         center = self._cell_number[self._locator(-o[None] / rho)[0]]
         corners = np.asarray(self._disc_corners)
         cells = self._power.cells.take(self._cells)
         ridges = self.ridge_cells, self._ridges[1]
         return cells_in_disc(self.metric, corners, cells, int(center), ridges)
-
-    def _cut_out(self, tolerance: float) -> CutOut:
-        """Return the diagram within the window, or within a polyhedron close to the domain."""
-        if self.window is None:
-            walls = ball_walls(self._chart, tolerance)
-        else:
-            walls = window_walls(self._chart, self.window)
-        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
-
-    def _needs_dimension(self, *allowed: int) -> None:
-        d = self._power.dimension
-        if d not in allowed:
-            names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
-            raise NotRepresentableError(
-                f"Shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
-                f"vertices, regions and ridges, locate() or predict()."
-            )
 
     def boundaries(self) -> list[Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
@@ -151,25 +128,28 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
         return self._plane_cells.areas()
 
-    def cells(self, tolerance: float | None = None) -> list[Any]:
-        """Return the cells within the domain, or the window, as shapes.
+    def outlines(self, tolerance: float = TOLERANCE) -> list[Floats]:
+        """Return the corners of plane cells as polygons, within the domain or the window.
 
         Parameters
         ----------
-        tolerance : float, optional
-            Largest distance of the shapes of a hyperbolic diagram from the absolute, as a part of
-            its radius; 1e-4 in the plane and 1e-2 in space by default.
+        tolerance : float, default=1e-4
+            Largest distance of the polygons of a hyperbolic diagram from the absolute, as a part
+            of its radius.
 
         Returns
         -------
-        list of shapely.Polygon, or list of Mesh
-            In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
-            in space closed triangle meshes. A cell outside the window is empty.
+        list of ndarray of shape (m, 2)
+            A cell outside the window has no corners.
         """
-        self._needs_dimension(2, 3)
-        if self._power.dimension == 2:
-            return self._plane_cells.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
-        return cell_meshes(self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)))
+        return self._plane_cells.outlines(as_real(tolerance, "tolerance", f"[{FINEST:g}, 1)"))
+
+    def cells(self, tolerance: float = TOLERANCE) -> list[Any]:
+        """Return the :meth:`outlines` as shapely polygons, which needs the extra ``plot``."""
+        outlines, shapely = self.outlines(tolerance), require("shapely", "plot")
+        # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
+        cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
+        return [cell if cell.is_valid else cell.convex_hull for cell in cells]
 
     def ridge_segments(self) -> tuple[Ints, Floats]:
         """Return the ridges of a plane diagram within the domain, or the window, as segments.
@@ -183,11 +163,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """
         plane = self._plane_cells
         return plane.pairs, plane.to_points(plane.segments)
-
-    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Floats]]:
-        """Return the ridges of a diagram in space: pairs of cells (m, 2), and m polygons (k, 3)."""
-        self._needs_dimension(3)
-        return self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)).polygons()
 
     def dual(self) -> Triangulation:
         """Return the Delaunay triangulation of the metric, the dual of a diagram of order 1.
@@ -223,28 +198,13 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         first, second = self.cell_labels[pairs].T
         return np.asarray(first != second)
 
-    def frontier(self, tolerance: float | None = None) -> Any:
-        """Return the decision frontier of k-NN, k = order: ridges between different labels.
+    def frontier(self) -> Floats:
+        """Return the decision frontier of k-NN in the plane, k = order, as segments (m, 2, 2).
 
-        Returns
-        -------
-        ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
-            Segments in the plane, as of :meth:`ridge_segments`, and polygons in space.
+        These are the :meth:`ridge_segments` between cells of different labels.
         """
-        self._needs_dimension(2, 3)
-        _as_tolerance(tolerance, PLANE_TOLERANCE)
-        if self._power.dimension == 2:
-            pairs, segments = self.ridge_segments()
-            return segments[self._differ(pairs)]
-        pairs, polygons = self.ridge_polygons(tolerance)
-        return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
-
-    def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
-        """Return the union of the cells of each label, as shapely shapes."""
-        self._needs_dimension(2)
-        shapely = require("shapely", "plot")
-        cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
-        return {label: shapely.union_all(cells[labels == label]) for label in self.classes.tolist()}
+        pairs, segments = self.ridge_segments()
+        return segments[self._differ(pairs)]
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the k-NN prediction for each query, k = order: the label of its cell.
@@ -284,7 +244,3 @@ class Triangulation(NamedTuple):
 
     edges: Ints
     """Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0."""
-
-
-def _as_tolerance(value: float | None, default: float) -> float:
-    return default if value is None else as_real(value, "tolerance", f"[{FINEST[default]:g}, 1)")
