@@ -98,12 +98,10 @@ def check_scale():
 
 
 def check_mesh():
-    """A mesh is written to a file, and becomes a surface."""
+    """A polygon is meshed."""
     disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
     mesh = cayleyklein.mesh_polygon([[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]], disc, max_area=0.05)
-    mesh.to_meshio().write("mesh.vtk")
-    assert Path("mesh.vtk").stat().st_size > 1_000
-    assert mesh.to_trimesh("hyperboloid").vertices.shape == (len(mesh.vertices), 3)
+    assert mesh.areas.max() <= 0.05
 
 
 CHECKS = {
