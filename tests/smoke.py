@@ -58,7 +58,8 @@ def check_plot():
 
     sites = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]
     disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
-    VoronoiDisplay.from_points(sites, disc).plot().figure_.savefig("diagram.png")
+    diagram = cayleyklein.CayleyKleinVoronoi(sites, disc)
+    VoronoiDisplay.from_diagram(diagram).plot().figure_.savefig("diagram.png")
     assert Path("diagram.png").stat().st_size > 10_000
 
 

@@ -34,15 +34,14 @@ from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     NAMES,
     PlaneDisplay,
-    as_color,
     as_metric,
     draw_domains,
     draw_lines,
     draw_points,
     finish_axes,
     new_axes,
+    number,
 )
-from cayleyklein.plotting._svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -156,7 +155,7 @@ class BallDisplay(PlaneDisplay):
         **style
             For the outlines, a LineCollection.
         """
-        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else as_color(color)
+        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         as_real(fill, "fill", "[0, 1]")
         ax = new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | style)
@@ -258,8 +257,9 @@ class MetricDisplay(PlaneDisplay):
         y : array-like of shape (n,), optional
         features : pair of int or str, "pca" or None
             The plane to show: two columns, with the others at the mean of X (at the centre without
-            X), or the principal plane of X in the coordinates z of the metric. Balls are cut by
-            the plane exactly; rows are projected to it. None is "pca" when d > 2.
+            X), or the principal plane of X in the coordinates z of the metric (of the metric
+            itself without X). Balls are cut by the plane exactly; rows are projected to it. None
+            is "pca" when d > 2.
         feature_names : sequence of d str, optional
         radius : float, optional
             Of the balls; by default such that they nearly touch.

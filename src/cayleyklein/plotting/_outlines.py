@@ -8,7 +8,6 @@ from collections.abc import Iterable
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric, Metric, first_term
@@ -21,9 +20,6 @@ BISECTIONS = 60
 
 HORIZON = 1e-4
 """Polylines to infinity end this angle before it."""
-
-ARC_STEP = math.pi / 120
-"""Angle of a chord of the absolute, 1e-4 of its radius off."""
 
 BALL_OF_CELL = 0.4
 """Radius of balls relative to the distance of neighbours in the lattice."""
@@ -151,18 +147,12 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
     return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)
 
 
-def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[Floats]:
-    """Return the corners of each cell of a plane diagram; none for a cell outside the window."""
-    # arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords of the angle step
-    metric = diagram.metric
-    found = []
-    for starts, _, angles in diagram.boundaries():
-        pieces = [np.empty((0, 2))]
-        for start, (first, last) in zip(starts, angles, strict=True):
-            pieces.append(start[None])
-            if last - first > step:  # NaN for a segment
-                theta = np.linspace(first, last, 2 + int((last - first) / step))[1:-1]
-                circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-                pieces.append(metric.points(circle / math.sqrt(-metric.curvature)))
-        found.append(np.concatenate(pieces))
-    return found
+def path_data(points: Floats, closed: bool = False) -> str:
+    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
+    parts = []
+    for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
+        whole = piece[~np.isnan(piece[:, 0])]
+        if len(whole):
+            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
+            parts.append(f"M{corners}{'Z' if closed else ''}")
+    return "".join(parts)

@@ -6,20 +6,18 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
+from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, cell_outlines, domains_of, edges_of
+from cayleyklein.plotting._outlines import bounds_of, domains_of, edges_of
 from cayleyklein.plotting._style import (
     PADDING,
     VERMILION,
     YELLOW,
     PlaneDisplay,
     class_tints,
-    draw_cells,
     draw_lines,
     draw_points,
     new_axes,
@@ -48,10 +46,11 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class VoronoiDisplay(PlaneDisplay):
-    """A Voronoi diagram of the plane, of order 1 or more (paper, figures 5, 7 and 8).
+    """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
 
-    Make one by :meth:`from_points` or :meth:`from_diagram`. :meth:`plot` sets `ax_`, `figure_`,
-    `edges_` (a LineCollection) and `cells_` (a PolyCollection).
+    Make one by :meth:`from_diagram`. The cells of a labelled diagram are the exact regions of
+    nearest neighbours. :meth:`plot` sets `ax_`, `figure_`, `edges_` (a LineCollection) and `cells_`
+    (a PolyCollection).
 
     Parameters
     ----------
@@ -64,28 +63,16 @@ class VoronoiDisplay(PlaneDisplay):
     >>> from cayleyklein.plotting import VoronoiDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = VoronoiDisplay.from_points(points, metric).plot()
-    >>> len(display.cells_.get_paths()), len(display.edges_.get_segments())
-    (4, 6)
-    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
-    >>> figure = VoronoiDisplay.from_diagram(diagram).plot(highlight=0).figure_
+    >>> display = VoronoiDisplay.from_diagram(
+    ...     CayleyKleinVoronoi(points, metric, labels=list("abba"))
+    ... )
+    >>> len(display.plot().edges_.get_segments())
+    6
+    >>> len(display.plot(frontier=True).edges_.get_segments())  # between a and b
+    4
     """
 
     diagram: CayleyKleinVoronoi
-
-    @classmethod
-    def from_points(
-        cls,
-        points: ArrayLike,
-        metric: CurvedMetric,
-        *,
-        order: int = 1,
-        labels: ArrayLike | None = None,
-        window: ArrayLike | None = None,
-    ) -> VoronoiDisplay:
-        """Compute the diagram, see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`."""
-        diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels, window=window)
-        return cls.from_diagram(diagram)
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
@@ -98,6 +85,7 @@ class VoronoiDisplay(PlaneDisplay):
         ax: Axes | None = None,
         *,
         fill: bool = True,
+        frontier: bool = False,
         highlight: int | None = None,
         show_points: bool = True,
         **style: Any,
@@ -110,18 +98,24 @@ class VoronoiDisplay(PlaneDisplay):
             A new figure's by default.
         fill : bool, default=True
             Whether to fill the cells with the colours of their labels, if there are labels.
+        frontier : bool, default=False
+            Whether to draw the edges between different labels only: the decision frontier.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True
         **style
             For the edges, a LineCollection.
         """
-        diagram, cells = self.diagram, cell_outlines(self.diagram)
+        diagram, cells = self.diagram, self.diagram.outlines()
         if highlight is not None and highlight not in range(len(cells)):
             raise InvalidInputError(
                 f"Got highlight={highlight!r}, but expected the number of one of the "
                 f"{len(cells)} cells."
             )
+        look: dict[str, Any] = {"colors": "0.35"}
+        edges = diagram.ridge_segments()[1]
+        if frontier:
+            look, edges = {"colors": "black", "linewidths": 1.4}, diagram.frontier()
         ax = new_axes(ax)
         colors: list[Any] = ["none"] * len(cells)
         if fill and diagram.labels is not None:
@@ -129,9 +123,12 @@ class VoronoiDisplay(PlaneDisplay):
             colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
         if highlight is not None:
             colors[highlight] = tint(YELLOW, 0.8)
-        self.cells_ = draw_cells(ax, cells, colors)
-        edges = list(diagram.ridge_segments()[1])
-        self.edges_ = draw_lines(ax, edges, **({"colors": "0.35"} | style))
+        # edges of the same colour close the hairlines that antialiasing leaves between cells
+        self.cells_ = require("matplotlib.collections", "plot").PolyCollection(
+            cells, facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
+        )
+        ax.add_collection(self.cells_, autolim=False)
+        self.edges_ = draw_lines(ax, list(edges), **(look | style))
         if show_points:
             draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:
