@@ -161,21 +161,22 @@ class BallDisplay(PlaneDisplay):
         self._draw(ax, shade, fill, {"label": label} | style)
         if show_centers:
             draw_points(ax, self.centers, color=shade, s=12)
-        full = [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
         domains = domains_of(self.metric)
-        return self._finish(ax, domains, self.centers, *full, *edges_of(domains))
+        return self._finish(ax, domains, self.centers, *self._full, *edges_of(domains))
+
+    @property
+    def _full(self) -> list[Floats]:
+        """The closed outlines."""
+        return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
     def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
         """Draw the balls without changing the limits of the axes."""
         collections = require("matplotlib.collections", "plot")
-        outlines = list(zip(self.outlines, self.closed, strict=True))
         self.fill_ = collections.PolyCollection(
-            [path for path, whole in outlines if whole],
-            facecolors=color,
-            edgecolors="none",
-            alpha=fill,
+            self._full, facecolors=color, edgecolors="none", alpha=fill
         )
         ax.add_collection(self.fill_, autolim=False)
+        outlines = zip(self.outlines, self.closed, strict=True)
         paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in outlines]
         self.lines_ = draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | style))
 
@@ -308,7 +309,8 @@ class MetricDisplay(PlaneDisplay):
         if self.X is not None:
             draw_points(ax, self.X, self.y, **({"s": 14} | style))
         domains = domains_of(self.metric)
-        near = bounds_of(self.balls.centers, *([] if self.X is None else [self.X]))
+        rows = self.balls._full if self.X is None else [self.X]
+        near = bounds_of(self.balls.centers, *rows)
         far = bounds_of(near, *edges_of(domains))
         distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
         self._finish(ax, domains, near if distant else far, names=self.names)

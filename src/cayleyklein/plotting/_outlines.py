@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from scipy.optimize.elementwise import find_root
 
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
@@ -14,9 +15,6 @@ from cayleyklein.metrics import CurvedMetric, Metric, first_term
 
 RIM = 1e-9
 """Points on the conic are drawn this far inside, relative to its size: charts end there."""
-
-BISECTIONS = 60
-"""Enough to find a number to the last bit of its scale."""
 
 HORIZON = 1e-4
 """Polylines to infinity end this angle before it."""
@@ -64,16 +62,17 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
         u *= radius
         step = float(np.min(metric.distance(center, center + u)))
         u *= radius / step if step > 0 else 1.0
-    # Without a domain, t = tan φ reaches infinity at φ = π/2.
     last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
-    low, high = np.zeros(n), last
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        t = middle if exits else np.tan(middle)
-        near = metric.distance(center, center + t[:, None] * u) < radius
-        low, high = np.where(near, middle, low), np.where(near, high, middle)
-    path = center + (high if exits else np.tan(high))[:, None] * u
-    reached = high < last
+
+    def point(t: Floats, *direction: Floats) -> Floats:
+        # without a domain, tan t reaches infinity at π/2
+        return center + np.stack(direction, axis=-1) * (t if exits else np.tan(t))[..., None]
+
+    def excess(t: Floats, *direction: Floats) -> Floats:
+        return np.asarray(metric.distance(center, point(t, *direction))) - radius
+
+    found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
+    path, reached = point(found.x, *u.T), found.success
     if reached.all():
         return path, True
     # Start the open branch after a gap, so that it is one piece.
