@@ -69,7 +69,7 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
         return center + np.stack(direction, axis=-1) * (t if exits else np.tan(t))[..., None]
 
     def excess(t: Floats, *direction: Floats) -> Floats:
-        return np.asarray(metric.distance(center, point(t, *direction))) - radius
+        return np.asarray(metric.distance(center, point(t, *direction)) - radius, dtype=float)
 
     found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
     path, reached = point(found.x, *u.T), found.success
