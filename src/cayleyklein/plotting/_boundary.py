@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -14,10 +15,9 @@ from cayleyklein._validation import as_count, check_memory
 from cayleyklein.diagrams import box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
+from cayleyklein.metrics import CurvedMetric, standard_factor
 from cayleyklein.plotting._outlines import domains_of
 from cayleyklein.plotting._sections import (
-    Section,
     as_labels,
     as_rows,
     choose_section,
@@ -132,9 +132,18 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         if hasattr(X, "iloc"):  # keep the names of columns for the estimator
             grid = type(X)(grid, columns=X.columns)
         metric, seen = find_metric(estimator, grid)
-        classes, codes = _predict(estimator, grid, metric, seen)
-        # The conic is drawn only if no step of a pipeline changes the rows before the metric.
-        own = metric if seen is grid else None
+        inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
+        if not inside.any():
+            raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
+        found = estimator.predict(grid[inside])
+        classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
+        codes = np.full(len(grid), -1, dtype=np.intp)
+        codes[inside] = np.searchsorted(classes, found)
+        # the conic is drawn only if no step of a pipeline changes the rows before the metric
+        domains: tuple[Ellipsoid, ...] = ()
+        if metric is not None and seen is grid and domains_of(metric):
+            with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
+                domains = domains_of(section.restrict(metric))
         return cls(
             codes=codes.reshape(n, n),
             classes=classes,
@@ -142,7 +151,7 @@ class DecisionBoundaryDisplay(PlaneDisplay):
             X=shown,
             y=as_labels(y, len(rows)),
             names=section.names,
-            domains=() if own is None else _domains_on(section, own),
+            domains=domains,
         )
 
     def plot(
@@ -175,25 +184,3 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         if legend and self.y is not None:
             ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
         return self._finish(ax, self.domains, self.bounds, names=self.names, padding=0.0)
-
-
-def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:
-    """Return the fundamental conics on a plane; none where they are a pair of lines."""
-    if not domains_of(metric):
-        return ()
-    try:
-        return domains_of(section.restrict(metric))
-    except NotRepresentableError:  # of a factor of lower rank
-        return ()
-
-
-def _predict(estimator: Any, grid: Any, metric: Metric | None, seen: Any) -> tuple[AnyArray, Ints]:
-    """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
-    inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
-    if not inside.any():
-        raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-    codes = np.full(len(grid), -1, dtype=np.intp)
-    found = estimator.predict(grid[inside])
-    classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
-    codes[inside] = np.searchsorted(classes, found)
-    return classes, codes

@@ -222,11 +222,11 @@ class CrossRatioDisplay(PlaneDisplay):
         if len(names) != len(self.points):
             raise InvalidInputError(f"Got labels={labels!r}, but expected four names.")
         ax = new_axes(ax)
-        P, Q = self.points[2:]
-        along = (Q - P) / math.dist(P, Q)
-        t = (self.points - P) @ along
+        start, end = self.points[2:]
+        along = (end - start) / math.dist(start, end)
+        t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
-        line = P + ends[:, None] * along
+        line = start + ends[:, None] * along
         draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | style))
         draw_points(ax, self.points[:2], color=color, s=30)
         draw_points(ax, self.points[2:], color="white", s=30, edgecolors="black", linewidths=1)
@@ -234,10 +234,10 @@ class CrossRatioDisplay(PlaneDisplay):
         across = across if across[1] >= 0 else -across
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
-            for end, outwards in ((2, -along), (3, along)):
-                normal = domain.matrix @ (self.points[end] - domain.center)
+            for i, outwards in ((2, -along), (3, along)):
+                normal = domain.matrix @ (self.points[i] - domain.center)
                 side = 1.0 if normal @ across >= 0 else -1.0
-                shifts[end] = 9 * outwards + 11 * side * across
+                shifts[i] = 9 * outwards + 11 * side * across
         self.texts_ = [
             ax.annotate(
                 f"${name}$",
@@ -251,10 +251,9 @@ class CrossRatioDisplay(PlaneDisplay):
             for name, point, shift in zip(labels, self.points, shifts, strict=True)
         ]
         if title and not ax.get_title():
-            ax.set_title(self._summary(labels), fontsize="medium")
+            p, q, P, Q = labels
+            text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
+            if self.distance is not None:
+                text += f",  $d({p}, {q}) = {self.distance:.3f}$"
+            ax.set_title(text, fontsize="medium")
         return self._finish(ax, self.domains, line, *edges_of(self.domains))
-
-    def _summary(self, labels: Sequence[str]) -> str:
-        p, q, P, Q = labels
-        ratio = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
-        return ratio if self.distance is None else f"{ratio},  $d({p}, {q}) = {self.distance:.3f}$"

@@ -266,15 +266,6 @@ class MetricDisplay(PlaneDisplay):
             Of the balls; by default such that they nearly touch.
         lattice : int, default=7
             Balls along the longer side of the data.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> display = MetricDisplay.from_metric(
-        ...     CurvedMetric.euclidean(2, curvature=-1.0), lattice=3
-        ... )
-        >>> len(display.balls.centers)
-        9
         """
         as_metric(metric)
         rows = None if X is None else as_rows(X, metric.dimension)
