@@ -1,11 +1,11 @@
 """Support vector machines in curved metrics beside those people use today.
 
-    python benchmarks/bench_svm.py [--tables FOLDER] [--rows 500] [--splits 2] [--draws 5]
+    python benchmarks/bench_svm.py [--draws 5]
 
-First rows that are truly curved: two classes on both sides of a random hyperplane of a hyperbolic
+Rows that are truly curved: two classes on both sides of a random hyperplane of a hyperbolic
 or an elliptic space, drawn with the odds exp(4 d) of the signed distance d, and many classes, the
 clusters of a hyperbolic tree and of a hemisphere. C (of the kernel machines γ too) is chosen by 3
-folds for all methods. Then tables as in bench_classifiers.py. Prints accuracy and CPU seconds.
+folds for all methods. Prints accuracy and CPU seconds. Ordinary tables are in bench_classifiers.py.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import time
 import warnings
 from collections.abc import Callable
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -25,12 +24,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import GridSearchCV
 from sklearn.multiclass import OneVsOneClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
-import bench_classifiers as classifiers
-from cayleyklein import CurvedLinearSVC, CurvedMetric, CurvedSVC
+from cayleyklein import CurvedLinearSVC, CurvedMetric
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree
 from cayleyklein.metrics import laplacian_kernel
 
@@ -188,42 +184,11 @@ def print_means(title: str, scores: dict[str, list[tuple[float, float]]]) -> Non
         print(f"| {method} | {means} |", flush=True)
 
 
-def tables(folder: Path | None, n_rows: int, n_splits: int) -> None:
-    """Print the table of ordinary tables."""
-    scaled = {"svc__C": CS, "svc__gamma": [0.01, 0.03, 0.1, 0.3, 1.0]}
-    methods = {
-        "CurvedSVC": lambda: CurvedSVC(random_state=0),
-        "CurvedSVC(manhattan=False)": lambda: CurvedSVC(manhattan=False, random_state=0),
-        "SVC(rbf), tuned": lambda: tuned(make_pipeline(StandardScaler(), SVC()), **scaled),
-        "SVC(linear), tuned": lambda: tuned(
-            make_pipeline(StandardScaler(), SVC(kernel="linear", max_iter=100_000)), svc__C=CS
-        ),
-    }
-    sets = classifiers.bundled() | (classifiers.tables(folder) if folder else {})
-    means: dict[str, list[tuple[float, float]]] = {}
-    for name, (X, y) in sets.items():
-        shown = []
-        for method, make in methods.items():
-            runs = [
-                timed(make(), classifiers.split(X, y, n_rows, seed)) for seed in range(n_splits)
-            ]
-            means.setdefault(method, []).append(tuple(np.mean(runs, axis=0)))
-            shown.append(f"{means[method][-1][0]:.3f}")
-        print(f"{name:16s}", "  ".join(shown), flush=True)
-    n = len(means["CurvedSVC"])
-    print_means(f"{n} sets, at most {n_rows} training rows, {n_splits} splits", means)
-
-
 def main() -> None:
-    """Run both parts."""
+    """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", type=Path, help="a folder of CSV tables")
-    parser.add_argument("--rows", type=int, default=500)
-    parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--draws", type=int, default=5)
-    given = parser.parse_args()
-    curved_rows(given.draws)
-    tables(given.tables, given.rows, given.splits)
+    curved_rows(parser.parse_args().draws)
 
 
 if __name__ == "__main__":

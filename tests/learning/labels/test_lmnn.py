@@ -360,8 +360,14 @@ def test_transform_of_rows_outside_is_finite(geometry):
     assert len(learner.get_feature_names_out()) == learner.transform(rows).shape[1]
 
 
-@pytest.mark.parametrize("geometry", ALL)
-@pytest.mark.parametrize("load", [load_iris, load_wine, load_breast_cancer])
+@pytest.mark.parametrize(
+    ("geometry", "load"),
+    [
+        *((geometry, load_iris) for geometry in ALL),
+        ("auto", load_wine),
+        ("auto", load_breast_cancer),
+    ],
+)
 def test_pipelines_with_any_geometry(geometry, load):
     rows, y = load(return_X_y=True)
     model = make_pipeline(CurvedLMNN(geometry=geometry, random_state=0), KNeighborsClassifier())
