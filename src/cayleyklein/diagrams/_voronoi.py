@@ -55,6 +55,8 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     True
     >>> len(diagram.boundaries())  # segments, and arcs of the circle
     4
+    >>> [len(corners) for corners in diagram.outlines(0.1)]  # the same with chords for arcs
+    [3, 6, 6, 6]
     >>> [round(cell.area, 3) for cell in diagram.cells()]
     [0.475, 0.864, 0.864, 0.938]
     >>> cells, segments = diagram.ridge_segments()

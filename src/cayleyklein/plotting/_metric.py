@@ -211,6 +211,8 @@ class MetricDisplay(PlaneDisplay):
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
     >>> figure = display.plot().figure_
+    >>> len(MetricDisplay.from_metric(learner.metric_, lattice=3).balls.centers)
+    9
     """
 
     metric: Metric
