@@ -73,6 +73,9 @@ def fitted(name: str) -> Any:
         "table": lambda: TableClassifier(geometry="elliptic").fit(TABLE, Y),
         "encoder": lambda: TableEncoder().fit(TABLE),
         "diagram": lambda: CayleyKleinVoronoi(X, DISC, labels=Y),
+        "space diagram": lambda: CayleyKleinVoronoi(
+            np.column_stack([X, X[::-1, 0]]), CurvedMetric.euclidean(3, curvature=-1.0)
+        ),
     }
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # three iterations are few, and enough here

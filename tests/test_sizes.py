@@ -94,10 +94,10 @@ def test_more_targets_than_rows_are_those_there_are():
         np.testing.assert_array_equal(many.fit(X, y).components_, all_.fit(X, y).components_)
 
 
-@pytest.mark.parametrize("tolerance", [1e-13, 1e-300])
-def test_tolerances_that_would_never_be_reached(tolerance):
-    points = np.vstack([np.zeros(2), 0.3 * np.eye(2)])
-    diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(2, curvature=-1.0))
+@pytest.mark.parametrize(("d", "tolerance"), [(2, 1e-13), (2, 1e-300), (3, 1e-7), (3, 1e-20)])
+def test_tolerances_that_would_never_be_reached(d, tolerance):
+    points = np.vstack([np.zeros(d), 0.3 * np.eye(d)])
+    diagram = CayleyKleinVoronoi(points, CurvedMetric.euclidean(d, curvature=-1.0))
     with pytest.raises(InvalidInputError, match=f"Got tolerance={tolerance}, but expected"):
         diagram.cells(tolerance)
 

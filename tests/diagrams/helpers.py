@@ -40,8 +40,9 @@ def power_distances(balls, X):
 
 
 def domain_size(diagram):
-    """The area of the domain, or of the window."""
+    """The area or volume of the domain, or of the window."""
     metric = diagram.metric
     if metric.curvature >= 0:
         return np.prod(diagram.window[1] - diagram.window[0])
-    return np.pi * np.prod(metric.domain.semi_axes)
+    ball = {2: np.pi, 3: 4 * np.pi / 3}[metric.dimension]
+    return ball * np.prod(metric.domain.semi_axes)

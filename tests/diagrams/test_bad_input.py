@@ -6,11 +6,11 @@ from tests.small import DISC, FLAT, QUERIES, X, Y, fitted
 
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
 
-tolerance = {"tolerance": real(1e-2, 0.0, -1.0)}
+tolerance = {"tolerance": real(1e-2, 0.0, -1.0, accepted=("None",))}
 
 
-def method(name, args):
-    return Call(name, args, lambda: fitted("diagram"))
+def method(name, args, diagram="diagram"):
+    return Call(name, args, lambda: fitted(diagram))
 
 
 CALLS = {
@@ -24,12 +24,15 @@ CALLS = {
     "CayleyKleinVoronoi.locate": method("locate", {"X": rows(QUERIES)}),
     "CayleyKleinVoronoi.predict": method("predict", {"X": rows(QUERIES)}),
     "CayleyKleinVoronoi.cells": method("cells", tolerance),
+    "CayleyKleinVoronoi.frontier": method("frontier", tolerance),
+    "CayleyKleinVoronoi.cells in space": method("cells", tolerance, "space diagram"),
     "CayleyKleinVoronoi.outlines": method("outlines", tolerance),
 }  # fmt: skip
 
 SAMPLE = """
 CayleyKleinVoronoi labels: one label less
 CayleyKleinVoronoi.cells tolerance: out of range: 0
+CayleyKleinVoronoi.frontier tolerance: -inf
 CayleyKleinVoronoi.outlines tolerance: -inf
 CayleyKleinVoronoi.locate X: a text
 CayleyKleinVoronoi.predict X: sparse

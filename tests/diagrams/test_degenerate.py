@@ -96,8 +96,10 @@ def test_cube(K):
     assert (apart.sum(axis=1) == 1).all()  # neighbours along an edge only
     flat = CayleyKleinVoronoi(CUBE[CUBE[:, 2] > 0], diagram.metric)
     assert len(flat.ridge_points) == 4
-    assert_right(diagram)
-    assert_right(flat)
+    for cells in (diagram, flat):
+        assert_right(cells)
+        volumes = [mesh.volume for mesh in cells.cells()]
+        np.testing.assert_allclose(volumes, np.mean(volumes), rtol=0.05)
 
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])

@@ -96,6 +96,16 @@ def test_frontier_ridges_in_any_dimension(K):
     np.testing.assert_array_equal(diagram.frontier_ridges, labels[:, 0] != labels[:, 1])
 
 
+def test_frontier_in_space():
+    diagram, rng = labelled(4, 1.0, d=3, n=30)
+    polygons = diagram.frontier()
+    assert 0 < len(polygons) <= diagram.frontier_ridges.sum()
+    middles = np.array([polygon.mean(axis=0) for polygon in polygons])
+    nearest = np.argsort(diagram.metric.pairwise(middles, diagram.points), axis=1)[:, :2]
+    first, second = diagram.labels[nearest].T
+    assert (first != second).all()
+
+
 def test_refusals():
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
     points = [[-0.9, 0.0], [0.0, 0.05], [0.9, 0.0]]

@@ -1,4 +1,4 @@
-"""Cells tile the domain, as polygons and as segments and arcs."""
+"""Cells tile the domain, as polygons, as segments and arcs, and as meshes."""
 
 import sys
 
@@ -119,6 +119,38 @@ def test_cells_of_nearly_cocircular_points_are_valid(n):
         np.testing.assert_allclose(
             [cell.area for cell in cells], diagram.areas(), atol=1e-5 * domain_size(diagram)
         )
+
+
+@pytest.mark.parametrize("K", CURVATURES)
+@pytest.mark.parametrize("order", [1, 2])
+def test_meshes_are_closed_and_fill_the_domain(K, order):
+    diagram, _ = random_diagram(4, K, d=3, n=25, order=order)
+    meshes = diagram.cells(tolerance=0.02)
+    for mesh in meshes:
+        directed = np.vstack([mesh.triangles[:, [i, (i + 1) % 3]] for i in range(3)])
+        # every edge once in each direction: closed, and all triangles seen from one side
+        edges, count = np.unique(directed, axis=0, return_counts=True)
+        assert (count == 1).all()
+        np.testing.assert_array_equal(
+            edges, np.unique(edges[:, ::-1], axis=0) if len(edges) else edges
+        )
+        assert mesh.volume >= -1e-15
+    total = sum(mesh.volume for mesh in meshes)
+    if K >= 0:
+        np.testing.assert_allclose(total, domain_size(diagram), rtol=1e-12)
+    else:
+        assert 0.94 * domain_size(diagram) < total < domain_size(diagram)
+        corners = np.vstack([mesh.vertices for mesh in meshes])
+        inwards = diagram.metric.center + (corners - diagram.metric.center) * (1 - 1e-9)
+        assert diagram.metric.contains(inwards).all()
+
+
+def test_frontier_corners_in_space_are_as_far_from_the_generators_beside_them():
+    diagram, _ = random_diagram(5, 1.0, d=3, n=25, labels=np.arange(25))
+    polygons = diagram.frontier()
+    assert len(polygons) > 25
+    distances = np.sort(diagram.metric.pairwise(np.vstack(polygons), diagram.points), axis=1)
+    np.testing.assert_allclose(distances[:, 0], distances[:, 1], rtol=1e-6)
 
 
 @pytest.mark.parametrize("K", CURVATURES)

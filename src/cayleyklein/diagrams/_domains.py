@@ -1,8 +1,11 @@
 """Where a diagram ends: the disc of a hyperbolic geometry, or a window."""
 
+import math
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
+from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein._validation import as_finite_array
@@ -16,6 +19,9 @@ generator, count as infinitely far. More would leave Qhull no digits for near on
 
 MARGIN = 0.1
 """Margin of the default window around the generators, as a part of their extent."""
+
+WINDOW_ROOM = 0.05
+"""Least distance of the point around which a window is cut from its sides, as a part of them."""
 
 DISC_ROOM = 1.5
 """Walls around a hyperbolic domain are this many times its radius away."""
@@ -54,6 +60,34 @@ def box_around(points: Floats) -> Floats:
     extent = upper - lower
     extent[extent == 0] = extent.max() or 1.0
     return np.stack([lower - MARGIN * extent, upper + MARGIN * extent])
+
+
+def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return the pivot, or another point well within the window, and the walls around it."""
+    lower, upper = window
+    room = WINDOW_ROOM * (upper - lower)
+    inner = np.clip(chart.pivot, lower + room, upper - room)
+    walls = np.vstack([chart.matrix, -chart.matrix])
+    return chart.to_local(inner), walls, np.append(upper - inner, inner - lower)
+
+
+def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
+    """Return the centre and walls of a polyhedron in a hyperbolic domain of space.
+
+    Its faces are at most `tolerance` off the domain's boundary, as a part of the radius.
+    """
+    o, rho = chart.disc
+    count, off = 64, math.inf
+    while off > tolerance:
+        # a spiral of points that are spread evenly over the sphere
+        height = 1 - (2 * np.arange(count) + 1) / count
+        turn = np.arange(count) * math.pi * (3 - math.sqrt(5))
+        ring = np.sqrt(1 - height * height)
+        points = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
+        faces = ConvexHull(points).equations
+        off = 1 + faces[:, 3].max()
+        count *= 2
+    return -o / rho, rho * faces[:, :3], -faces[:, 3]
 
 
 def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:

@@ -7,15 +7,12 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.diagrams._planes import LocalChart
-from cayleyklein.diagrams._power import Groups, PowerDiagram
+from cayleyklein.diagrams._meshes import CutOut
+from cayleyklein.diagrams._power import Groups
 from cayleyklein.metrics import CurvedMetric
 
 NO_ARC = 1e-12
 """An arc this close to a whole circle has length 0: rounding exchanged its ends."""
-
-WINDOW_ROOM = 0.05
-"""Least distance of the point around which a window is cut from its sides, as a part of them."""
 
 
 class Pieces(NamedTuple):
@@ -181,21 +178,16 @@ def cells_in_disc(
     )
 
 
-def cells_in_window(chart: LocalChart, A: Floats, b: Floats, window: Floats) -> PlaneCells:
-    """Return the cells of the planes (A, b) of a chart in the window."""
-    lower, upper = window
-    # the pivot, or another point well within the window
-    room = WINDOW_ROOM * (upper - lower)
-    inner = np.clip(chart.pivot, lower + room, upper - room)
-    walls = np.vstack([chart.matrix, -chart.matrix]), np.append(upper - inner, inner - lower)
-    power = PowerDiagram(A, b + A @ chart.to_local(inner), *walls)
+def cells_in_window(cut: CutOut) -> PlaneCells:
+    """Return the cells in the window, in the coordinates of the cut."""
+    power = cut.power
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)
     return PlaneCells(
         whole_polygons(power.corners, power.cells),
         pairs[between],
         power.corners[ends.members.reshape(-1, 2)][between],
-        chart.matrix,
-        inner,
+        cut.chart.matrix,
+        cut.to_points(np.zeros(2)),
         power.n,
     )

@@ -12,12 +12,13 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
 from cayleyklein.diagrams._diagram import Diagram, as_labels, majority
-from cayleyklein.diagrams._domains import as_window
+from cayleyklein.diagrams._domains import as_window, ball_walls, window_walls
+from cayleyklein.diagrams._meshes import CutOut, cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
-TOLERANCE, FINEST = 1e-4, 1e-12
-"""Distance of polygons from the absolute, as a part of its radius: the default, the smallest."""
+TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
+"""Distance of shapes from the absolute by dimension, as a part of its radius: default, smallest."""
 
 
 class CayleyKleinVoronoi(NotebookCard, Diagram):
@@ -71,6 +72,16 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     array(['a', 'b'], dtype='<U1')
     >>> diagram.frontier().shape
     (4, 2, 2)
+
+    In space cells are meshes, and the frontier is made of polygons:
+
+    >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
+    >>> diagram = CayleyKleinVoronoi([[-0.5, 0, 0], [0.5, 0, 0]], ball, labels=["a", "b"])
+    >>> [round(cell.volume, 2) for cell in diagram.cells()]
+    [2.07, 2.07]
+    >>> [polygon] = diagram.frontier()
+    >>> bool(np.allclose(polygon[:, 0], 0))
+    True
     """
 
     window: Floats | None
@@ -103,20 +114,38 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
     @cached_property
     def _plane_cells(self) -> PlaneCells:
-        if self._power.dimension != 2:
-            raise NotRepresentableError(
-                f"Shapes exist for diagrams in the plane; this one has {self._power.dimension} "
-                f"dimensions. Use its vertices, regions and ridges, locate() or predict()."
-            )
+        self._needs_dimension(2)
         if self.window is not None:
-            A, b = self._A[self._cells], self._b[self._cells]
-            return cells_in_window(self._chart, A, b, self.window)
+            return cells_in_window(self._cut_out())
         o, rho = self._chart.disc
         center = self._cell_number[self._locator(-o[None] / rho)[0]]
         corners = np.asarray(self._disc_corners)
         cells = self._power.cells.take(self._cells)
         ridges = self.ridge_cells, self._ridges[1]
         return cells_in_disc(self.metric, corners, cells, int(center), ridges)
+
+    def _needs_dimension(self, *allowed: int) -> int:
+        d = self._power.dimension
+        if d not in allowed:
+            names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
+            raise NotRepresentableError(
+                f"These shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
+                f"vertices, regions and ridges, locate() or predict()."
+            )
+        return d
+
+    def _as_tolerance(self, value: float | None) -> float:
+        default, finest = TOLERANCES[self._power.dimension]
+        return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
+
+    def _cut_out(self, tolerance: float | None = None) -> CutOut:
+        """Return the diagram within the window, or within a polyhedron close to the domain."""
+        off = self._as_tolerance(tolerance)
+        if self.window is None:
+            walls = ball_walls(self._chart, off)
+        else:
+            walls = window_walls(self._chart, self.window)
+        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
 
     def boundaries(self) -> list[Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
@@ -130,24 +159,39 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
         return self._plane_cells.areas()
 
-    def outlines(self, tolerance: float = TOLERANCE) -> list[Floats]:
+    def outlines(self, tolerance: float | None = None) -> list[Floats]:
         """Return the corners of plane cells as polygons, within the domain or the window.
 
         Parameters
         ----------
         tolerance : float, default=1e-4
-            Largest distance of the polygons of a hyperbolic diagram from the absolute, as a part
-            of its radius.
+            As of :meth:`cells`.
 
         Returns
         -------
         list of ndarray of shape (m, 2)
             A cell outside the window has no corners.
         """
-        return self._plane_cells.outlines(as_real(tolerance, "tolerance", f"[{FINEST:g}, 1)"))
+        self._needs_dimension(2)
+        return self._plane_cells.outlines(self._as_tolerance(tolerance))
 
-    def cells(self, tolerance: float = TOLERANCE) -> list[Any]:
-        """Return the :meth:`outlines` as shapely polygons, which needs the extra ``plot``."""
+    def cells(self, tolerance: float | None = None) -> list[Any]:
+        """Return the cells within the domain, or the window, as shapes.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            Largest distance of the shapes of a hyperbolic diagram from the absolute, as a part of
+            its radius; 1e-4 in the plane and 1e-2 in space by default.
+
+        Returns
+        -------
+        list of shapely.Polygon, or list of Mesh
+            In the plane the :meth:`outlines` as polygons, which needs the extra ``plot``; in space
+            closed triangle meshes. A cell outside the window is empty.
+        """
+        if self._needs_dimension(2, 3) == 3:
+            return cell_meshes(self._cut_out(tolerance))
         outlines, shapely = self.outlines(tolerance), require("shapely", "plot")
         # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
         cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
@@ -200,11 +244,23 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         first, second = self.cell_labels[pairs].T
         return np.asarray(first != second)
 
-    def frontier(self) -> Floats:
-        """Return the decision frontier of k-NN in the plane, k = order, as segments (m, 2, 2).
+    def frontier(self, tolerance: float | None = None) -> Any:
+        """Return the decision frontier of k-NN, k = order: ridges between different labels.
 
-        These are the :meth:`ridge_segments` between cells of different labels.
+        Parameters
+        ----------
+        tolerance : float, optional
+            In space, as of :meth:`cells`; segments in the plane are exact.
+
+        Returns
+        -------
+        ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
+            Segments in the plane, as of :meth:`ridge_segments`, and convex polygons in space.
         """
+        if self._needs_dimension(2, 3) == 3:
+            pairs, polygons = self._cut_out(tolerance).polygons()
+            return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
+        self._as_tolerance(tolerance)
         pairs, segments = self.ridge_segments()
         return segments[self._differ(pairs)]
 
