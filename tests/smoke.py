@@ -58,8 +58,7 @@ def check_plot():
 
     sites = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]
     disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
-    diagram = cayleyklein.CayleyKleinVoronoi(sites, disc)
-    VoronoiDisplay.from_diagram(diagram).plot().figure_.savefig("diagram.png")
+    VoronoiDisplay.from_points(sites, disc).plot().figure_.savefig("diagram.png")
     assert Path("diagram.png").stat().st_size > 10_000
 
 
@@ -99,10 +98,12 @@ def check_scale():
 
 
 def check_mesh():
-    """A polygon is meshed."""
+    """A mesh is written to a file, and becomes a surface."""
     disc = cayleyklein.CurvedMetric.euclidean(2, curvature=-1.0)
     mesh = cayleyklein.mesh_polygon([[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]], disc, max_area=0.05)
-    assert mesh.areas.max() <= 0.05
+    mesh.to_meshio().write("mesh.vtk")
+    assert Path("mesh.vtk").stat().st_size > 1_000
+    assert mesh.to_trimesh("hyperboloid").vertices.shape == (len(mesh.vertices), 3)
 
 
 CHECKS = {

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.bad_input import Call, calls, check, count, one_of, real, rows, thing
+from tests.bad_input import Call, calls, check, choice, count, one_of, real, rows, thing
 from tests.small import DISC, QUERIES
 
 from cayleyklein.meshes import lloyd, mesh_polygon
@@ -27,6 +27,12 @@ CALLS = {
         "density": one_of(None, a_number=1.0, an_array=np.ones(4)),
         "max_iter": count(5), "tol": real(1e-2, -1.0, 1.0),
     }, also_named=("polygon",)),
+    "PlaneMesh.to_meshio": Call(
+        "to_meshio", {"chart": choice("klein", "None")}, lambda: mesh_polygon(SQUARE, DISC)
+    ),
+    "PlaneMesh.to_trimesh": Call(
+        "to_trimesh", {"chart": choice("klein", "None")}, lambda: mesh_polygon(SQUARE, DISC)
+    ),
 }  # fmt: skip
 
 SAMPLE = """

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import as_count, as_real, warn_caller
+from cayleyklein._validation import as_count, as_real, require, warn_caller
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.meshes._plane import ConformalPlane, signed_areas
 from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
@@ -24,7 +24,7 @@ from cayleyklein.metrics import CurvedMetric
 class PlaneMesh:
     """A triangle mesh of a plane polygon; its edges are straight in x, and geodesics.
 
-    In Matplotlib it is ``ax.triplot(*mesh.vertices.T, mesh.triangles)``.
+    For Matplotlib: ``ax.triplot(*mesh.vertices.T, mesh.triangles)``.
 
     Examples
     --------
@@ -36,6 +36,13 @@ class PlaneMesh:
     True
     >>> bool(mesh.angles[~mesh.spared].min() >= 20), bool(mesh.areas.max() <= 0.01)
     (True, True)
+
+    Files by meshio, surfaces by trimesh; both need the extra ``mesh``:
+
+    >>> mesh.to_meshio().cells_dict["line"].shape == mesh.boundary.shape
+    True
+    >>> mesh.to_trimesh(chart="hyperboloid").vertices.shape == (len(mesh.vertices), 3)
+    True
     """
 
     vertices: Floats
@@ -79,6 +86,43 @@ class PlaneMesh:
         y = ConformalPlane(self.metric, self.vertices.mean(axis=0)).from_points(self.vertices)
         a, b, c = y[self.triangles.T]
         return np.abs(signed_areas(a, b, c, self.metric.curvature))
+
+    def _positions(self, chart: str | None) -> Floats:
+        """Return vertices (n, 3) in x, or in a chart; a missing third coordinate is 0."""
+        x = self.vertices if chart is None else self.metric.to_chart(self.vertices, chart)
+        return np.pad(x, ((0, 0), (0, 3 - x.shape[1])))
+
+    def to_meshio(self, chart: str | None = None) -> Any:
+        """Return a ``meshio.Mesh``: triangles, boundary lines, smallest angles and areas.
+
+        Parameters
+        ----------
+        chart : str, optional
+            A chart of the metric for the positions, see :func:`cayleyklein.geometry.to_chart`;
+            x itself by default.
+        """
+        meshio = require("meshio", "mesh")
+        unknown = np.full(len(self.boundary), np.nan)
+        return meshio.Mesh(
+            self._positions(chart),
+            [("triangle", self.triangles), ("line", self.boundary)],
+            cell_data={
+                "smallest_angle": [self.angles.min(axis=1), unknown],
+                "area": [self.areas, unknown],
+            },
+        )
+
+    def to_trimesh(self, chart: str | None = None) -> Any:
+        """Return a ``trimesh.Trimesh``.
+
+        Parameters
+        ----------
+        chart : str, optional
+            As of :meth:`to_meshio`. On the ``"sphere"`` it is a surface with the metric's angles,
+            up to the flatness of the triangles.
+        """
+        trimesh = require("trimesh", "mesh")
+        return trimesh.Trimesh(self._positions(chart), self.triangles, process=False)
 
 
 def mesh_polygon(
@@ -141,7 +185,7 @@ def mesh_polygon(
     >>> mesh_polygon([[0, 0], [1, 1], [1, 0], [0, 1]], flat)
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: polygon must be simple, but edges cross or touch:
-    Self-intersection[0.5 0.5]. ...
+    polygon[0]–polygon[1] and polygon[2]–polygon[3]. ...
     """
     metric = as_plane(metric)
     corners, edges, shape = as_region(polygon, holes, metric)

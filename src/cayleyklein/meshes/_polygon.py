@@ -1,7 +1,6 @@
 """Checks of polygons with holes: simple rings, none crossing another, all inside the domain."""
 
 from collections.abc import Iterable
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -51,29 +50,25 @@ def as_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
         for i, hole in enumerate(holes):
             rings[f"holes[{i}]"] = _as_ring(hole, f"holes[{i}]", metric)
     corners = np.concatenate(list(rings.values()))
-    _refuse_repeats(corners, [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))])
-    shells = {name: shapely.Polygon(ring) for name, ring in rings.items()}
-    for name, shell in shells.items():
-        if not shell.is_valid:
-            raise InvalidInputError(
-                f"{name} must be simple, but edges cross or touch: "
-                f"{shapely.is_valid_reason(shell)}. Reorder or move its corners, or mesh the "
-                f"parts one by one."
-            )
-        if not shells["polygon"].contains(shell):
-            raise InvalidInputError(f"{name} lies outside polygon, or crosses it.")
-    for one, other in combinations(shells, 2):
-        if shells[one].exterior.intersects(shells[other].exterior):
-            raise InvalidInputError(f"{one} and {other} cross or touch; move them apart.")
-        if one != "polygon" and shells[one].intersects(shells[other]):
-            raise InvalidInputError(f"One of {one} and {other} lies inside the other; drop it.")
+    names = [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))]
+    _refuse_repeats(corners, names)
     starts = np.cumsum([0, *map(len, rings.values())])
-    edges = [
-        _edges(ring, start, name != "polygon", metric)
-        for (name, ring), start in zip(rings.items(), starts, strict=False)
-    ]
+    edges = np.concatenate(
+        [
+            _edges(ring, start, name != "polygon", metric)
+            for (name, ring), start in zip(rings.items(), starts, strict=False)
+        ]
+    )
+    _refuse_crossings(corners, edges, names)
+    outer, *holes = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
+    for hole in holes:
+        if not shapes[outer].contains(shapes[hole]):
+            raise InvalidInputError(f"{hole} lies outside polygon.")
+        for other in holes:
+            if hole != other and shapes[other].contains(shapes[hole]):
+                raise InvalidInputError(f"{hole} lies inside {other}; drop it.")
     first, *others = rings.values()
-    return Region(corners, np.concatenate(edges), shapely.Polygon(first, others))
+    return Region(corners, edges, shapely.Polygon(first, others))
 
 
 def as_inner_points(points: ArrayLike, shape: Any, metric: CurvedMetric) -> Floats:
@@ -118,6 +113,29 @@ def _refuse_repeats(x: Floats, names: list[str]) -> None:
         raise InvalidInputError(
             f"{names[original[again[0]]]} and {names[again[0]]} are the same point{more}; drop one."
         )
+
+
+def _refuse_crossings(corners: Floats, edges: Ints, names: list[str]) -> None:
+    """Raise for edges with a common point other than a common corner, and name them."""
+    shapely = require("shapely", "mesh")
+    lines = shapely.linestrings(corners[edges])
+    first, second = shapely.STRtree(lines).query(lines, predicate="intersects")
+    first, second = first[first < second], second[first < second]
+    # edges with a common corner cross only when one folds back onto the other
+    joined = (edges[first][:, :, None] == edges[second][:, None]).any(axis=(1, 2))
+    folded = shapely.length(shapely.intersection(lines[first], lines[second])) > 0
+    pairs = np.stack([first, second], axis=1)[~joined | folded]
+    if not len(pairs):
+        return
+    shown = "; ".join(
+        " and ".join(f"{names[a]}–{names[b]}" for a, b in np.sort(edges[pair]))
+        for pair in pairs[np.lexsort(pairs.T[::-1])][:3]
+    )
+    more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+    raise InvalidInputError(
+        f"polygon must be simple, but edges cross or touch: {shown}{more}. Reorder or move its "
+        f"corners, or mesh the parts one by one."
+    )
 
 
 def _edges(ring: Floats, start: int, hole: bool, metric: CurvedMetric) -> Ints:
