@@ -13,7 +13,7 @@ from _output import arguments
 from matplotlib.animation import FuncAnimation, PillowWriter
 from scipy.stats.qmc import Halton
 
-from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+from cayleyklein import CurvedMetric
 from cayleyklein.plotting import VoronoiDisplay
 
 disc = 2 * Halton(2, scramble=False).random(51)[1:] - 1
@@ -27,8 +27,8 @@ def draw(K):
     ax.clear()
     metric = CurvedMetric.euclidean(2, curvature=K)
     window = None if K < 0 else [[-1.2, -1.2], [1.2, 1.2]]
-    diagram = CayleyKleinVoronoi(points, metric, labels=labels, window=window)
-    VoronoiDisplay.from_diagram(diagram).plot(ax, show_points=False)
+    display = VoronoiDisplay.from_points(points, metric, labels=labels, window=window)
+    display.plot(ax, show_points=False)
     ax.plot(*points.T, "k.", markersize=4)
     ax.set(xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), title=f"{metric.geometry}, $K = {K:+.2f}$")
 

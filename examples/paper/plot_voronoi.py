@@ -12,7 +12,7 @@ import numpy as np
 from _output import save
 from scipy.stats.qmc import Halton
 
-from cayleyklein import CayleyKleinVoronoi, CurvedMetric
+from cayleyklein import CurvedMetric
 from cayleyklein.plotting import VoronoiDisplay
 
 disc = 2 * Halton(2, scramble=False).random(61)[1:] - 1
@@ -24,7 +24,7 @@ metrics = [
 figure, panels = plt.subplots(1, 2, figsize=(10, 4.6), layout="compressed")
 for ax, metric in zip(panels, metrics, strict=True):
     points = metric.domain.from_euclidean(disc)
-    VoronoiDisplay.from_diagram(CayleyKleinVoronoi(points, metric)).plot(ax)
+    VoronoiDisplay.from_points(points, metric).plot(ax)
     ax.set_title(f"$K = {metric.curvature:g}$")
 
 save(figure)

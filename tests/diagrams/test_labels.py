@@ -97,7 +97,7 @@ def test_frontier_ridges_in_any_dimension(K):
 
 
 def test_frontier_in_space():
-    diagram, rng = labelled(4, 1.0, d=3, n=30)
+    diagram, _ = labelled(4, 1.0, d=3, n=30)
     polygons = diagram.frontier()
     assert 0 < len(polygons) <= diagram.frontier_ridges.sum()
     middles = np.array([polygon.mean(axis=0) for polygon in polygons])

@@ -11,10 +11,13 @@ from tests.small import DISC, FLAT, P, Q, X, Y, fitted
 
 from cayleyklein import plotting
 
+FEW = X[::4]
 COLLINEAR = {name: np.array([a, a / 2]) for name, a in zip("pqPQ", (0.25, 0.5, -1, 1), strict=True)}
 
 metric, flat = an_object(DISC), an_object(FLAT)
 inside = partial(points, inside=True)
+order = count(1, len(FEW))
+window = rows([[-1.0, -1.0], [1.0, 1.0]])
 charts = one_of(["klein"], a_text="klein", no_such=["no such"], nothing=[], a_number=3)
 features = one_of(
     None, a_text="no such", a_number=3, one=[0], twice_the_same=[0, 0], no_such=[0, 9],
@@ -27,18 +30,16 @@ diagram = an_object(fitted("diagram"))
 
 MADE = {
     "BallDisplay": lambda: plotting.BallDisplay.from_metric(DISC, P, 0.5, resolution=8),
-    "ChartDisplay": lambda: plotting.ChartDisplay.from_diagram(fitted("diagram"), charts=["klein"]),
+    "ChartDisplay": lambda: plotting.ChartDisplay.from_points(FEW, DISC, charts=["klein"]),
     "CrossRatioDisplay": lambda: plotting.CrossRatioDisplay.from_points(**COLLINEAR),
-    "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_estimator(
-        fitted("classifier"), X, resolution=8
+    "DecisionBoundaryDisplay": lambda: plotting.DecisionBoundaryDisplay.from_points(
+        FEW, Y[::4], DISC
     ),
-    "FeatureWeightsDisplay": lambda: plotting.FeatureWeightsDisplay.from_estimator(
-        fitted("lmnn"), X
-    ),
+    "FeatureWeightsDisplay": lambda: plotting.FeatureWeightsDisplay.from_metric(FLAT, X),
     "GeodesicDisplay": lambda: plotting.GeodesicDisplay.from_points(DISC, P, Q),
     "MapDisplay": lambda: plotting.MapDisplay.from_estimator(fitted("mds"), Y),
     "MetricDisplay": lambda: plotting.MetricDisplay.from_metric(FLAT, X, Y, lattice=2),
-    "VoronoiDisplay": lambda: plotting.VoronoiDisplay.from_diagram(fitted("diagram")),
+    "VoronoiDisplay": lambda: plotting.VoronoiDisplay.from_points(FEW, DISC),
 }
 made = cache(lambda name: MADE[name]())
 
@@ -55,6 +56,9 @@ CALLS = {
     "BallDisplay.plot": plot(
         "BallDisplay", ax=ax, color=color, fill=real(0.15, -1.0, 2.0), label=fixed("balls")
     ),
+    "ChartDisplay.from_points": Call(plotting.ChartDisplay.from_points, {
+        "points": rows(FEW), "metric": flat, "charts": charts, "order": order, "window": window,
+    }),
     "ChartDisplay.from_diagram": Call(
         plotting.ChartDisplay.from_diagram, {"diagram": diagram, "charts": charts}
     ),
@@ -72,6 +76,13 @@ CALLS = {
         "CrossRatioDisplay", ax=ax, color=color,
         labels=one_of(list("pqPQ"), three=list("pqP"), a_number=3),
     ),
+    "DecisionBoundaryDisplay.from_points": Call(plotting.DecisionBoundaryDisplay.from_points, {
+        "X": rows(FEW), "y": labels(Y[::4]), "metric": flat, "n_neighbors": order,
+        "window": window,
+    }),
+    "DecisionBoundaryDisplay.from_diagram": Call(
+        plotting.DecisionBoundaryDisplay.from_diagram, {"diagram": diagram}
+    ),
     "DecisionBoundaryDisplay.from_estimator": Call(
         plotting.DecisionBoundaryDisplay.from_estimator, {
             "estimator": an_object(fitted("classifier")), "X": rows(X), "y": labels(Y, "None"),
@@ -79,6 +90,9 @@ CALLS = {
         },
     ),
     "DecisionBoundaryDisplay.plot": plot("DecisionBoundaryDisplay", ax=ax, legend=fixed(True)),
+    "FeatureWeightsDisplay.from_metric": Call(plotting.FeatureWeightsDisplay.from_metric, {
+        "metric": flat, "X": rows(X), "feature_names": names,
+    }),
     "FeatureWeightsDisplay.from_estimator": Call(plotting.FeatureWeightsDisplay.from_estimator, {
         "estimator": an_object(fitted("lmnn")), "X": rows(X), "feature_names": names,
     }),
@@ -105,12 +119,15 @@ CALLS = {
         "estimator": an_object(fitted("lmnn")), "X": rows(X), "y": labels(Y, "None"),
     }),
     "MetricDisplay.plot": plot("MetricDisplay", ax=ax, legend=fixed(True)),
+    "VoronoiDisplay.from_points": Call(plotting.VoronoiDisplay.from_points, {
+        "points": rows(FEW), "metric": flat, "order": order, "labels": labels(Y[::4], "None"),
+        "window": window,
+    }),
     "VoronoiDisplay.from_diagram": Call(
         plotting.VoronoiDisplay.from_diagram, {"diagram": diagram}
     ),
     "VoronoiDisplay.plot": plot(
-        "VoronoiDisplay", ax=ax, frontier=fixed(True),
-        highlight=count(1, 99, accepted=("None", "zero", "a bool")),
+        "VoronoiDisplay", ax=ax, highlight=count(1, 99, accepted=("None", "zero", "a bool"))
     ),
 }  # fmt: skip
 
@@ -118,18 +135,22 @@ SAMPLE = """
 BallDisplay.from_metric resolution: a bool
 BallDisplay.plot fill: out of range: 2
 ChartDisplay.from_diagram charts: nothing
+ChartDisplay.from_points order: out of range: 4
 ChartDisplay.plot axes: no axes
 CrossRatioDisplay.from_metric q: on the boundary
 CrossRatioDisplay.from_points P: inf
 CrossRatioDisplay.from_points Q: a dict
 CrossRatioDisplay.plot labels: three
+DecisionBoundaryDisplay.from_diagram diagram: None
 DecisionBoundaryDisplay.from_estimator features: fractions
+DecisionBoundaryDisplay.from_points window: zeros
 DecisionBoundaryDisplay.plot ax: wrong type
 GeodesicDisplay.from_points marks: a bool
 MetricDisplay.from_estimator y: two columns
 MetricDisplay.from_metric features: one
 MetricDisplay.plot ax: an array
 VoronoiDisplay.from_diagram diagram: a text
+VoronoiDisplay.from_points labels: mixed types
 VoronoiDisplay.plot highlight: out of range: 99
 """
 

@@ -8,6 +8,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, ProductMetric
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import DecisionBoundaryDisplay
 from cayleyklein.plotting._style import CLASS_COLORS
@@ -35,9 +36,44 @@ class Neighbors:
         return self.classes_[votes.sum(axis=1).argmax(axis=1)]
 
 
+@pytest.mark.parametrize("k", [1, 3])
+@pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
+def test_frontier_parts_what_neighbours_say(K, k):
+    metric = CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], curvature=K)
+    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=k)
+    model = Neighbors(k, metric).fit(POINTS, LABELS)
+    start, end = np.moveaxis(display.regions.frontier(), 1, 0)
+    middle, along = (start + end) / 2, end - start
+    across = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    long = np.linalg.norm(along, axis=1) > 1e-3
+    step = 1e-4 * across[long]
+    first, second = (model.predict(middle[long] + side * step) for side in (1, -1))
+    assert long.sum() > 5
+    assert (first != second).all()
+
+
+def test_regions_agree_with_a_grid():
+    metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    display = DecisionBoundaryDisplay.from_points(POINTS, LABELS, metric, n_neighbors=3)
+    shapely = pytest.importorskip("shapely")
+    grid = np.random.default_rng(0).uniform(-0.7, 0.7, size=(500, 2))
+    model = Neighbors(3, metric).fit(POINTS, LABELS)
+    said = model.predict(grid)
+    tree = shapely.STRtree(display.regions.cells())
+    point, cell = tree.query(shapely.points(grid), predicate="within")
+    assert len(point) > 450
+    np.testing.assert_array_equal(display.regions.cell_labels[cell], said[point])
+
+
+def test_unlabelled_diagram_is_refused():
+    diagram = CayleyKleinVoronoi(POINTS, CurvedMetric.euclidean(2))
+    with pytest.raises(InvalidInputError, match="labels=y"):
+        DecisionBoundaryDisplay.from_diagram(diagram)
+
+
 def grid_of(display):
     """The points (n, n, 2) at which classes were predicted."""
-    axes = np.linspace(*display.bounds, len(display.codes)).T
+    axes = np.linspace(*display.bounds, len(display.regions)).T
     return np.stack(np.meshgrid(*axes), axis=-1)
 
 
@@ -47,7 +83,7 @@ def test_grid_holds_what_the_estimator_predicts(features):
     display = DecisionBoundaryDisplay.from_estimator(
         model, X, Y, features=features, resolution=40
     ).plot()
-    codes = display.codes
+    codes = display.regions
     assert codes.shape == (40, 40)
     assert set(np.unique(codes)) <= {0, 1, 2}
     if features == (2, 3):
@@ -87,6 +123,13 @@ def test_a_constant_column_is_drawn():
     assert (np.ptp(display.bounds, axis=0) > 0).all()
 
 
+def test_repeated_rows_each_have_a_vote():
+    rows, labels = POINTS[[0, 1, 1, 1, 2]], [0, 1, 0, 1, 0]
+    metric = CurvedMetric.euclidean(2)
+    display = DecisionBoundaryDisplay.from_points(rows, labels, metric, n_neighbors=3)
+    assert 1 in display.regions.cell_labels  # around the three
+
+
 def test_refusals():
     model = KNeighborsClassifier().fit(X, Y)
     for options, words in [
@@ -108,7 +151,7 @@ def test_outside_the_domain_stays_blank():
     display = DecisionBoundaryDisplay.from_estimator(model, rows, labels, resolution=30).plot()
     outside = np.linalg.norm(grid_of(display), axis=-1) >= 0.62
     assert outside.any()
-    np.testing.assert_array_equal(display.codes == -1, outside)
+    np.testing.assert_array_equal(display.regions == -1, outside)
     (domain,) = display.domains
     np.testing.assert_allclose(domain.semi_axes, 0.62)
 
@@ -120,14 +163,14 @@ def test_regions_of_a_metric_of_lower_rank(K):
     model = Neighbors(1, metric).fit(POINTS, LABELS)
     display = DecisionBoundaryDisplay.from_estimator(model, POINTS, LABELS, resolution=9)
     assert display.domains == ()
-    assert set(display.codes.ravel()) >= {0, 1}
+    assert set(display.regions.ravel()) >= {0, 1}
 
 
 def test_regions_of_a_product_are_its_predictions():
     product = ProductMetric([CurvedMetric.euclidean(2, 1.0), CurvedMetric.euclidean(2)], [0.5, 1.0])
     model = CurvedKNeighborsClassifier(5, metric=product).fit(POINTS, LABELS)
     display = DecisionBoundaryDisplay.from_estimator(model, POINTS, LABELS, resolution=20).plot()
-    found = display.classes[display.codes.ravel()]
+    found = display.classes[display.regions.ravel()]
     np.testing.assert_array_equal(found, model.predict(grid_of(display).reshape(-1, 2)))
     assert display.domains == ()
 
@@ -136,7 +179,7 @@ def test_hyperbolic_learner_in_a_pipeline():
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     model = make_pipeline(StandardScaler(), learner, KNeighborsClassifier(3)).fit(X, Y)
     display = DecisionBoundaryDisplay.from_estimator(model, X, Y, features=(0, 3), resolution=25)
-    assert (display.codes >= 0).any()
+    assert (display.regions >= 0).any()
     assert display.domains == ()  # it is one of the standardised rows
     display.plot()
 

@@ -1,16 +1,12 @@
 """Notebook cards of metrics, diagrams and estimators."""
 
-import base64
-import io
 import pickle
 import re
-import sys
+import xml.etree.ElementTree as ET
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.colors import to_rgb
 from sklearn import config_context
 from sklearn.datasets import load_iris
 from sklearn.pipeline import make_pipeline
@@ -26,8 +22,9 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
-from cayleyklein.plotting import GEOMETRY_COLORS, choose_section
-from cayleyklein.plotting._cards import card
+from cayleyklein.plotting._cards import card, metric_facts, metric_picture
+from cayleyklein.plotting._outlines import ball_lattice, sphere_path
+from cayleyklein.plotting._sections import choose_section
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
@@ -36,9 +33,13 @@ CARD = 'class="cayleyklein"'
 
 
 def picture_of(html):
-    """Return the pixels of the picture, or None."""
-    found = re.search(r'<img [^>]*src="data:image/png;base64,([^"]*)"', html)
-    return None if found is None else plt.imread(io.BytesIO(base64.b64decode(found[1])))
+    """Return the picture as an XML tree, which it must be."""
+    found = re.search(r"<svg.*</svg>", html, re.S)
+    return None if found is None else ET.fromstring(found[0])
+
+
+def elements(html, tag):
+    return [element for element in picture_of(html).iter() if element.tag.endswith(tag)]
 
 
 @pytest.mark.parametrize("K", [-0.8, 0.0, 0.8])
@@ -46,9 +47,9 @@ def test_plane_metric(K):
     metric = CurvedMetric(matrix=TILTED, center=[3.0, -2.0], curvature=K)
     html = metric._repr_html_()
     assert f">{metric.geometry}<" in html
-    color = to_rgb(GEOMETRY_COLORS[metric.geometry])
-    assert (np.abs(picture_of(html)[..., :3] - color).max(axis=-1) < 0.1).sum() > 100
-    assert html == metric._repr_html_()
+    assert "plane of x₁ and x₂" in html
+    balls, _ = ball_lattice(metric, None, 5)
+    assert len(elements(html, "path")) == len(balls) + (K < 0)
 
 
 def test_mixed_metric_names_its_parts():
@@ -56,19 +57,24 @@ def test_mixed_metric_names_its_parts():
     html = metric._repr_html_()
     assert "elliptic, K = 0.5" in html
     assert "hyperbolic, K = −2" in html
+    assert "first part" in html
     assert picture_of(html) is not None
 
 
-def test_without_rows_the_section_is_that_of_the_longest_axes():
+def test_principal_section_shows_the_metric_at_its_center():
     rng = np.random.default_rng(0)
     metric = CurvedMetric(factor=rng.normal(size=(5, 5)), center=rng.normal(size=5), curvature=-0.3)
-    section = choose_section(metric, None, None)
+    section = choose_section(metric, None, "pca")
     t = rng.uniform(-0.5, 0.5, size=(6, 2))
     plane = section.restrict(metric)
     np.testing.assert_allclose(plane.pairwise(t), metric.pairwise(section.embed(t)), atol=1e-9)
     np.testing.assert_allclose(plane.matrix, np.eye(2), atol=1e-12)
     lengths = np.linalg.svd(metric.factor)[1]
     assert np.isclose(np.linalg.norm(section.basis[:, 0]), 1 / lengths[0])
+    # the outline that is drawn is the ball's
+    outline, _ = sphere_path(plane, np.array([0.2, 0.1]), 0.3, 16)
+    center, edge = section.embed(np.array([0.2, 0.1])), section.embed(outline)
+    np.testing.assert_allclose(metric.distance(center, edge), 0.3, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -87,28 +93,34 @@ def test_a_line_has_facts_but_no_picture(metric):
 
 @pytest.mark.parametrize("K", [-1e12, -1e-12, 0.0, 1e-12, 1e12])
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_extreme_metrics_have_pictures(K, scale):
+def test_extreme_metrics_have_finite_pictures(K, scale):
     factor = scale * np.array([[1.0, 0.2, 0.0], [0.0, 1e-3, 0.0], [0.0, 0.0, 1.0]])
     html = CurvedMetric(factor=factor, center=[1e3, 0.0, -1e3], curvature=K)._repr_html_()
-    assert picture_of(html) is not None
+    assert not re.search(r"nan|inf", " ".join(p.get("d") for p in elements(html, "path")))
+
+
+def test_stretched_metric_is_shown_in_its_axes():
+    assert "principal axes" in metric_picture(CurvedMetric(matrix=[[1.0, 0.0], [0.0, 100.0]]))[1]
 
 
 def test_low_rank_is_said():
-    metric = CurvedMetric(factor=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
-    assert "3, factor of 2 rows" in metric._repr_html_()
+    assert ("dimension", "3, factor of 2 rows") in metric_facts(
+        CurvedMetric(factor=[[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+    )
 
 
 def test_text_is_escaped():
-    assert not re.search(r"<(script|i|u)>", card("<i>", [("<u>", "<script>")], ""))
+    picture, caption = metric_picture(CurvedMetric.euclidean(2), ["<script>", "a & b"])
+    html = card("<i>", [("<u>", "<s>")], picture, caption)
+    assert not re.search(r"<(script|i|u|s)>", html)
+    assert "&lt;script&gt; and a &amp; b" in html
+    assert picture_of(html).get("aria-label").endswith("<script> and a & b")
 
 
-def test_without_matplotlib_there_are_facts(monkeypatch):
-    for name in list(sys.modules):
-        if name.partition(".")[0] == "matplotlib":
-            monkeypatch.setitem(sys.modules, name, None)
-    html = CurvedMetric.euclidean(2)._repr_html_()
-    assert "dimension" in html
-    assert "<img" not in html
+def test_colors_follow_the_page():
+    html = CurvedMetric.euclidean(2, curvature=-1.0)._repr_html_()
+    assert "currentColor" in html
+    assert not re.search(r"background|(white|black)[;\"]", html)
 
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
@@ -116,24 +128,33 @@ def test_without_matplotlib_there_are_facts(monkeypatch):
 def test_plane_diagram(K, order):
     diagram = CayleyKleinVoronoi(POINTS, CurvedMetric.euclidean(2, curvature=K), order=order)
     html = diagram._repr_html_()
-    assert picture_of(html) is not None
+    assert len(elements(html, "circle")) == len(POINTS)
+    assert len(elements(html, "path")) == len(diagram.ridge_segments()[1]) + (K < 0)
     assert f">{len(diagram.cell_generators)}, " in html
+
+
+def test_labels_colour_the_cells():
+    labels = np.where(POINTS[:, 0] > 0, "<b>", "a")
+    metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    html = CayleyKleinVoronoi(POINTS, metric, labels=labels)._repr_html_()
+    filled = [path for path in elements(html, "path") if path.get("fill") != "none"]
+    assert len(filled) == len(POINTS)
+    assert len({path.get("fill") for path in filled}) == 2
+    assert "2 labels" in html
 
 
 def test_duplicates_are_said_and_space_has_no_picture():
     points = np.vstack([np.eye(3), np.eye(3)[:1], -np.eye(3)])
-    html = CayleyKleinVoronoi(
-        points, CurvedMetric.euclidean(3), labels=list("abababa")
-    )._repr_html_()
-    assert "<img" not in html
-    assert "2 labels" in html
+    html = CayleyKleinVoronoi(points, CurvedMetric.euclidean(3))._repr_html_()
+    assert "<svg" not in html
+    assert "only for diagrams of the plane" in html
     assert ">duplicates</th>" in html
 
 
 def shown(estimator):
     """Return what a notebook shows; both ways to ask have the same answer, but for ids."""
     html = estimator._repr_mimebundle_()["text/html"]
-    assert html.count("<img") == estimator._repr_html_().count("<img")
+    assert html.count("<svg") == estimator._repr_html_().count("<svg")
     return html
 
 
@@ -162,7 +183,7 @@ def test_nothing_was_chosen_in_one_geometry():
 def test_a_product_shows_its_parts(d):
     parts = [CurvedMetric.euclidean(d, K) for K in (0.09, 1.0, 0.0)]
     html = ProductMetric(parts, [0.5, 1.0, 2.0])._repr_html_()
-    assert picture_of(html) is not None
+    assert html.count("<svg") == 1 + len(parts)
     for text in ("elliptic, K = 0.09, unit 0.5", "elliptic, K = 1, unit 1", "flat, K = 0, unit 2"):
         assert text in html
 
@@ -184,9 +205,9 @@ def test_others_show_their_metric_too():
     assert CARD in shown(CurvedNeighbors().fit(X))
 
 
-def test_columns_may_have_any_names():
-    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["<b>", "$w"])
-    assert picture_of(shown(CurvedNeighbors().fit(table))) is not None
+def test_names_of_columns_are_escaped():
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 2)), columns=["<b>", "w"])
+    assert "the plane of &lt;b&gt; and w" in shown(CurvedNeighbors().fit(table))
 
 
 def test_text_display_is_respected():

@@ -22,14 +22,6 @@ def metric_of(K):
     return CurvedMetric(matrix=SHAPE, center=[0.05, -0.02], curvature=K)
 
 
-def voronoi(points, metric, **options):
-    return VoronoiDisplay.from_diagram(CayleyKleinVoronoi(points, metric, **options))
-
-
-def charts_of(points, metric, charts=None):
-    return ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric), charts=charts)
-
-
 def inner_points(edges):
     """Points within segments: their ends may be on the conic, infinitely far."""
     t = np.array([0.1, 0.5, 0.8])[:, None, None]
@@ -42,7 +34,7 @@ def inner_points(edges):
 @given(seed=st.integers(0, 10_000))
 def test_edges_are_as_far_from_two_points(K, order, seed):
     points, metric = random_points(12, seed), metric_of(K)
-    display = voronoi(points, metric, order=order)
+    display = VoronoiDisplay.from_points(points, metric, order=order)
     middles = inner_points(display.diagram.ridge_segments()[1])
     distances = np.sort(metric.pairwise(middles, points), axis=1)
     np.testing.assert_allclose(distances[:, order - 1], distances[:, order], rtol=1e-6, atol=1e-9)
@@ -50,7 +42,7 @@ def test_edges_are_as_far_from_two_points(K, order, seed):
 
 @pytest.mark.parametrize("K", CURVATURES)
 def test_plot_draws_what_was_computed(K):
-    display = voronoi(random_points(20), metric_of(K)).plot()
+    display = VoronoiDisplay.from_points(random_points(20), metric_of(K)).plot()
     edges = display.diagram.ridge_segments()[1]
     np.testing.assert_array_equal(display.edges_.get_segments(), edges)
     assert len(display.cells_.get_paths()) == 20
@@ -66,7 +58,7 @@ def test_plot_draws_what_was_computed(K):
 def test_cells_take_the_colours_of_their_labels():
     points = random_points(15)
     labels = np.where(points[:, 0] > 0, "right", "left")
-    display = voronoi(points, metric_of(-1.0), labels=labels).plot()
+    display = VoronoiDisplay.from_points(points, metric_of(-1.0), labels=labels).plot()
     tints = {
         name: tint(color, REGION_TINT)
         for name, color in zip(["left", "right"], CLASS_COLORS, strict=False)
@@ -75,17 +67,6 @@ def test_cells_take_the_colours_of_their_labels():
     np.testing.assert_allclose(display.cells_.get_facecolors()[:, :3], expected)
     names = [c.get_label() for c in display.ax_.collections]
     assert {"left", "right"} <= set(names)
-
-
-def test_frontier_lies_between_labels():
-    points = random_points(25)
-    labels = (points[:, 0] > 0).astype(int)
-    display = voronoi(points, metric_of(-1.0), labels=labels, order=3).plot(frontier=True)
-    segments = np.array(display.edges_.get_segments())
-    np.testing.assert_array_equal(segments, display.diagram.frontier())
-    assert 0 < len(segments) < len(display.diagram.ridge_segments()[1])
-    with pytest.raises(InvalidInputError, match="no labels"):
-        voronoi(points, metric_of(-1.0)).plot(frontier=True)
 
 
 def test_highlighted_cell_shows_its_generators():
@@ -110,7 +91,7 @@ def test_a_diagram_in_space_is_refused():
 @pytest.mark.parametrize("chart", ["conformal", "half_space", "hemisphere", "hyperboloid", "klein"])
 def test_images_of_hyperbolic_edges_are_equidistant(chart):
     points, metric = random_points(12), metric_of(-1.0)
-    (panel,) = charts_of(points, metric, charts=[chart]).panels
+    (panel,) = ChartDisplay.from_points(points, metric, charts=[chart]).panels
     np.testing.assert_allclose(metric.from_chart(panel.points, chart), points, atol=1e-9)
     for edge in panel.edges:
         back = metric.from_chart(edge[5:-5], chart)
@@ -121,7 +102,7 @@ def test_images_of_hyperbolic_edges_are_equidistant(chart):
 @pytest.mark.parametrize("chart", ["conformal", "sphere"])
 def test_images_of_elliptic_edges_are_equidistant_up_to_the_equator(chart):
     points, metric = random_points(12), metric_of(1.0)
-    (panel,) = charts_of(points, metric, charts=[chart]).panels
+    (panel,) = ChartDisplay.from_points(points, metric, charts=[chart]).panels
     for edge in panel.edges:
         distances = np.sort(metric.pairwise(metric.from_chart(edge, chart), points), axis=1)
         np.testing.assert_allclose(distances[:, 0], distances[:, 1], rtol=1e-6)
@@ -130,7 +111,9 @@ def test_images_of_elliptic_edges_are_equidistant_up_to_the_equator(chart):
 
 
 def test_poincare_edges_are_circles_across_the_rim():
-    display = charts_of(random_points(12), CurvedMetric.euclidean(2, -1.0), charts=["conformal"])
+    display = ChartDisplay.from_points(
+        random_points(12), CurvedMetric.euclidean(2, -1.0), charts=["conformal"]
+    )
     for edge in display.panels[0].edges:
         # ‖y‖² + 1 = 2 ⟨y, c⟩: a circle orthogonal to the unit circle
         y = edge[1:-1]
@@ -142,7 +125,7 @@ def test_poincare_edges_are_circles_across_the_rim():
 
 @pytest.mark.parametrize("K", [-1.0, 0.0, 1.0])
 def test_every_default_chart_is_drawn(K):
-    display = charts_of(random_points(10), metric_of(K)).plot()
+    display = ChartDisplay.from_points(random_points(10), metric_of(K)).plot()
     assert len(display.axes_) == len(display.panels) >= 2
     for ax, panel in zip(display.axes_, display.panels, strict=True):
         assert ax.get_title() == panel.title != ""
@@ -153,7 +136,7 @@ def test_every_default_chart_is_drawn(K):
 
 def test_a_bowl_is_drawn_up_to_its_rim():
     charts = ["hyperboloid"]
-    display = charts_of(random_points(10), metric_of(-1.0), charts=charts).plot()
+    display = ChartDisplay.from_points(random_points(10), metric_of(-1.0), charts=charts).plot()
     (ax,) = display.axes_
     assert ax.get_zlim()[1] > display.panels[0].points[:, 2].max()
     drawn = np.concatenate([np.transpose(line.get_data_3d()) for line in ax.lines])
@@ -162,31 +145,31 @@ def test_a_bowl_is_drawn_up_to_its_rim():
 
 def test_a_point_at_the_bottom_of_the_bowl_is_drawn():
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    display = charts_of([[0.0, 0.0]], disc, charts=["hyperboloid"]).plot()
+    display = ChartDisplay.from_points([[0.0, 0.0]], disc, charts=["hyperboloid"]).plot()
     display.figure_.canvas.draw()
 
 
 def test_axes_that_do_not_fit_the_charts_are_refused():
-    display = charts_of(random_points(5), metric_of(-1.0))
+    display = ChartDisplay.from_points(random_points(5), metric_of(-1.0))
     with pytest.raises(CayleyKleinError, match="1 axes for 5 charts"):
         display.plot(plt.figure().add_subplot())
-    sphere = charts_of(random_points(5), metric_of(-1.0), charts=["hemisphere"])
+    sphere = ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=["hemisphere"])
     with pytest.raises(CayleyKleinError, match="3d"):
         sphere.plot([plt.figure().add_subplot()])
     for charts in ("klein", []):
         with pytest.raises(CayleyKleinError, match=r"list of names|sequence of str"):
-            charts_of(random_points(5), metric_of(-1.0), charts=charts)
+            ChartDisplay.from_points(random_points(5), metric_of(-1.0), charts=charts)
 
 
 @pytest.mark.parametrize("cell", [-1, 10, "first"])
 def test_a_cell_that_does_not_exist_is_not_highlighted(cell):
-    display = voronoi(random_points(10), metric_of(-1.0))
+    display = VoronoiDisplay.from_points(random_points(10), metric_of(-1.0))
     with pytest.raises(CayleyKleinError, match="10 cells"):
         display.plot(highlight=cell)
 
 
 def test_a_chart_that_does_not_exist_is_refused():
     with pytest.raises(NotRepresentableError, match="half_space"):
-        charts_of(random_points(5), metric_of(1.0), charts=["half_space"])
+        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["half_space"])
     with pytest.raises(CayleyKleinError, match="mercator"):
-        charts_of(random_points(5), metric_of(1.0), charts=["mercator"])
+        ChartDisplay.from_points(random_points(5), metric_of(1.0), charts=["mercator"])

@@ -7,13 +7,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from cayleyklein import (
-    CayleyKleinVoronoi,
-    CurvedKNeighborsClassifier,
-    CurvedMDS,
-    CurvedMetric,
-    plotting,
-)
+from cayleyklein import CurvedMDS, CurvedMetric, plotting
 from cayleyklein.plotting import (
     BallDisplay,
     ChartDisplay,
@@ -28,11 +22,6 @@ from cayleyklein.plotting import (
 METRIC = CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], curvature=-1.0)
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
 LABELS = np.arange(12) % 3
-DIAGRAM = CayleyKleinVoronoi(POINTS, METRIC)
-TURN = np.arange(12) * np.pi / 6
-RIM = METRIC.domain.from_euclidean(0.95 * np.stack([np.cos(TURN), np.sin(TURN)], axis=1))
-"""Rows on all sides: a picture of predictions has the box of its rows, not of the domain."""
-
 DISPLAYS = {
     "balls": lambda: BallDisplay.from_metric(METRIC, POINTS, 0.2),
     "geodesic": lambda: GeodesicDisplay.from_points(METRIC, POINTS[0], POINTS[1], marks=5),
@@ -42,11 +31,9 @@ DISPLAYS = {
         CurvedMDS(curvature=-1.0, random_state=0).fit(POINTS), LABELS
     ),
     "metric": lambda: MetricDisplay.from_metric(METRIC, POINTS, LABELS),
-    "voronoi": lambda: VoronoiDisplay.from_diagram(DIAGRAM),
-    "boundary": lambda: DecisionBoundaryDisplay.from_estimator(
-        CurvedKNeighborsClassifier(1, metric=METRIC).fit(RIM, LABELS), RIM, LABELS, resolution=9
-    ),
-    "chart": lambda: ChartDisplay.from_diagram(DIAGRAM, charts=["conformal"]),
+    "voronoi": lambda: VoronoiDisplay.from_points(POINTS, METRIC),
+    "boundary": lambda: DecisionBoundaryDisplay.from_points(POINTS, LABELS, METRIC),
+    "chart": lambda: ChartDisplay.from_points(POINTS, METRIC, charts=["conformal"]),
 }
 
 
@@ -113,7 +100,7 @@ def test_a_caller_s_labels_and_limits_stay():
 
 
 def test_two_displays_share_axes_and_draw_one_conic():
-    display = VoronoiDisplay.from_diagram(DIAGRAM).plot()
+    display = VoronoiDisplay.from_points(POINTS, METRIC).plot()
     BallDisplay.from_metric(METRIC, POINTS, 0.1).plot(display.ax_)
     flat = CurvedMetric.euclidean(2)
     BallDisplay.from_metric(flat, [[5.0, 0.0]], 1.0).plot(display.ax_)

@@ -7,7 +7,7 @@ from sklearn.datasets import load_wine
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric, CurvedNeighbors
+from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import FeatureWeightsDisplay
 
@@ -16,8 +16,7 @@ X, y = load_wine(return_X_y=True, as_frame=True)
 
 def test_bars_start_at_zero_and_are_sorted():
     metric = CurvedMetric.mahalanobis(X)
-    model = CurvedNeighbors(metric=metric).fit(X)
-    display = FeatureWeightsDisplay.from_estimator(model, X).plot(top=5)
+    display = FeatureWeightsDisplay.from_metric(metric, X).plot(top=5)
     np.testing.assert_allclose(display.weights, metric.feature_weights(X))
     lengths = [bar.get_width() for bar in display.bars_]
     assert lengths == sorted(display.weights, reverse=True)[:5]
@@ -32,7 +31,7 @@ def test_bars_start_at_zero_and_are_sorted():
 def test_at_most_twenty_bars_in_given_axes():
     _, ax = plt.subplots()
     ax.set_xlabel("mine")
-    display = FeatureWeightsDisplay(weights=np.full(30, 1 / 30), names=range(30)).plot(ax)
+    display = FeatureWeightsDisplay.from_metric(CurvedMetric.euclidean(30)).plot(ax)
     assert display.ax_ is ax
     assert len(display.bars_) == 20
     assert ax.get_xlabel() == "mine"
@@ -45,6 +44,10 @@ def test_estimator_and_pipeline_have_their_names():
     assert list(display.names) == list(X.columns)
     rows = StandardScaler().fit_transform(X)
     np.testing.assert_allclose(display.weights, model.metric_.feature_weights(rows))
+    # the card of the classifier, which knows its rows, has bars for the largest of them
+    card = model._repr_html_()
+    assert card.count("<rect") == 5
+    assert "x₁" in card
 
 
 def test_without_a_metric():

@@ -125,7 +125,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         return cells_in_disc(self.metric, corners, cells, int(center), ridges)
 
     def _needs_dimension(self, *allowed: int) -> int:
-        d = self._power.dimension
+        d = int(self._power.dimension)
         if d not in allowed:
             names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
             raise NotRepresentableError(

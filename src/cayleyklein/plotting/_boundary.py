@@ -1,4 +1,4 @@
-"""Decision regions of classifiers on a grid."""
+"""Decision regions of classifiers, exact for nearest neighbours in the plane."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import as_count, check_memory
-from cayleyklein.diagrams import box_around
+from cayleyklein._validation import about, as_count, check_memory
+from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, standard_factor
@@ -25,11 +25,14 @@ from cayleyklein.plotting._sections import (
 )
 from cayleyklein.plotting._style import (
     NAMES,
+    PADDING,
     PlaneDisplay,
     class_tints,
+    draw_lines,
     draw_points,
     new_axes,
 )
+from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,19 +40,21 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class DecisionBoundaryDisplay(PlaneDisplay):
-    """Predictions of any classifier on a grid, in the plane or on a plane section.
+    """Decision regions of a classifier (paper, figure 7).
 
-    Make one by :meth:`from_estimator`. The exact regions of nearest neighbours in the plane are
-    those of a :class:`VoronoiDisplay` of a labelled diagram.
+    Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
+    neighbours, with a piecewise linear frontier; or by :meth:`from_estimator`, for the predictions
+    of any classifier on a grid, in the plane or on a plane section.
 
     Parameters
     ----------
-    codes : ndarray of shape (n, n)
-        Indices of the classes on a grid over the bounds; -1 is outside the domain.
+    regions : CayleyKleinVoronoi, or ndarray of shape (n, n)
+        A labelled diagram, or indices of the classes on a grid over the bounds; -1 is outside the
+        domain.
     classes : ndarray of shape (n_classes,)
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
-    X : ndarray of shape (n, 2)
+    X : ndarray of shape (n, 2), optional
         Rows to show.
     y : ndarray of shape (n,), optional
         Their classes.
@@ -60,24 +65,72 @@ class DecisionBoundaryDisplay(PlaneDisplay):
 
     Examples
     --------
-    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
+    >>> from cayleyklein import CurvedMetric
     >>> from cayleyklein.plotting import DecisionBoundaryDisplay
     >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> model = CurvedKNeighborsClassifier(1, metric=metric).fit(X, y)
-    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
-    >>> display.codes.shape, display.classes
-    ((50, 50), array(['a', 'b'], dtype='<U1'))
+    >>> display = DecisionBoundaryDisplay.from_points(X, y, metric)
+    >>> display.regions.frontier().shape  # segments between cells of different classes
+    (4, 2, 2)
     >>> figure = display.plot().figure_
+
+    The predictions of any classifier on a grid:
+
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> model = KNeighborsClassifier(1).fit(X, y)
+    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
+    >>> display.regions.shape, display.classes
+    ((50, 50), array(['a', 'b'], dtype='<U1'))
     """
 
-    codes: Ints
+    regions: CayleyKleinVoronoi | Ints
     classes: AnyArray
     bounds: Floats
-    X: Floats
+    X: Floats | None = None
     y: AnyArray | None = None
     names: Sequence[str] = NAMES
     domains: Sequence[Ellipsoid] = ()
+
+    @classmethod
+    def from_points(
+        cls,
+        X: ArrayLike,
+        y: ArrayLike,
+        metric: CurvedMetric,
+        *,
+        n_neighbors: int = 1,
+        window: ArrayLike | None = None,
+    ) -> DecisionBoundaryDisplay:
+        """Compute the exact regions of nearest neighbours in the plane.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, 2)
+        y : array-like of shape (n,)
+        metric : CurvedMetric
+        n_neighbors : int, default=1
+            Each of the k nearest has one vote; the first of equal classes wins.
+        window : array-like of shape (2, 2), optional
+            Lower and upper corner of a flat or elliptic picture.
+        """
+        with about("X, y or n_neighbors, the points, labels and order of a diagram"):
+            diagram = CayleyKleinVoronoi(X, metric, order=n_neighbors, labels=y, window=window)
+        return cls.from_diagram(diagram)
+
+    @classmethod
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> DecisionBoundaryDisplay:
+        """Take the regions of a labelled diagram of the plane."""
+        bounds = picture_bounds(diagram)
+        if diagram.labels is None:
+            raise InvalidInputError("The diagram has no labels; make it with labels=y.")
+        return cls(
+            regions=diagram,
+            classes=diagram.classes,
+            bounds=bounds,
+            X=diagram.points,
+            y=diagram.labels,
+            domains=domains_of(diagram.metric),
+        )
 
     @classmethod
     def from_estimator(
@@ -145,7 +198,7 @@ class DecisionBoundaryDisplay(PlaneDisplay):
             with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
                 domains = domains_of(section.restrict(metric))
         return cls(
-            codes=codes.reshape(n, n),
+            regions=codes.reshape(n, n),
             classes=classes,
             bounds=bounds,
             X=shown,
@@ -155,7 +208,7 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         )
 
     def plot(
-        self, ax: Axes | None = None, *, legend: bool = True, **style: Any
+        self, ax: Axes | None = None, *, legend: bool = True, show_points: bool = True, **style: Any
     ) -> DecisionBoundaryDisplay:
         """Draw the regions, the frontier and the rows.
 
@@ -165,22 +218,34 @@ class DecisionBoundaryDisplay(PlaneDisplay):
             A new figure's by default.
         legend : bool, default=True
             Whether to name the classes.
+        show_points : bool, default=True
         **style
-            For the frontier, a contour.
+            For the frontier, a LineCollection, or the contours of a grid.
         """
         ax = new_axes(ax)
-        codes, n = self.codes, len(self.codes)
+        if isinstance(self.regions, CayleyKleinVoronoi):
+            draw_cells(ax, self.regions, label_tints(self.regions))
+            look = {"colors": "black", "linewidths": 1.4} | style
+            draw_lines(ax, list(self.regions.frontier()), **look)
+        else:
+            self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | style)
+        if show_points and self.X is not None:
+            draw_points(ax, self.X, self.y, self.classes)
+            if legend and self.y is not None:
+                ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+        exact = isinstance(self.regions, CayleyKleinVoronoi)
+        room = PADDING if self.domains and exact else 0.0
+        return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
+
+    def _draw_grid(self, ax: Axes, codes: Ints, look: dict[str, Any]) -> None:
+        """Draw the classes of a grid, and contours around each."""
+        n = len(codes)
         tints = [*class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = np.ptp(self.bounds, axis=0) / (n - 1) / 2
         extent: Any = np.stack([self.bounds[0] - half, self.bounds[1] + half]).T.ravel()
         ax.imshow(np.array(tints)[codes], extent=extent, origin="lower", interpolation="nearest")
         x, y = np.linspace(self.bounds[0], self.bounds[1], n).T
-        look: dict[str, Any] = {"colors": "black", "linewidths": 1.0} | style
         for code in np.unique(codes[codes >= 0]):
             side = np.ma.masked_where(codes < 0, (codes == code).astype(float))
             if not side.all():
                 ax.contour(x, y, side, levels=[0.5], **look)
-        draw_points(ax, self.X, self.y, self.classes)
-        if legend and self.y is not None:
-            ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        return self._finish(ax, self.domains, self.bounds, names=self.names, padding=0.0)

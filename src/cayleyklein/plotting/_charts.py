@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_choice, as_texts, require
-from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.diagrams import CayleyKleinVoronoi, as_curved
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
@@ -95,7 +96,7 @@ class ChartPanel(NamedTuple):
 class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
-    Make one by :meth:`from_diagram`. Cells are straight in the Euclidean
+    Make one by :meth:`from_points` or :meth:`from_diagram`. Cells are straight in the Euclidean
     chart (the data as they are) and in the Klein chart, where the conic is round. In Poincaré's
     disc and half-plane angles are true, and edges are arcs of circles. The hemisphere stands above
     the Klein disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
@@ -111,33 +112,52 @@ class ChartDisplay:
     >>> from cayleyklein.plotting import ChartDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = ChartDisplay.from_diagram(CayleyKleinVoronoi(points, metric))
+    >>> display = ChartDisplay.from_points(points, metric)
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
     >>> figure = display.plot().figure_
+    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
+    >>> len(ChartDisplay.from_diagram(diagram, charts=["klein"]).panels)
+    1
     """
 
     panels: Sequence[ChartPanel]
 
     @classmethod
-    def from_diagram(
-        cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
+    def from_points(
+        cls,
+        points: ArrayLike,
+        metric: CurvedMetric,
+        *,
+        charts: Sequence[str] | None = None,
+        order: int = 1,
+        window: ArrayLike | None = None,
     ) -> ChartDisplay:
-        """Compute the images of a diagram of the plane; of an elliptic one up to the equator.
+        """Compute the diagram and its images.
 
         Parameters
         ----------
-        diagram : CayleyKleinVoronoi
+        points : array-like of shape (n, 2)
+        metric : CurvedMetric
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
             curvature by default.
+        order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
+        if as_curved(metric).curvature > 0 and window is None:
+            reach = WHOLE * np.linalg.norm(metric.inverse_factor, axis=1)
+            reach /= math.sqrt(metric.curvature)
+            window = np.stack([metric.center - reach, metric.center + reach])
+        diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)
+        return cls.from_diagram(diagram, charts=charts)
+
+    @classmethod
+    def from_diagram(
+        cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
+    ) -> ChartDisplay:
+        """Compute the images of a diagram of the plane, see :meth:`from_points`."""
         picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
-        if metric.curvature > 0:
-            reach = WHOLE * np.linalg.norm(metric.inverse_factor, axis=1) / metric._unit
-            window = np.stack([metric.center - reach, metric.center + reach])
-            diagram = CayleyKleinVoronoi(diagram.points, metric, order=diagram.order, window=window)
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
         if not as_texts(names, "charts"):
             raise InvalidInputError(f"Got charts={charts!r}, but expected a list of names.")

@@ -32,8 +32,8 @@ from cayleyklein.plotting._style import (
     draw_lines,
     draw_points,
     new_axes,
-    number,
 )
+from cayleyklein.plotting._svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -40,8 +40,8 @@ from cayleyklein.plotting._style import (
     draw_points,
     finish_axes,
     new_axes,
-    number,
 )
+from cayleyklein.plotting._svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -211,7 +211,8 @@ class MetricDisplay(PlaneDisplay):
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
     >>> figure = display.plot().figure_
-    >>> len(MetricDisplay.from_metric(learner.metric_, lattice=3).balls.centers)
+    >>> display = MetricDisplay.from_metric(learner.metric_, features="pca", lattice=3)
+    >>> len(display.balls.centers)
     9
     """
 
@@ -262,7 +263,7 @@ class MetricDisplay(PlaneDisplay):
             The plane to show: two columns, with the others at the mean of X (at the centre without
             X), or the principal plane of X in the coordinates z of the metric (of the metric
             itself without X). Balls are cut by the plane exactly; rows are projected to it. None
-            is "pca" when d > 2.
+            is "pca" for X of d > 2, and else the first two columns.
         feature_names : sequence of d str, optional
         radius : float, optional
             Of the balls; by default such that they nearly touch.

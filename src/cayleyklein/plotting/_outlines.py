@@ -144,14 +144,3 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
     if not out.any():
         return points
     return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)
-
-
-def path_data(points: Floats, closed: bool = False) -> str:
-    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
-    parts = []
-    for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
-        whole = piece[~np.isnan(piece[:, 0])]
-        if len(whole):
-            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
-            parts.append(f"M{corners}{'Z' if closed else ''}")
-    return "".join(parts)

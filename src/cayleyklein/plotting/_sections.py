@@ -92,7 +92,8 @@ def choose_section(
 
     It goes through the mean of the rows, or without them through the centre. The principal plane is
     taken in the coordinates z of the metric, of its first part where it has several; without rows
-    it is that of its two longest axes. None is the plane itself for d = 2 and "pca" otherwise.
+    it is that of its two longest axes. None is "pca" for rows of d > 2, and else the first two
+    columns.
     """
     d = metric.dimension
     part = first_term(metric)
@@ -101,7 +102,7 @@ def choose_section(
     if d < 2:
         raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
     if features is None:
-        features = (0, 1) if d == 2 else "pca"
+        features = (0, 1) if d == 2 or X is None else "pca"
     if isinstance(features, str):
         if features != "pca":
             raise InvalidInputError(

@@ -185,8 +185,3 @@ def tint(color: str, strength: float) -> tuple[float, ...]:
     """Return a colour mixed with white: opaque, so that neighbours do not add up."""
     colors = require("matplotlib.colors", "plot")
     return tuple(1 - strength * (1 - np.array(colors.to_rgb(color))))
-
-
-def number(value: float, digits: int = 4) -> str:
-    """Format a number with a true minus sign."""
-    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")

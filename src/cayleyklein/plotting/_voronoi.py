@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting._outlines import bounds_of, domains_of, edges_of
 from cayleyklein.plotting._style import (
     PADDING,
@@ -44,13 +47,28 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
     return bounds_of(*edges_of(domains_of(diagram.metric)))
 
 
+def draw_cells(ax: Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
+    """Fill the cells of a diagram of the plane, beneath everything else."""
+    # edges of the same colour close the hairlines that antialiasing leaves between cells
+    cells = require("matplotlib.collections", "plot").PolyCollection(
+        diagram.outlines(), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
+    )
+    ax.add_collection(cells, autolim=False)
+    return cells
+
+
+def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
+    """Return the colour of the label of each cell."""
+    tints = class_tints(len(diagram.classes))
+    return [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class VoronoiDisplay(PlaneDisplay):
     """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
 
-    Make one by :meth:`from_diagram`. The cells of a labelled diagram are the exact regions of
-    nearest neighbours. :meth:`plot` sets `ax_`, `figure_`, `edges_` (a LineCollection) and `cells_`
-    (a PolyCollection).
+    Make one by :meth:`from_points` or :meth:`from_diagram`. :meth:`plot` sets `ax_`, `figure_`,
+    `edges_` (a LineCollection) and `cells_` (a PolyCollection).
 
     Parameters
     ----------
@@ -63,16 +81,19 @@ class VoronoiDisplay(PlaneDisplay):
     >>> from cayleyklein.plotting import VoronoiDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = VoronoiDisplay.from_diagram(
-    ...     CayleyKleinVoronoi(points, metric, labels=list("abba"))
-    ... )
-    >>> len(display.plot().edges_.get_segments())
-    6
-    >>> len(display.plot(frontier=True).edges_.get_segments())  # between a and b
-    4
+    >>> display = VoronoiDisplay.from_points(points, metric).plot()
+    >>> len(display.cells_.get_paths()), len(display.edges_.get_segments())
+    (4, 6)
+    >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
+    >>> figure = VoronoiDisplay.from_diagram(diagram).plot(highlight=0).figure_
     """
 
     diagram: CayleyKleinVoronoi
+
+    @classmethod
+    def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> VoronoiDisplay:
+        """Compute the diagram with the options of :class:`cayleyklein.CayleyKleinVoronoi`."""
+        return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
@@ -85,7 +106,6 @@ class VoronoiDisplay(PlaneDisplay):
         ax: Axes | None = None,
         *,
         fill: bool = True,
-        frontier: bool = False,
         highlight: int | None = None,
         show_points: bool = True,
         **style: Any,
@@ -98,37 +118,25 @@ class VoronoiDisplay(PlaneDisplay):
             A new figure's by default.
         fill : bool, default=True
             Whether to fill the cells with the colours of their labels, if there are labels.
-        frontier : bool, default=False
-            Whether to draw the edges between different labels only: the decision frontier.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True
         **style
             For the edges, a LineCollection.
         """
-        diagram, cells = self.diagram, self.diagram.outlines()
-        if highlight is not None and highlight not in range(len(cells)):
+        diagram, n = self.diagram, len(self.diagram.cell_generators)
+        if highlight is not None and highlight not in range(n):
             raise InvalidInputError(
-                f"Got highlight={highlight!r}, but expected the number of one of the "
-                f"{len(cells)} cells."
+                f"Got highlight={highlight!r}, but expected the number of one of the {n} cells."
             )
-        look: dict[str, Any] = {"colors": "0.35"}
-        edges = diagram.ridge_segments()[1]
-        if frontier:
-            look, edges = {"colors": "black", "linewidths": 1.4}, diagram.frontier()
         ax = new_axes(ax)
-        colors: list[Any] = ["none"] * len(cells)
-        if fill and diagram.labels is not None:
-            tints = class_tints(len(diagram.classes))
-            colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
+        labelled = fill and diagram.labels is not None
+        colors = label_tints(diagram) if labelled else ["none"] * n
         if highlight is not None:
             colors[highlight] = tint(YELLOW, 0.8)
-        # edges of the same colour close the hairlines that antialiasing leaves between cells
-        self.cells_ = require("matplotlib.collections", "plot").PolyCollection(
-            cells, facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
-        )
-        ax.add_collection(self.cells_, autolim=False)
-        self.edges_ = draw_lines(ax, list(edges), **(look | style))
+        self.cells_ = draw_cells(ax, diagram, colors)
+        edges = list(diagram.ridge_segments()[1])
+        self.edges_ = draw_lines(ax, edges, **({"colors": "0.35"} | style))
         if show_points:
             draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:

@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count
+from cayleyklein.metrics import Metric
 from cayleyklein.plotting._sections import as_names, metric_of
-from cayleyklein.plotting._style import BLUE, new_axes
+from cayleyklein.plotting._style import BLUE, as_metric, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
 class FeatureWeightsDisplay:
     """Bars of the feature weights of a metric, largest first.
 
-    Make one by :meth:`from_estimator`, or from weights. :meth:`plot` sets `ax_`, `figure_` and
-    `bars_`, a BarContainer.
+    Make one by :meth:`from_metric` or :meth:`from_estimator`. :meth:`plot` sets `ax_`, `figure_`
+    and `bars_`, a BarContainer.
 
     Parameters
     ----------
@@ -42,11 +43,34 @@ class FeatureWeightsDisplay:
     >>> display = FeatureWeightsDisplay.from_estimator(learner, X)
     >>> str(display.names[display.weights.argmax()])
     'petal length (cm)'
-    >>> figure = display.plot(top=3).figure_
+    >>> figure = FeatureWeightsDisplay.from_metric(learner.metric_, X).plot(top=3).figure_
     """
 
     weights: Floats
     names: Sequence[str]
+
+    @classmethod
+    def from_metric(
+        cls,
+        metric: Metric,
+        X: ArrayLike | None = None,
+        *,
+        feature_names: Sequence[str] | None = None,
+    ) -> FeatureWeightsDisplay:
+        """Compute the weights of a metric.
+
+        Parameters
+        ----------
+        metric : CurvedMetric, MixedMetric or ProductMetric
+        X : array-like of shape (n, d), optional
+            Rows; without them columns are taken as standardised.
+        feature_names : sequence of d str, optional
+            The columns of a DataFrame by default.
+        """
+        as_metric(metric)
+        given = getattr(X, "columns", None) if feature_names is None else feature_names
+        names = as_names(given, metric.dimension)
+        return cls(weights=metric.feature_weights(X), names=names)
 
     @classmethod
     def from_estimator(
@@ -64,9 +88,8 @@ class FeatureWeightsDisplay:
             The names that the estimator was fitted on by default.
         """
         metric, rows, names = metric_of(estimator, X)
-        given = names if feature_names is None else feature_names
-        names = as_names(given, metric.dimension)
-        return cls(weights=metric.feature_weights(rows), names=names)
+        names = names if feature_names is None else feature_names
+        return cls.from_metric(metric, rows, feature_names=names)
 
     def plot(
         self, ax: Axes | None = None, *, top: int = 20, color: str = BLUE, **style: Any

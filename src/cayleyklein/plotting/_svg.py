@@ -1,0 +1,129 @@
+"""The SVG writer: small drawings of the plane."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+
+BEYOND = 40.0
+"""Coordinates end this many widths outside the picture."""
+
+PADDING = 0.04
+"""How far a picture reaches beyond its bounds, as a part of the longer side."""
+
+LONGEST_NAME = 22
+"""Characters of the name of a bar."""
+
+ONE_BY_DEFAULT = ("fill_opacity", "stroke_width")
+
+
+class Drawing:
+    """A picture of a box of the plane, with the same scale along both axes.
+
+    The longer side has `size` pixels. The default stroke ``currentColor`` is the colour of the text
+    around the picture, light or dark.
+
+    >>> drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 108)
+    >>> drawing.path(np.array([[0.0, 0.0], [1.0, 0.5]]))
+    >>> drawing.svg("a line").partition("</title>")[2]
+    '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor"
+    stroke-linejoin="round"/></svg>'
+    """
+
+    def __init__(self, bounds: Floats, size: float) -> None:
+        extent = np.ptp(bounds, axis=0)
+        longest = float(extent.max()) or 1.0
+        self._scale = size / (longest * (1 + 2 * PADDING))
+        self._corner = bounds[0] - PADDING * longest
+        self._size = np.maximum((extent + 2 * PADDING * longest) * self._scale, 1.0)
+        self._elements: list[str] = []
+
+    def path(
+        self,
+        points: Floats,
+        *,
+        closed: bool = False,
+        stroke: str | None = "currentColor",
+        width: float = 1.0,
+        fill: str | None = None,
+        fill_opacity: float = 1.0,
+    ) -> None:
+        """Draw a polyline or an area; a row of NaN lifts the pen."""
+        self._add(
+            "path",
+            d=path_data(self._place(points), closed),
+            fill=fill or "none",
+            fill_opacity=fill_opacity,
+            stroke=stroke,
+            stroke_width=width,
+            stroke_linejoin="round" if stroke else None,
+        )
+
+    def dots(self, points: Floats, *, radius: float) -> None:
+        """Draw points."""
+        for x, y in self._place(points).tolist():
+            self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill="currentColor")
+
+    def svg(self, title: str) -> str:
+        """Return the picture; the title describes it to screen readers."""
+        width, height = self._size.tolist()
+        return _document(width, height, title, "".join(self._elements))
+
+    def _place(self, points: Floats) -> Floats:
+        x = (points - self._corner) * self._scale
+        flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
+        reach = BEYOND * float(self._size.max())
+        return np.asarray(np.clip(flipped, -reach, reach))
+
+    def _add(self, tag: str, **attributes: float | str | None) -> None:
+        """Add an element without the attributes that are None, or 1 where that is the default."""
+        text = "".join(
+            f' {name.replace("_", "-")}="{value if isinstance(value, str) else f"{value:g}"}"'
+            for name, value in attributes.items()
+            if value is not None and not (value == 1.0 and name in ONE_BY_DEFAULT)
+        )
+        self._elements.append(f"<{tag}{text}/>")
+
+
+def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
+    """Return horizontal bars from zero, with their names above and percentages beside them."""
+    width, row = 150, 26
+    parts = []
+    for i, (name, value) in enumerate(zip(names, values, strict=True)):
+        text = name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
+        length, y = width * 0.75 * value / max(values), row * i
+        parts.append(
+            f'<text x="0" y="{y + 11}" font-size="11" fill="currentColor">{escape(text)}</text>'
+            f'<rect x="0" y="{y + 14}" width="{length:.1f}" height="8" fill="{color}"/>'
+            f'<text x="{length + 4:.1f}" y="{y + 22}" font-size="10" fill="currentColor">'
+            f"{100 * value:.0f} %</text>"
+        )
+    return _document(width, row * len(parts), title, "".join(parts))
+
+
+def _document(width: float, height: float, title: str, body: str) -> str:
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.1f} {height:.1f}" role="img" '
+        f'aria-label="{escape(title)}"><title>{escape(title)}</title>{body}</svg>'
+    )
+
+
+def number(value: float, digits: int = 4) -> str:
+    """Format a number with a true minus sign."""
+    return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
+
+
+def path_data(points: Floats, closed: bool = False) -> str:
+    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
+    parts = []
+    for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
+        whole = piece[~np.isnan(piece[:, 0])]
+        if len(whole):
+            corners = "L".join(f"{x:.1f} {y:.1f}" for x, y in whole.tolist())
+            parts.append(f"M{corners}{'Z' if closed else ''}")
+    return "".join(parts)
