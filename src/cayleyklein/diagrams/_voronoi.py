@@ -164,7 +164,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
         Parameters
         ----------
-        tolerance : float, default=1e-4
+        tolerance : float, optional
             As of :meth:`cells`.
 
         Returns

@@ -73,14 +73,16 @@ class DecisionBoundaryDisplay(PlaneDisplay):
     >>> display.regions.frontier().shape  # segments between cells of different classes
     (4, 2, 2)
     >>> figure = display.plot().figure_
+    >>> DecisionBoundaryDisplay.from_diagram(display.regions).classes
+    array(['a', 'b'], dtype='<U1')
 
     The predictions of any classifier on a grid:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = KNeighborsClassifier(1).fit(X, y)
     >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
-    >>> display.regions.shape, display.classes
-    ((50, 50), array(['a', 'b'], dtype='<U1'))
+    >>> display.regions.shape
+    (50, 50)
     """
 
     regions: CayleyKleinVoronoi | Ints
@@ -222,19 +224,18 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         **style
             For the frontier, a LineCollection, or the contours of a grid.
         """
-        ax = new_axes(ax)
+        ax, room = new_axes(ax), 0.0
         if isinstance(self.regions, CayleyKleinVoronoi):
             draw_cells(ax, self.regions, label_tints(self.regions))
             look = {"colors": "black", "linewidths": 1.4} | style
             draw_lines(ax, list(self.regions.frontier()), **look)
+            room = PADDING if self.domains else 0.0
         else:
             self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | style)
         if show_points and self.X is not None:
             draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
                 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        exact = isinstance(self.regions, CayleyKleinVoronoi)
-        room = PADDING if self.domains and exact else 0.0
         return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
 
     def _draw_grid(self, ax: Axes, codes: Ints, look: dict[str, Any]) -> None:
