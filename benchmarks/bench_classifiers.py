@@ -27,6 +27,7 @@ warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
+from scipy import stats  # noqa: E402
 from sklearn import datasets as sklearn_datasets  # noqa: E402
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier  # noqa: E402
 from sklearn.model_selection import GridSearchCV  # noqa: E402
@@ -37,7 +38,6 @@ from sklearn.svm import SVC  # noqa: E402
 
 import _peers  # noqa: E402
 from cayleyklein import CurvedKNeighborsClassifier, CurvedSVC, datasets  # noqa: E402
-from cayleyklein.experiments import rank_methods  # noqa: E402
 
 Set = tuple[np.ndarray, np.ndarray]
 
@@ -177,8 +177,10 @@ def summarize(title: str, results: np.ndarray, n_rows: int) -> None:
     print(f"\n{title}, {n_rows} rows: {len(means)} sets, {results.shape[1]} splits")
     print("| method | accuracy | rank | log loss | fit, CPU s |\n|---|---|---|---|---|")
     if len(means) > 1:
-        ranking = rank_methods(means[:, :, 0].round(6))
-        ranks, critical = ranking.mean_ranks, ranking.critical_difference
+        ranks = stats.rankdata(-means[:, :, 0].round(6), axis=1).mean(axis=0)
+        k = len(METHODS)
+        q = stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
+        critical = q * np.sqrt(k * (k + 1) / (6 * len(means)))
     else:
         ranks, critical = np.full(len(METHODS), np.nan), np.nan
     for method, rank, (accuracy, loss, seconds) in zip(

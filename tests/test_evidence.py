@@ -31,6 +31,26 @@ def test_page_of_claims_is_up_to_date():
     assert evidence.PAGE.read_text("utf-8") == evidence.page_of(CLAIMS)
 
 
+def test_tables_of_the_paper_go_between_their_marks(tmp_path, monkeypatch):
+    monkeypatch.setattr(evidence, "ROOT", tmp_path)
+    page, paper = tmp_path / "docs" / "experiments.md", tmp_path / "docs" / "_build" / "paper"
+    paper.mkdir(parents=True)
+    names = ("exp", "targets", "mixed")
+    for name in names:
+        (paper / f"{name}.md").write_text(f"| {name} \\1 |\n")
+
+    def marked(content):
+        parts = (f"<!-- reproduce {n} -->\n{content(n)}<!-- /reproduce {n} -->\n" for n in names)
+        return "\nbetween\n".join(parts)
+
+    page.write_text(marked(lambda _: "out of\ndate\n"))
+    evidence.write_paper()
+    assert page.read_text() == marked(lambda name: f"| {name} \\1 |\n")
+    page.write_text(marked(lambda _: "").replace("/reproduce mixed", ""))
+    with pytest.raises(LookupError, match="0 places for the table mixed"):
+        evidence.write_paper()
+
+
 def test_outputs_say_where_they_come_from():
     for output in (ROOT / "docs" / "evidence").glob("*.txt"):
         command, code, versions = output.read_text("utf-8").splitlines()[:3]

@@ -133,12 +133,11 @@ def in_place(*values: Any) -> tuple[Any, ...]:
 
 
 class RowBlocks(NamedTuple):
-    """Rows as tasks that yield checked float64 arrays, none empty, and tasks of raw targets."""
+    """Rows as tasks that yield checked float64 arrays, none empty."""
 
     blocks: list[Any]
     lengths: list[int]
     n_columns: int
-    targets: list[Any] | None = None
 
     @property
     def starts(self) -> list[int]:
@@ -151,88 +150,53 @@ class RowBlocks(NamedTuple):
         return sum(self.lengths)
 
 
-def row_blocks(X: Any, y: Any = None, *, least_rows: int = 1) -> RowBlocks:
-    """Cut a Dask array or dataframe into row blocks, of `least_rows` where there are so many."""
+def row_blocks(X: Any, lengths: list[int] | None = None, *, least_rows: int = 1) -> RowBlocks:
+    """Cut a Dask array or dataframe into row blocks, of `least_rows` where there are so many.
+
+    Where the lengths of chunks are not known, rows are computed to count them, and stay in memory.
+    """
     n_columns = meta_of(X, "X").shape[1]
-    if known_lengths(X) is None:
-        X, y = in_place(X, y)
+    if lengths is None:
+        if known_lengths(X) is None:
+            (X,) = in_place(X)
+        lengths, _ = read_columns(X)
     raw = raw_blocks(X)
-    lengths = known_lengths(X) or measured_lengths(raw, "X")
     if not sum(lengths):
         raise InvalidInputError("X is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
     pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
     blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
-    targets = None if y is None else target_blocks(y, wanted, "y")
-    return RowBlocks(blocks, wanted, n_columns, targets)
+    return RowBlocks(blocks, wanted, n_columns)
+
+
+def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] | None]]:
+    """Return the rows of each chunk of X, and the columns beside them; one computation for all."""
+    lazy = {name: column for name, column in columns.items() if is_dask(column)}
+    for name, column in lazy.items():
+        refuse_other_collections(column, name)
+    lengths, *read = compute(
+        known_lengths(X) or [task(len, block) for block in raw_blocks(X)],
+        *map(raw_blocks, lazy.values()),
+        doing=f"reading {' and '.join(lazy)}" if lazy else "counting the rows of X",
+    )
+    pieces = dict(zip(lazy, read, strict=True))
+    found: list[NDArray[Any] | None] = []
+    for name, column in columns.items():
+        if column is None:
+            found.append(None)
+            continue
+        array = np.atleast_1d(concatenated(pieces.get(name, [column]), name))
+        if sum(lengths) not in (0, len(array)):  # no rows at all are refused as such
+            raise InvalidInputError(
+                f"X has {sum(lengths)} rows, but {name} has {len(array)}; each row needs one."
+            )
+        found.append(array)
+    return lengths, found
 
 
 def first_rows(lengths: Sequence[int]) -> list[int]:
     """Return the row at which each block begins."""
     return [0, *accumulate(lengths)][:-1]
-
-
-def target_blocks(y: Any, wanted: Sequence[int], name: str) -> list[Any]:
-    """Return tasks that yield what belongs to each of some row blocks of given lengths."""
-    if is_dask(y):
-        refuse_other_collections(y, name)
-        raw = raw_blocks(y)
-        lengths = known_lengths(y) or measured_lengths(raw, name)
-    else:
-        raw = [np.atleast_1d(as_block(y, name))]
-        lengths = [len(raw[0])]
-    if sum(lengths) != sum(wanted):
-        raise InvalidInputError(
-            f"X has {sum(wanted)} rows, but {name} has {sum(lengths)}; each row needs one."
-        )
-    return [task(joined, some, name) for some in aligned_pieces(raw, lengths, wanted)]
-
-
-def aligned_blocks(X: Any, **columns: Any) -> tuple[list[tuple[Any, ...]], int | None]:
-    """Return (block, first row, entry of each column) for each block of X, and the rows if known.
-
-    Nothing is computed here, so that one computation reads everything once. Where lengths are not
-    known, first rows are tasks: each adds up the lengths of the blocks before it. The entries of a
-    column that is cut otherwise are then cut from the whole column.
-    """
-    raw, lengths = raw_blocks(X), known_lengths(X)
-    starts: list[Any] = [0]
-    if lengths is not None:
-        raw = [block for block, length in zip(raw, lengths, strict=True) if length]
-        lengths = [length for length in lengths if length]
-        starts = list(first_rows(lengths))
-    else:
-        for block in raw[:-1]:
-            starts.append(task(row_after, starts[-1], block))
-    entries = [
-        [None] * len(raw)
-        if column is None
-        else _entries_beside(column, name, raw, starts)
-        if lengths is None
-        else target_blocks(column, lengths, name)
-        for name, column in columns.items()
-    ]
-    blocks = list(zip(raw, starts, *entries, strict=True))
-    return blocks, None if lengths is None else sum(lengths)
-
-
-def _entries_beside(column: Any, name: str, raw: list[Any], starts: list[Any]) -> list[Any]:
-    """Return tasks that yield the entries of a column beside blocks of unknown lengths."""
-    if is_dask(column):
-        refuse_other_collections(column, name)
-        pieces = raw_blocks(column)
-        if len(pieces) == len(raw) and known_lengths(column) is None:
-            return [task(joined, [piece], name) for piece in pieces]
-        whole = task(joined, pieces, name)
-    else:
-        whole = held(np.atleast_1d(as_block(column, name)))
-    ends = [*starts[1:], None]  # None is the end of the column, so that too many are noticed
-    return [task(rows_between, whole, *ends_of) for ends_of in zip(starts, ends, strict=True)]
-
-
-def row_after(first_row: int, block: Any) -> int:
-    """Return the number of the row after a block."""
-    return first_row + len(block)
 
 
 def meta_of(X: Any, name: str) -> Any:
@@ -276,13 +240,6 @@ def known_lengths(X: Any) -> list[int] | None:
     if not is_array(X) or np.isnan(X.shape[0]):
         return None
     return [int(length) for length in X.chunks[0]]
-
-
-def measured_lengths(blocks: list[Any], name: str) -> list[int]:
-    """Compute the rows of each block."""
-    return list(
-        compute(*[task(len, block) for block in blocks], doing=f"counting the rows of {name}")
-    )
 
 
 def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
@@ -344,12 +301,6 @@ def concatenated(pieces: list[Any], name: str) -> NDArray[Any]:
     """Return pieces as one array."""
     arrays = [as_block(piece, name) for piece in pieces]
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
-
-
-def joined(pieces: list[Any], name: str) -> NDArray[Any]:
-    """Return pieces as one array; a single column is flattened."""
-    array = concatenated(pieces, name)
-    return array.ravel() if array.ndim == 2 and array.shape[1] == 1 else array
 
 
 def checked_rows(

@@ -158,18 +158,18 @@ def refuse_no_numbers(values: Any, name: str) -> None:
         )
 
 
-def refuse_missing(labels: Any, name: str, first_row: int = 0) -> None:
+def refuse_missing(labels: Any, name: str) -> None:
     """Refuse rows without a class; NumPy would make the text "nan" of one in a list of texts."""
     if is_dask(labels):
-        return  # its blocks are looked at one by one
+        return  # it is looked at in memory
     if not isinstance(labels, list | tuple):
         labels = np.asarray(labels)
         if labels.dtype.kind != "O" or labels.ndim != 1:
             return
     missing = np.array([_is_missing(label) for label in labels], dtype=bool)
     if missing.any():
-        rows = first_row + np.flatnonzero(missing)
-        raise InvalidInputError(f"{name} has no class at rows {list_indices(rows)}; drop them.")
+        rows = list_indices(np.flatnonzero(missing))
+        raise InvalidInputError(f"{name} has no class at rows {rows}; drop them.")
 
 
 def _is_missing(label: Any) -> bool:
@@ -183,15 +183,7 @@ def _is_missing(label: Any) -> bool:
 
 def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
     """Check that a column holds classes: no missing ones, of one type, and no quantities."""
-    refuse_no_classes(target, name)
-    with naming(name):
-        check_classification_targets(target)
-    return target
-
-
-def refuse_no_classes(target: NDArray[Any], name: str = "y", first_row: int = 0) -> None:
-    """Refuse missing classes, and those of several types; rows are counted from `first_row`."""
-    refuse_missing(target, name, first_row)
+    refuse_missing(target, name)
     if target.dtype.kind == "O":
         kinds = sorted({type(label).__name__ for label in target})
         try:
@@ -202,28 +194,13 @@ def refuse_no_classes(target: NDArray[Any], name: str = "y", first_row: int = 0)
                 f"order; convert them to one, as by {name}.astype(str)."
             ) from error
     if target.dtype.kind == "f" and not np.isfinite(target).all():
-        rows = first_row + np.flatnonzero(~np.isfinite(target))
+        rows = np.flatnonzero(~np.isfinite(target))
         raise InvalidInputError(
             f"{name} has NaN or infinite entries at index {list_indices(rows)}; drop these rows."
         )
-
-
-def classes_of(target: NDArray[Any], first_row: int) -> NDArray[Any]:
-    """Return the classes of a block of a column, which begins at `first_row`."""
-    with naming("y"):
-        column_or_1d(target)
-    refuse_no_classes(target, "y", first_row)
-    return np.unique(target)
-
-
-def common_classes(seen: list[NDArray[Any]], n_rows: int = 0) -> NDArray[Any]:
-    """Return the classes of a column from those of its blocks, which have `n_rows` if all."""
-    every = np.concatenate(seen)
-    refuse_no_classes(every)
-    classes = np.unique(every)
-    if n_rows:  # scikit-learn warns where there are more than half as many classes as rows
-        as_labels(np.resize(classes, min(n_rows, 2 * len(classes))))
-    return classes
+    with naming(name):
+        check_classification_targets(target)
+    return target
 
 
 def check_parameters(estimator: Any) -> None:
@@ -279,10 +256,8 @@ def as_target(y: Any) -> NDArray[Any]:
         return as_labels(column_or_1d(y, warn=True))
 
 
-def as_weights(
-    sample_weight: ArrayLike | None, rows: NDArray[Any], first_row: int | None = None
-) -> NDArray[np.float64]:
-    """Return a weight for each row, none negative; only in a block (`first_row`) all may be 0."""
+def as_weights(sample_weight: ArrayLike | None, rows: NDArray[Any]) -> NDArray[np.float64]:
+    """Return a weight for each row, none negative and not all 0."""
     sample_weight = in_memory(sample_weight, "sample_weight")
     if sample_weight is not None:
         refuse_containers(sample_weight, "sample_weight")
@@ -290,8 +265,8 @@ def as_weights(
     with naming("sample_weight"):
         weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64))
     if (weights < 0).any():
-        rows = (first_row or 0) + np.flatnonzero(weights < 0)
-        raise InvalidInputError(f"sample_weight is negative at rows {list_indices(rows)}.")
+        bad = list_indices(np.flatnonzero(weights < 0))
+        raise InvalidInputError(f"sample_weight is negative at rows {bad}.")
     with np.errstate(over="ignore"):
         total = weights.sum()
     if total > LARGEST_TOTAL:
@@ -299,7 +274,7 @@ def as_weights(
             f"sample_weight has entries of {weights.max():g}, whose sum overflows; divide it by "
             f"the largest."
         )
-    if first_row is None and len(weights) and not weights.any():
+    if len(weights) and not weights.any():
         raise InvalidInputError("sample_weight is 0 for every row; one at least must count.")
     return weights
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -37,6 +38,17 @@ def test_tables_report_and_python(table, tmp_path, capsys):
     assert "\x1b[" not in printed  # no colour where there is no terminal
 
 
+def test_more_methods_and_fewer_columns(table, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "metric_learn", None)
+    monkeypatch.setitem(sys.modules, "pylmnn", None)
+    options = ["--against", "nca, lmnn,knn", "--drop", "y", "--splits", 2, "--no-report"]
+    assert run(table, "--target", "kind", *options) == 0
+    printed = capsys.readouterr()
+    assert "60 rows, 1 columns, 2 classes" in printed.out
+    assert "drop=['y']" in printed.out
+    assert "note: lmnn is left out" in printed.err
+
+
 def test_json_is_for_machines(table, tmp_path, capsys):
     assert run(table, "--target", "kind", "--splits", 2, "--json", "--no-report") == 0
     found = json.loads(capsys.readouterr().out)
@@ -50,7 +62,7 @@ def test_json_is_for_machines(table, tmp_path, capsys):
     ("arguments", "message"),
     [
         (["wnie"], "Did you mean 'wine'"),
-        (["wine", "--against", "nac"], "Did you mean 'nca'"),
+        (["wine", "--against", "nac"], "methods='nac'"),
         (["wine", "--splits", "1"], "at least 2 splits"),
         (["wine", "-k", "0"], "n_neighbors=0"),
         (["wine", "--test-size", "2"], "test_size=2.0"),

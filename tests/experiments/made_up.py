@@ -1,8 +1,8 @@
-"""Results of reproduce with made-up scores, read from a file as a user's would be."""
+"""Results of reproduce with made-up scores."""
 
-import json
-
-from cayleyklein.experiments import Reproduction
+from cayleyklein.experiments import FULL, Reproduction
+from cayleyklein.experiments._reproduce import beside_paper
+from cayleyklein.experiments._runs import Cell
 
 MACHINE = {"system": "S", "processor": "P", "cores": 2}
 PROVENANCE = {
@@ -15,22 +15,10 @@ OUTCOME = {
 }  # fmt: skip
 
 
-def stored(scores, tables=("exp", "targets", "mixed"), **outcome):
-    """Return the content of a results.json with these scores for each cell."""
-    cells = [
-        dict(zip(("dataset", "method", "k", "n_targets"), cell, strict=True))
-        | {"outcomes": [OUTCOME | outcome | {"accuracy": float(a)} for a in some]}
+def reproduction(scores, tables=("exp", "targets", "mixed"), **outcome):
+    """Return made-up results with these scores for each cell."""
+    outcomes = {
+        Cell(*cell): [OUTCOME | outcome | {"accuracy": float(a)} for a in some]
         for cell, some in scores.items()
-    ]
-    return {
-        "format": "cayleyklein-reproduction", "version": 1, "tables": list(tables),
-        "protocol": {"name": "full", "repetitions": 10, "folds": None, "training_rows": 250},
-        "provenance": PROVENANCE, "cells": cells,
-    }  # fmt: skip
-
-
-def reproduction(folder, scores, tables=("exp", "targets", "mixed"), **outcome):
-    """Return made-up results."""
-    path = folder / "made-up.json"
-    path.write_text(json.dumps(stored(scores, tables, **outcome)))
-    return Reproduction.read(path)
+    }
+    return Reproduction(FULL, tuple(tables), beside_paper(outcomes, FULL), PROVENANCE)

@@ -13,10 +13,8 @@ from tests.bad_input import (
     fixed,
     jobs,
     one_of,
-    path,
     points,
     real,
-    rows,
     thing,
 )
 from tests.experiments.made_up import reproduction
@@ -26,7 +24,7 @@ from cayleyklein import experiments as e
 from cayleyklein.app import explore
 from cayleyklein.cli import main
 
-FLAT = reproduction(FOLDER, {("wine", "flat", 1, None): [0.5, 0.75]}, ["exp"])
+FLAT = reproduction({("wine", "flat", 1, None): [0.5, 0.75]}, ["exp"])
 
 comparison = cache(partial(e.compare, "wine", methods=("knn", "flat"), n_splits=2))
 methods = one_of(["knn"], a_number=3, a_text="knn", no_such=["no such"], nothing=None)
@@ -35,8 +33,7 @@ scores = points([0.5, 0.75, 0.625], "huge")
 CALLS = {
     "compare": Call(e.compare, {
         "data": one_of("wine", no_such="wien", a_number=3, nothing=[], object=object()),
-        "target": one_of(None, a_number=3),
-        "against": one_of([], a_number=3, no_such=["no such"], a_text="nca"),
+        "target": one_of(None, a_number=3), "drop": one_of([], a_number=3, a_text="x"),
         "methods": methods, "n_neighbors": count(3, accepted=("None",)), "n_splits": count(2, 1),
         "test_size": real(0.2, 0.0, 1.0, -1.0), "n_jobs": jobs(), "progress": thing(None, "None"),
     }),
@@ -49,19 +46,12 @@ CALLS = {
     "load_problem": Call(e.load_problem, {
         "data": one_of(CSV, no_such="wien", a_number=3, nothing=None, object=object()),
         "target": one_of("colour", no_such="size", a_number=3, nothing=None),
+        "drop": one_of([], a_number=3, a_text="x", no_such=["size"]),
         "delimiter": one_of(",", a_number=3, none=""), "encoding": one_of("utf-8", a_number=3),
     }, also_named=("column",)),
-    "holm": Call(
-        e.holm, {"p_values": points([0.125, 0.5, 0.25], "NaN", "empty", "one column more")}
-    ),
-    "standard_error": Call(e.standard_error, {"scores": points([0.5, 0.75], "one column more")}),
     "paired_difference": Call(e.paired_difference, {
         "scores": scores, "baseline": scores, "test_ratio": real(0.25, -1.0),
     }),
-    "rank_methods": Call(e.rank_methods, {
-        "scores": rows([[0.5, 0.75, 0.625], [0.5, 0.625, 0.75]], "one column more"),
-    }),
-    "Comparison.to_html": Call("to_html", {"n_jobs": jobs()}, comparison),
     "Comparison.write_report": Call(
         "write_report", {"path": one_of(FOLDER / "report.html", a_number=3, a_folder=FOLDER)},
         comparison,
@@ -70,14 +60,9 @@ CALLS = {
         "dataset": choice("wine"),
         "y": points(np.repeat([0.0, 1.0], 12), "one column more", "huge", "tiny"),
     }),
-    "Reproduction.read": Call(e.Reproduction.read, {
-        "path": path(FOLDER / "made-up.json", to_read=True),
-        "tables": one_of(("exp",), a_number=3, a_text="exp", no_such=["x"], nothing=None),
-    }),
     "Reproduction.write": Call(FLAT.write, {
         "folder": one_of(FOLDER / "out", a_number=3, nothing=None, a_file=CSV),
     }),
-    "Reproduction.insert": Call(FLAT.insert, {"text": one_of("", a_number=3, nothing=None)}),
     "explore": Call(explore, {
         "port": one_of(0, a_text="x", negative=-1, too_large=70000, a_fraction=1.5, nothing=None),
         "host": one_of("127.0.0.1", a_number=3, nothing=None, elsewhere="203.0.113.1"),
@@ -91,19 +76,13 @@ CALLS = {
 SAMPLE = """
 explore port: too large
 main arguments: numbers
-Comparison.to_html n_jobs: a fraction
 Comparison.write_report path: a folder
 Protocol.splits dataset: a list
-Reproduction.read tables: no such
-Reproduction.read path: in no folder
 Reproduction.write folder: a file
 compare data: object
-holm p_values: a dict
 load_problem delimiter: none
 paired_difference scores: inf
-rank_methods scores: strings
 reproduce output: a file
-standard_error scores: ragged
 """
 
 

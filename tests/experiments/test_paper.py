@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from tests.experiments.made_up import reproduction
 
-from cayleyklein.experiments import FULL, PAPER_CELLS, QUICK, Protocol, load_problem
+from cayleyklein.experiments import FULL, QUICK, Protocol, load_problem
+from cayleyklein.experiments._paper import PAPER_CELLS
 
 BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 
@@ -71,27 +72,27 @@ def test_a_protocol_describes_itself():
 # -- marks -----------------------------------------------------------------------------
 
 
-def mark_of(tmp_path, dataset, scores, n_test=1):
+def mark_of(dataset, scores, n_test=1):
     cell = (dataset, "flat", 1, None)
-    (result,) = reproduction(tmp_path, {cell: scores}, n_test=n_test).results
+    (result,) = reproduction({cell: scores}, n_test=n_test).results
     return [mark["mark"] for mark in result["paper"]]
 
 
 @pytest.mark.parametrize(
     ("right", "kind"), [(982, "below"), (983, "level"), (985, "level"), (986, "above")]
 )
-def test_mark_within_one_row(tmp_path, right, kind):
+def test_mark_within_one_row(right, kind):
     scores = [float(i < right) for i in range(1000)]  # the paper has 0.984
-    assert mark_of(tmp_path, "wine", scores) == [kind]
+    assert mark_of("wine", scores) == [kind]
 
 
 @pytest.mark.parametrize(("shift", "kind"), [(-0.9, "level"), (-1.1, "below"), (1.1, "above")])
-def test_mark_within_one_standard_error(tmp_path, shift, kind):
+def test_mark_within_one_standard_error(shift, kind):
     # Scores with a spread of 0.1 have the standard error 0.1/√3; half a digit is for rounding.
     mean = 0.827 + shift * (0.1 / 3**0.5 + 0.0005)
     scores = [mean - 0.1, mean, mean + 0.1]
-    assert mark_of(tmp_path, "vowel", scores, n_test=50) == [kind]
+    assert mark_of("vowel", scores, n_test=50) == [kind]
 
 
-def test_a_single_split_is_level(tmp_path):
-    assert mark_of(tmp_path, "vowel", [0.5], n_test=50) == ["level"]
+def test_a_single_split_is_level():
+    assert mark_of("vowel", [0.5], n_test=50) == ["level"]

@@ -8,7 +8,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import holm, paired_difference, rank_methods, standard_error
+from cayleyklein.experiments import paired_difference
+from cayleyklein.experiments._statistics import holm
 
 scores = arrays(np.float64, st.integers(2, 12), elements=st.integers(0, 50).map(lambda i: i / 50))
 
@@ -56,7 +57,6 @@ def test_one_split_says_nothing():
     found = paired_difference([0.9], [0.1], test_ratio=0.2)
     assert found.difference == pytest.approx(0.8)
     assert np.isnan(found[1:]).all()
-    assert np.isnan(standard_error([0.9]))
 
 
 @pytest.mark.parametrize("n", [2, 3, 8])
@@ -81,21 +81,10 @@ def test_unpaired_scores_are_refused():
         paired_difference([0.9, 0.8], [0.9], test_ratio=0.2)
 
 
-@given(scores)
-def test_standard_error(a):
-    assert standard_error(a) == pytest.approx(np.std(a, ddof=1) / np.sqrt(len(a)))
-
-
 def test_holm_by_hand():
     assert holm([0.01, 0.02, 0.03, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
     assert holm([0.4, 0.4]) == pytest.approx([0.8, 0.8])
     assert holm([]).shape == (0,)
-
-
-def test_holm_leaves_unknowns_out_of_the_count():
-    adjusted = holm([0.01, np.nan, 0.02])
-    assert adjusted[[0, 2]] == pytest.approx([0.02, 0.02])
-    assert np.isnan(adjusted[1])
 
 
 @given(arrays(np.float64, st.integers(1, 8), elements=st.floats(0, 1)))
@@ -104,24 +93,3 @@ def test_holm_lies_between_nothing_and_bonferroni(p):
     assert (adjusted >= p).all()
     assert (adjusted <= np.minimum(len(p) * p, 1)).all()
     assert (np.diff(adjusted[np.argsort(p)]) >= 0).all()
-
-
-def test_ranks_are_shared_and_friedman_is_scipys():
-    values = np.array([[0.9, 0.8, 0.8], [0.7, 0.9, 0.5], [0.6, 0.5, 0.4], [0.9, 0.8, 0.1]])
-    found = rank_methods(values)
-    assert found.mean_ranks == pytest.approx([5 / 4, 7.5 / 4, 11.5 / 4])
-    assert found.friedman_p == pytest.approx(stats.friedmanchisquare(*values.T).pvalue)
-
-
-@pytest.mark.parametrize(("k", "q"), [(3, 2.343), (5, 2.728), (10, 3.164)])
-def test_critical_difference_is_that_of_the_printed_table(k, q):
-    # Demšar (2006), table 5: critical values of the two-tailed Nemenyi test at 0.05.
-    n = 14
-    values = np.random.default_rng(0).random((n, k))
-    expected = q * np.sqrt(k * (k + 1) / (6 * n))
-    assert rank_methods(values).critical_difference == pytest.approx(expected, abs=1e-3)
-
-
-def test_ranking_needs_something_to_rank():
-    with pytest.raises(InvalidInputError, match="three methods"):
-        rank_methods([[0.1, 0.2], [0.3, 0.4]])

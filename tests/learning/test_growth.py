@@ -40,7 +40,7 @@ def test_a_sample_doubles_while_that_helps(rows, small_samples):
     losses = [stage.loss for stage in stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
     product = learner.selection_.trials[0]
-    assert product.log_loss == pytest.approx(min(losses[-2:]))
+    assert product.scores["log loss"] == pytest.approx(min(losses[-2:]))
     assert "400 rows" in repr(learner.selection_)
 
 
@@ -52,7 +52,7 @@ def test_a_regression_sample_doubles_too(small_samples):
     assert sizes[:3] == [400, 800, 1600]
     losses = [stage.loss for stage in selection.stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
-    assert selection.trials[0].r2 == pytest.approx(1 - min(losses))
+    assert selection.trials[0].scores["R²"] == pytest.approx(1 - min(losses))
     assert model.learner_.n_samples_learned_ == sizes[int(np.argmin(losses))]
     assert repr(selection).endswith("(1 - R²)")
     few = CurvedMLKR(subsample=400, random_state=0).fit(X[:2700], y[:2700])

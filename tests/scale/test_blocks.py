@@ -19,6 +19,7 @@ from cayleyklein._distributed import (
     clear_cluster_errors,
     compute,
     is_dask,
+    read_columns,
     row_blocks,
 )
 from cayleyklein.exceptions import ClusterError, InvalidInputError, MissingExtraError
@@ -29,17 +30,25 @@ FRAME = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=4)
 SERIES = dd.from_pandas(pd.Series(Y), npartitions=3)
 
 
-@pytest.mark.parametrize("target", [Y, da.from_array(Y, chunks=30), SERIES, SERIES.to_frame()])
+@pytest.mark.parametrize("target", [Y, da.from_array(Y, chunks=30), SERIES])
+def test_columns_are_read_into_memory(target):
+    lengths, (found, nothing) = read_columns(FRAME, y=target, sample_weight=None)
+    assert sum(lengths) == 100
+    assert nothing is None
+    np.testing.assert_array_equal(found, Y)
+    with pytest.raises(InvalidInputError, match="X has 99 rows, but y has 100"):
+        read_columns(da.from_array(X[1:]), y=target)
+
+
 @pytest.mark.parametrize("least", [1, 40, 1000])
-def test_blocks_are_the_rows_in_order(target, least):
+def test_blocks_are_the_rows_in_order(least):
     for rows in (da.from_array(X, chunks=(17, 3)), FRAME, FRAME.to_dask_array()):
-        found = row_blocks(rows, target, least_rows=least)
+        found = row_blocks(rows, least_rows=least)
         assert (found.n_rows, found.n_columns, found.starts[0]) == (100, 4, 0)
         assert min(found.lengths) >= min(least, 100 // 7)
-        blocks, targets = compute(found.blocks, found.targets, doing="the test")
+        (blocks,) = compute(found.blocks, doing="the test")
         assert [len(block) for block in blocks] == found.lengths
         np.testing.assert_array_equal(np.concatenate(blocks), X)
-        np.testing.assert_array_equal(np.concatenate(targets), Y)
 
 
 def test_single_precision_is_computed_with_in_double():

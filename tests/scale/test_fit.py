@@ -114,14 +114,15 @@ KINDS_OF_TARGET = {
     ],
     ids=["learner", "classifier"],
 )
-def test_rows_of_unknown_lengths_are_read_once(make, kind):
+def test_rows_of_unknown_lengths_are_read_once_or_twice(make, kind):
     n_blocks = -(-len(X) // 50)
     tasks = [dask.delayed(read)(block) for block in range(n_blocks)]
     rows, target, weights = KINDS_OF_TARGET[kind](dd.from_delayed(tasks, meta=read(0)[:0]))
     READS.clear()
     with dask.config.set(scheduler="threads", num_workers=3):
         found = make().fit(rows, target, sample_weight=weights)
-    assert dict(READS) == dict.fromkeys(range(n_blocks), 1)
+    assert set(READS) == set(range(n_blocks))
+    assert max(READS.values()) <= (2 if isinstance(found, CurvedLMNN) else 1)
     expected = quick("flat", subsample=60).fit(X, Y, sample_weight=None if weights is None else W)
     assert_same(getattr(found, "learner_", found), expected)
 
@@ -156,7 +157,7 @@ def test_what_is_refused(client):
         quick("flat").fit(as_dask(), Y[1:])
     frame = dd.from_pandas(pd.DataFrame(X, columns=list("abcd")), npartitions=3)
     for wrong in (Y[1:], np.r_[Y, 4], as_dask(Y[1:], (len(Y) - 1,))):
-        with pytest.raises(InvalidInputError, match=r"y has \d+ entries from row \d+ on"):
+        with pytest.raises(InvalidInputError, match=r"X has \d+ rows, but y has \d+"):
             quick("flat").fit(frame, wrong)
     for none in (as_dask(X[:0], (0,)), frame[frame["a"] > 100]):
         with pytest.raises(InvalidInputError, match="X is empty: it has no rows"):

@@ -25,8 +25,7 @@ from cayleyklein.neighbors._index import Ranked, merge
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    users = ("neighbors._nearest", "learning.regression._regressor", "learning.labels._classifier")
-    for module in users:
+    for module in ("neighbors._nearest", "learning._voters"):
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 

@@ -1,6 +1,5 @@
 """What Dask collections of real tables hold: text, missing values, other types, odd names."""
 
-import cloudpickle
 import dask
 import dask.array as da
 import dask.dataframe as dd
@@ -15,7 +14,7 @@ from cayleyklein import (
     CurvedMetric,
     CurvedNeighbors,
 )
-from cayleyklein._distributed import is_dask, row_blocks
+from cayleyklein._distributed import is_dask
 from cayleyklein.exceptions import InvalidInputError
 
 X = np.random.default_rng(0).normal(size=(60, 3))
@@ -147,12 +146,6 @@ def test_many_classes_are_no_regression():
     expected = CurvedKNeighborsClassifier(metric=FLAT).fit(X, y).predict(X)
     model = CurvedKNeighborsClassifier(metric=FLAT).fit(lazy(TABLE), y)
     np.testing.assert_array_equal(model.predict(TABLE), expected)
-
-
-def test_a_block_takes_along_no_more_than_its_targets():
-    y = np.arange(100_000)
-    targets = row_blocks(da.zeros((len(y), 1), chunks=(1000, 1)), y).targets
-    assert max(len(cloudpickle.dumps(target)) for target in targets) < 8 * 2000
 
 
 def test_bad_weights_are_named():

@@ -23,8 +23,8 @@ def test_classifies_a_table(wine):
     assert model.score(table[1::2], y[1::2]) > 0.9
     np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1)
     assert model.classes_.tolist() == ["a", "b", "c"]
-    assert model.learned_.describe() == "elliptic, K = 1"
-    assert model.learned_.n_rows == 89
+    assert (model.learned_["geometry"], model.learned_["curvatures"]) == ("elliptic", [1.0])
+    assert model.learned_["n_rows"] == 89
 
 
 def test_units_and_order_of_columns_do_not_matter(wine):
@@ -49,17 +49,17 @@ def test_neighbours_are_rows_of_the_table(wine):
 def test_learns_from_a_sample_and_keeps_all_rows(wine):
     table, y = wine
     model = TableClassifier(geometry="flat", learn_rows=60).fit(table, y)
-    assert model.learned_.n_rows == 60
+    assert model.learned_["n_rows"] == 60
     assert len(model.row_numbers_) == len(table)
 
 
-def test_rows_outside_the_domain_of_a_sample_are_no_neighbours():
+def test_rows_outside_the_domain_of_a_sample_are_neighbours_too():
     rng = np.random.default_rng(0)
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
     y = np.where(table["a"] * table["b"] > 0, "u", "v")
     table.loc[:2] *= 1e6  # which leaves their classes
     model = TableClassifier(geometry="hyperbolic", learn_rows=100).fit(table, y)
-    assert model.learned_.n_outside == 600 - len(model.row_numbers_)
+    assert model.row_numbers_.tolist() == list(range(600))
     assert len(model.predict(table)) == 600
 
 
@@ -99,7 +99,7 @@ def test_clones():
 @pytest.mark.parametrize(
     ("y", "options", "message"),
     [
-        (["u"] * 6, {}, "Every one of the 6 rows is of the class 'u'"),
+        (["u"] * 6, {}, "y has 1 class"),
         (list("uvuvu"), {}, "has 6 rows, but y has 5"),
         (list("uvuvuv"), {"n_neighbors": 6}, "only 5 others"),
         (list("abcdef"), {}, "one row only"),

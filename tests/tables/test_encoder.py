@@ -270,7 +270,6 @@ def test_columns_are_found_by_name(table):
     encoder = TableEncoder().fit(table)
     shuffled = table[table.columns[::-1]].assign(more=1)
     np.testing.assert_array_equal(encoder.transform(shuffled), encoder.transform(table))
-    assert encoder.check_columns(list(shuffled.columns)) == ["more"]
     with pytest.raises(InvalidInputError, match="lacks 2 columns: 'size', 'day'"):
         encoder.transform(table.drop(columns=["size", "day", "name"]))
 

@@ -11,10 +11,11 @@ import pandas as pd
 import pytest
 import skops.io
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, MixedMetric
+from cayleyklein import CurvedLMNN
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables import FORMAT_VERSION, TableClassifier, load_model, save_model
+from cayleyklein.tables import TableClassifier, load_model, save_model
+from cayleyklein.tables._model_files import FORMAT_VERSION
 
 X, Y = load_wine(return_X_y=True)
 NOTE = "cayleyklein.json"
@@ -90,46 +91,17 @@ def test_table_classifier_comes_back(tmp_path, geometry):
     for found, expected in zip(loaded.kneighbors(table), model.kneighbors(table), strict=True):
         np.testing.assert_array_equal(found, expected)
     assert loaded.metric_ == model.metric_
-    assert loaded.learned_.describe() == model.learned_.describe()
+    assert loaded.learned_ == model.learned_
     assert loaded.encoder_.columns_ == model.encoder_.columns_
     assert loaded.target_ == "y"
-
-
-@pytest.mark.parametrize(
-    "metric",
-    [
-        CurvedMetric(matrix=[[1.0, 0.3], [0.3, 0.8]], center=[13.0, 2.0], curvature=0.2),
-        CurvedMetric(factor=[[1.0, 0.5]]),
-        MixedMetric([CurvedMetric.euclidean(2), CurvedMetric.euclidean(2, curvature=1.0)], [1, 3]),
-    ],
-    ids=["shape", "low rank", "mixed"],
-)
-def test_classifier_comes_back(tmp_path, metric):
-    """Whatever searched: its index is not in the file."""
-    model = CurvedKNeighborsClassifier(3, metric=metric, weights="distance", algorithm="brute")
-    model.fit(X[:, :2], Y)
-    save_model(model, tmp_path / "model.ckm")
-    loaded = load_model(tmp_path / "model.ckm")
-    np.testing.assert_array_equal(
-        loaded.metric_.pairwise(X[:, :2]), model.metric_.pairwise(X[:, :2])
-    )
-    np.testing.assert_array_equal(loaded.predict_proba(X[:, :2]), model.predict_proba(X[:, :2]))
-    assert loaded.classes_.dtype == model.classes_.dtype
 
 
 def test_unfitted_and_unknown_models_are_not_saved(tmp_path):
     path = tmp_path / "model.ckm"
     for model, message in [
         (TableClassifier(), "not fitted"),
-        (CurvedKNeighborsClassifier(), "not fitted"),
         (CurvedLMNN(), "A CurvedLMNN cannot be saved"),
-        (
-            CurvedKNeighborsClassifier(metric=CurvedMetric.euclidean(2), weights=np.exp),
-            "weights is",
-        ),
     ]:
-        if "weights" in message:
-            model.fit(X[:, :2], Y)
         with pytest.raises(InvalidInputError, match=message):
             save_model(model, path)
     assert list(tmp_path.iterdir()) == []
@@ -204,13 +176,13 @@ def test_every_changed_byte_is_found(small, tmp_path):
 
 def test_newer_versions_are_refused(small, tmp_path):
     newer = rewrite(small[0], tmp_path, {"version": FORMAT_VERSION + 1})
-    with pytest.raises(InvalidInputError, match=r"newer than 3.*update cayleyklein"):
+    with pytest.raises(InvalidInputError, match=r"newer than 4.*update cayleyklein"):
         load_model(newer)
 
 
 def test_older_versions_are_refused(small, tmp_path):
     older = rewrite(small[0], tmp_path, {"version": FORMAT_VERSION - 1})
-    with pytest.raises(InvalidInputError, match=r"older than 3.*fit the model again"):
+    with pytest.raises(InvalidInputError, match=r"older than 4.*fit the model again"):
         load_model(older)
 
 
@@ -304,9 +276,6 @@ def test_types_that_no_model_is_made_of_are_refused(small, tmp_path, evil, depth
 
 
 def test_a_skops_file_of_something_else(small, tmp_path):
-    forged = rewrite(small[0], tmp_path, archive=skops.io.dumps({"kind": "Rocket"}))
-    with pytest.raises(InvalidInputError, match="unknown kind 'Rocket'"):
-        load_model(forged)
     forged = rewrite(small[0], tmp_path, archive=skops.io.dumps([1, 2]))
     with pytest.raises(InvalidInputError, match="holds no model that can be used"):
         load_model(forged)
@@ -344,15 +313,15 @@ def saved(state, small, tmp_path):
     [
         ("encoder", None),
         ("encoder", {"columns_": []}),
-        ("learned", {"curvatures": ["a"]}),
+        ("learned", None),
         ("row_numbers", np.zeros(3, dtype=int)),
         ("row_numbers", np.zeros(len(X))),
         ("labels", np.full(len(X), 99)),
         ("labels", np.zeros(len(X))),
         ("labels", np.zeros(3, dtype=int)),
-        ("rows", [np.full((len(X), 6), np.nan)]),
-        ("rows", [np.zeros((len(X), 2))]),
-        ("rows", [np.array(["a", "b"])]),
+        ("rows", np.full((len(X), 6), np.nan)),
+        ("rows", np.zeros((len(X), 2))),
+        ("rows", np.array(["a", "b"])),
         ("metric", {}),
         ("metric", {"factor": np.eye(2), "center": np.zeros(2), "curvature": 1.0}),
         ("classes", 3),
@@ -361,8 +330,7 @@ def saved(state, small, tmp_path):
 )
 def test_wrong_values_are_refused(small, tmp_path, name, value):
     state = skops.io.loads(small[0].read_bytes(), trusted=TYPES)
-    part = state if name in state else state["neighbors"]
-    part[name] = value
+    state[name] = value
     with pytest.raises(InvalidInputError, match="holds no model that can be used"):
         load_model(saved(state, small, tmp_path))
 

@@ -25,6 +25,14 @@ def zipped(content, name="table.csv"):
     return buffer.getvalue()
 
 
+def encrypted(content):
+    """Set the flags of a member that needs a password, before its bytes and in the directory."""
+    packed = bytearray(zipped(content))
+    packed[6] |= 1
+    packed[packed.index(b"PK\x01\x02") + 8] |= 1
+    return bytes(packed)
+
+
 def read(tmp_path, content, name="table.csv", **options):
     path = tmp_path / name
     path.write_bytes(content)
@@ -49,6 +57,7 @@ def small_pieces(monkeypatch):
         b'"length","colour"\n1.5,"blue"\n-2,red\n',
         b"\n\n" + PLAIN,
         b"sep=;\n" + PLAIN.replace(b",", b";"),
+        b"\xef\xbb\xbfSEP=\t\r\n" + PLAIN.replace(b",", b"\t"),
         PLAIN.rstrip(b"\n"),
         PLAIN.decode().encode("utf-16"),
         gzip.compress(PLAIN),
@@ -57,8 +66,8 @@ def small_pieces(monkeypatch):
         zipped(PLAIN),
         gzip.compress(b"\xef\xbb\xbf" + PLAIN.replace(b"\n", b"\r\n")),
     ],
-    ids=["plain", "BOM", "CRLF", "tab", "semicolon", "quoted", "blank lines", "sep", "no last end",
-         "UTF-16", "gz", "bz2", "xz", "zip", "gz BOM CRLF"],
+    ids=["plain", "BOM", "CRLF", "tab", "semicolon", "quoted", "blank lines", "sep", "sep tab",
+         "no last end", "UTF-16", "gz", "bz2", "xz", "zip", "gz BOM CRLF"],
 )  # fmt: skip
 def test_reads(tmp_path, content):
     table = read(tmp_path, content)
@@ -84,7 +93,7 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (b"a,b\n", "has a line of column names, but no rows"),
         (b"1,2\n3,4\n", "starts with numbers, 1, 2, … : a first line with the names"),
         (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
-        (b"a,b\n1,2,3\n4,5,6\n", "3 cells in its first row, but 2 names"),
+        (b"a,b\n1,2,3\n4,5,6\n", "line 2 has 3 cells, more than the 2 names"),
         (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 cells, more than the 2 names"),
         (b'a,b\n1,"2\n', "a quotation mark opens a cell and is never closed"),
         (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
@@ -92,6 +101,10 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (zipped(PLAIN)[:-30], "is damaged, and cannot be unpacked"),
         (b"BZh9" + 40 * b"\x01", "is damaged, and cannot be unpacked"),
         (zipped(PLAIN).replace(b"\x08\x00", b"\x08\x01"), "is damaged, and cannot be unpacked"),
+        (b"sep=;\n", "is blank"),
+        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF document; give a CSV, TSV or Parquet file"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "is packed by zstd; pack it by gzip"),
+        (encrypted(PLAIN), "is encrypted; unpack it first"),
         (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
         (b"PAR1" + bytes(50), "is no Parquet file that can be read"),

@@ -183,7 +183,7 @@ def _make_model(task: ModelTask, stopped: Callable[[], bool]) -> Model:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        summary = f"learned from {len(task.rows)} rows, {model.learned_.describe()}"
+        summary = f"learned from {len(task.rows)} rows, {_describe(model.metric_)}"
         return Model(path.read_bytes(), summary)
 
 
@@ -224,7 +224,10 @@ class _Bench:
         summary, choice = _describe(learner.metric_), learner.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        trials = [(t.name, t.n_neighbors, t.log_loss, t.accuracy) for t in choice.trials]
+        trials = [
+            (t.name, t.n_neighbors, t.scores["log loss"], t.scores["accuracy"])
+            for t in choice.trials
+        ]
         self.show(place, self.fit(learner=learner), summary, trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cayleyklein.cli._console import Console, columns_of_text, with_console
-from cayleyklein.cli._fit import load_table_model
 from cayleyklein.cli._options import Delimiter, Encoding, Model, Rows, Table, refuse_overwriting
 from cayleyklein.exceptions import InvalidInputError
 
@@ -134,8 +133,10 @@ def answer(
     """Write or print the answers to each piece of a table; `values` converts all for JSON."""
     import pandas as pd
 
+    from cayleyklein.tables import load_model
+
     refuse_overwriting(output, model, table)
-    fitted = load_table_model(model)
+    fitted = load_model(model)
     pieces = pieces_of(console, fitted, table, encoding, delimiter)
     frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
     if console.json and output is None:
@@ -158,19 +159,17 @@ def pieces_of(
     from cayleyklein.tables import iter_table
 
     unseen: Counter[str] = Counter()
-    ignored = None
+    known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
+    ignored: list[str] = []
     with console.progress(f"reading {table.name}") as show:
         for piece in iter_table(table, encoding=encoding, delimiter=delimiter, progress=show):
-            if ignored is None:
-                names, targets = list(piece.columns), (target, getattr(model, "target_", None))
-                try:
-                    unknown = model.encoder_.check_columns(names)
-                except InvalidInputError as error:
-                    has = ", ".join(map(repr, names[:20]))
-                    message = f"{table} does not fit the model. {error} It has: {has}."
-                    raise InvalidInputError(message) from error
-                ignored = [repr(name) for name in unknown if name not in targets]
-            unseen.update(model.encoder_.unseen(piece))
+            try:
+                unseen.update(model.encoder_.unseen(piece))
+            except InvalidInputError as error:
+                has = ", ".join(map(repr, piece.columns[:20]))
+                message = f"{table} does not fit the model. {error} It has: {has}."
+                raise InvalidInputError(message) from error
+            ignored = [repr(name) for name in piece.columns if name not in known]
             yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
@@ -244,9 +243,9 @@ def evaluate(
     import numpy as np
 
     from cayleyklein.experiments import calibration, log_loss
-    from cayleyklein.tables import split_target
+    from cayleyklein.tables import load_model, split_target
 
-    fitted = load_table_model(model)
+    fitted = load_model(model)
     column = target or getattr(fitted, "target_", None)
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
@@ -255,7 +254,6 @@ def evaluate(
             f"Column {column!r} is one that the model predicts from; its classes are of "
             f"{getattr(fitted, 'target_', 'another')!r}."
         )
-    are_fitted = fitted.recognizer()
     known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
     total_loss, groups = 0.0, np.zeros((1, 3))
     for piece in pieces_of(console, fitted, table, encoding, delimiter, column):
@@ -267,7 +265,7 @@ def evaluate(
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
             total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
             groups = groups + calibration(shares, fitted.classes_, classes)
-            n_fitted += int(are_fitted(rows).sum())
+            n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
         console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
     if not known:

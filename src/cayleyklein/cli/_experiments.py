@@ -56,6 +56,10 @@ def compare(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Leave a column of files out; may be repeated."),
+    ] = None,
     against: Annotated[
         str,
         typer.Option(
@@ -94,7 +98,8 @@ def compare(
     and of a prediction; the curvature K of each part of the metric; the share α of the elliptic
     part of a mixed one. A star (*) means better than Euclidean k-NN on the evidence.
 
-    One HTML file holds the tables, pictures of the learned metric, and how to read them.
+    One HTML file holds the tables, pictures of the learned metric, and how to read them. The lines
+    of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
     from cayleyklein.tables import check_writable
@@ -107,9 +112,10 @@ def compare(
         found = experiments.compare(
             **{"data": data} if data else {},
             target=target,
+            drop=drop or [],
+            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             delimiter=delimiter,
             encoding=encoding,
-            against=[name.strip() for name in against.split(",") if name.strip()],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,
@@ -119,9 +125,7 @@ def compare(
     path = None
     if report:
         console.say("drawing the report")
-        path = str(found.write_report(output, n_jobs=jobs).resolve())
-    for note in found.notes:
-        console.note(note)
+        path = str(found.write_report(output).resolve())
     end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
     text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
     console.result(found.to_dict() | {"report": path}, text, styled=True)
@@ -134,7 +138,6 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
     "reproduce",
     "reproduce --full --figures -o paper",
     "reproduce --full --dask tcp://scheduler:8786",
-    "reproduce --from paper/results.json --into README.md",
 )
 def reproduce(
     console: Console,
@@ -151,33 +154,10 @@ def reproduce(
         bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
     ] = False,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="DIR",
-            help="Created if it is missing.",
-            show_default="reproduction, or the folder of --from",
-        ),
-    ] = None,
+        Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
+    ] = Path("reproduction"),
     jobs: Processes = -1,
     dask: Dask = None,
-    stored: Annotated[
-        Path | None,
-        typer.Option(
-            "--from",
-            metavar="results.json",
-            help="Compute nothing; write the reports again from these results.",
-        ),
-    ] = None,
-    into: Annotated[
-        list[Path] | None,
-        typer.Option(
-            metavar="FILE.md",
-            help="A Markdown file to put the tables in, between <!-- reproduce exp --> and "
-            "<!-- /reproduce exp --> (and the same with mixed). May be repeated.",
-        ),
-    ] = None,
 ) -> None:
     """Compute the paper's two tables by its protocol, beside the paper's own numbers.
 
@@ -200,35 +180,22 @@ def reproduce(
     --table takes one table alone.
     """
     from cayleyklein import experiments
-    from cayleyklein.tables import check_writable
 
-    pages = into or []
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
-    if stored is not None and full:
-        raise typer.BadParameter("--from computes nothing, so that --full has no meaning.")
-    for page in pages:  # errors before the run, which takes long
-        check_writable(page)
-        experiments.check_markers(page.read_text("utf-8"), tables, str(page))
-    output = output or (Path("reproduction") if stored is None else stored.parent)
     output.mkdir(parents=True, exist_ok=True)
-    if stored is not None:
-        found = experiments.Reproduction.read(stored, tables)
-    else:
-        try:
-            with cluster_at(dask), console.progress("computing cells") as show:
-                found = experiments.reproduce(
-                    output,
-                    tables=tables,
-                    protocol=experiments.FULL if full else experiments.QUICK,
-                    n_jobs=jobs,
-                    progress=show,
-                )
-        except KeyboardInterrupt:
-            console.say(f"Finished cells are in {output}; the same command continues from them.")
-            raise
+    try:
+        with cluster_at(dask), console.progress("computing cells") as show:
+            found = experiments.reproduce(
+                output,
+                tables=tables,
+                protocol=experiments.FULL if full else experiments.QUICK,
+                n_jobs=jobs,
+                progress=show,
+            )
+    except KeyboardInterrupt:
+        console.say(f"Finished cells are in {output}; the same command continues from them.")
+        raise
     paths = found.write(output)
-    for page in pages:
-        experiments.write(page, found.insert(page.read_text("utf-8")))
     if figures:
         with console.progress("drawing the figures") as show:
             draw_figures(output / "figures", progress=show)

@@ -141,48 +141,38 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
         console.say(f"  {n_plain} other columns: numbers")
     if noted:
         console.note("--drop and --as change the use of a column")
-    if learned.n_rows < n_rows + learned.n_outside:
+    if learned["n_rows"] < n_rows:
         console.note(
-            f"the metric was learned from {learned.n_rows:,} rows drawn at random (--learn-rows)"
+            f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--learn-rows)"
         )
-    if learned.n_outside:
-        console.note(
-            f"{learned.n_outside} rows lie outside the learned hyperbolic domain, and are not used "
-            f"as neighbours"
-        )
-    console.detail(learned.selection)
+    console.detail(learned["selection"])
     values = {
         "model": str(output),
         "target": model.target_,
         "classes": model.classes_.tolist(),
         "rows": n_rows,
         "columns": [column.to_dict() for column in columns],
-        "learned": vars(learned),
+        "learned": learned,
     }
     console.written(
         values,
         f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "
-        f"{learned.describe()}",
+        f"{metric_text(model)}",
     )
 
 
-def load_table_model(path: Path) -> TableClassifier:
-    """Load a model that takes tables."""
-    from cayleyklein.tables import TableClassifier, load_model
-
-    model = load_model(path)
-    if not isinstance(model, TableClassifier):
-        raise InvalidInputError(
-            f"{path} holds a {type(model).__name__}, which takes arrays; `cayleyklein fit` makes "
-            f"models that take tables."
-        )
-    return model
+def metric_text(model: TableClassifier) -> str:
+    """Format the geometry and the curvatures of the metric of a model."""
+    curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
+    return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
 @with_console("info flowers.ckm")
 def info(console: Console, model: Model) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
-    fitted = load_table_model(model)
+    from cayleyklein.tables import load_model
+
+    fitted = load_model(model)
     learned, columns, k = fitted.learned_, fitted.encoder_.columns_, fitted.neighbors_.n_neighbors_
     counts, n_rows = Counter(fitted.labels_.tolist()), len(fitted.row_numbers_)
     by_class = {name: counts[label] for label, name in enumerate(fitted.classes_.tolist())}
@@ -195,7 +185,7 @@ def info(console: Console, model: Model) -> None:
         "classes": by_class,
         "neighbors": k,
         "columns": [column.to_dict() for column in columns],
-        "learned": vars(learned),
+        "learned": learned,
         "feature_weights": weights,
     }
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
@@ -205,11 +195,11 @@ def info(console: Console, model: Model) -> None:
     facts = [
         ["predicts", f"{target or 'classes'}: {classes}"],
         ["by", f"{k} nearest of {n_rows:,} rows"],
-        ["metric", f"{learned.describe()} (asked for: {fitted.geometry})"],
-        ["learned from", f"{learned.n_rows:,} rows in {learned.n_iter} iterations"],
+        ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
+        ["learned from", f"{learned['n_rows']:,} rows in {learned['n_iter']} iterations"],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
         ["weights", f"{', '.join(largest)}{more}"],
     ]
     lines = [columns_of_text(facts, left=2), *(f"  {column}" for column in columns)]
-    lines += ["", learned.selection] if console.verbose and learned.selection else []
+    lines += ["", learned["selection"]] if console.verbose and learned["selection"] else []
     console.result(values, "\n".join(lines))

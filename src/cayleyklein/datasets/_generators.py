@@ -9,38 +9,25 @@ single Mahalanobis distance undoes that; the curved one does.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from cayleyklein._estimators import as_random_state
-from cayleyklein._typing import Floats
-from cayleyklein._validation import as_count, as_real
-from cayleyklein.datasets._random_points import (
-    LARGEST_RADIUS,
-    around,
-    carriers,
-    check_size,
-    elliptic_clusters,
-    shared_labels,
-    spread_centers,
-    tree_nodes,
-    uniform_in_ball,
-)
+from cayleyklein._typing import Floats, Ints
+from cayleyklein._validation import as_count, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-ELLIPTIC, HYPERBOLIC = "(0, inf)", "(-inf, 0)"
-"""Intervals of curvatures."""
-
 STD = "[0, 1]"
-"""Interval of standard deviations, in units of 1/√|K|."""
+"""Interval of standard deviations."""
 
-REACH = f"(0, {math.pi / 2})"
-"""Interval of angles to the pole, up to the horizon."""
+CANDIDATES = 20
+"""Candidates for each new centre; the farthest from the other centres is taken."""
 
-RADIUS = f"(0, {LARGEST_RADIUS:g}]"
-"""Interval of hyperbolic radii; float64 cannot tell larger ones from the boundary."""
+LARGEST_RADIUS = 8.0
+"""Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
 
 
 def make_elliptic_blobs(
@@ -50,7 +37,6 @@ def make_elliptic_blobs(
     centers: int = 40,
     cluster_std: float = 0.15,
     reach: float = 1.5,
-    curvature: float = 1.0,
     random_state: int | np.random.RandomState | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
@@ -66,10 +52,8 @@ def make_elliptic_blobs(
     cluster_std : float, default=0.15
         Standard deviation of a cluster, as an angle in radians.
     reach : float, default=1.5
-        Largest angle between a row and the pole, below π/2, where the horizon is: rows that fall
-        beyond are drawn anew. The nearer to π/2, the more do the columns distort.
-    curvature : float, default=1.0
-        K > 0: that of a sphere of radius 1/√K.
+        Largest angle between a row and the pole, below π/2, where the horizon is. The nearer to
+        π/2, the more do the columns distort.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
         Return the metric too.
@@ -80,7 +64,7 @@ def make_elliptic_blobs(
     y : ndarray of shape (n_samples,)
         The cluster of each row.
     metric : CurvedMetric
-        The metric in which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round, of K = 1; only if `return_metric`.
 
     Examples
     --------
@@ -95,16 +79,15 @@ def make_elliptic_blobs(
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
     rng = as_random_state(random_state)
-    K = as_real(curvature, "curvature", ELLIPTIC)
-    std, reach = as_real(cluster_std, "cluster_std", STD), as_real(reach, "reach", REACH)
+    std = as_real(cluster_std, "cluster_std", STD)
+    reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_size(n, d, as_count(centers, "centers"))
     y = shared_labels(n, centers, rng)
-    unit = CurvedMetric.euclidean(d, curvature=1.0)
+    metric = CurvedMetric.euclidean(d, curvature=1.0)
     middles = spread_centers(
-        int(y.max()) + 1, unit, lambda m: uniform_in_ball(m, d, reach, +1, rng)
+        int(y.max()) + 1, metric, lambda m: uniform_in_ball(m, d, reach, +1, rng)
     )
-    X = elliptic_clusters(middles, y, std, reach, rng) / math.sqrt(K)
-    metric = CurvedMetric.euclidean(d, curvature=K)
+    X = elliptic_clusters(middles, y, std, reach, rng)
     return (X, y, metric) if return_metric else (X, y)
 
 
@@ -116,11 +99,10 @@ def make_hyperbolic_tree(
     branching: int = 2,
     edge: float = 1.0,
     cluster_std: float = 0.3,
-    curvature: float = -1.0,
     random_state: int | np.random.RandomState | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
-    """Return clusters around the nodes of a tree in a hyperbolic space, in Klein's ball.
+    """Return clusters around the nodes of a tree in a hyperbolic space, in Klein's unit ball.
 
     Equal edges leave room for a tree there, however deep: in the ball its nodes crowd at the rim.
 
@@ -135,11 +117,9 @@ def make_hyperbolic_tree(
     branching : int, default=2
         Children of a node; the root has one more.
     edge : float, default=1.0
-        Length of an edge, in units of 1/√-K.
+        Length of an edge.
     cluster_std : float, default=0.3
-        Standard deviation of the rows around a node, in the same unit.
-    curvature : float, default=-1.0
-        K < 0; the rows lie in the open ball of radius 1/√-K.
+        Standard deviation of the rows around a node.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
         Return the metric too.
@@ -150,15 +130,13 @@ def make_hyperbolic_tree(
     y : ndarray of shape (n_samples,)
         The node of each row, counted from the root by levels.
     metric : CurvedMetric
-        The metric in which the clusters are round; only if `return_metric`.
+        The metric in which the clusters are round, of K = -1; only if `return_metric`.
 
     Examples
     --------
     >>> X, y, metric = make_hyperbolic_tree(random_state=0, return_metric=True)
     >>> X.shape, len(set(y)), metric
     ((644, 2), 46, CurvedMetric(hyperbolic, d=2, K=-1))
-    >>> bool(metric.contains(X).all())
-    True
 
     A tree too deep for float64 is refused:
 
@@ -170,61 +148,45 @@ def make_hyperbolic_tree(
     if d < 2:
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
     rng = as_random_state(random_state)
-    K = as_real(curvature, "curvature", HYPERBOLIC)
     check_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
-    X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng) / math.sqrt(-K)
-    metric = CurvedMetric.euclidean(d, curvature=K)
+    X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng)
+    metric = CurvedMetric.euclidean(d, curvature=-1.0)
     return (X, y, metric) if return_metric else (X, y)
 
 
 def make_mixed(
     n_samples: int = 800,
-    n_features: tuple[int, int] = (3, 2),
     *,
     centers: int = 80,
-    cluster_std: tuple[float, float] = (0.22, 0.8),
-    reach: float = 1.54,
-    radius: float = 4.0,
-    curvatures: tuple[float, float] = (1.0, -1.0),
     random_state: int | np.random.RandomState | None = None,
     return_metric: bool = False,
 ) -> tuple[Any, ...]:
     """Return clusters of the product of a hemisphere and a hyperbolic ball.
 
-    The first columns are the elliptic half of a row and the others its hyperbolic half. In either
-    half clusters overlap; together they tell the class. No metric of one curvature fits both;
-    the sum of two does.
+    The first three columns are the elliptic half of a row and the other two its hyperbolic half. In
+    either half clusters overlap; together they tell the class. No metric of one curvature fits
+    both; the sum of two does.
 
     Parameters
     ----------
     n_samples : int, default=800
         Rows, shared equally by the clusters.
-    n_features : pair of int, default=(3, 2)
-        Columns of the elliptic and of the hyperbolic half.
     centers : int, default=80
         Clusters; each is a class.
-    cluster_std : pair of float, default=(0.22, 0.8)
-        Standard deviation of a cluster in either half, in units of 1/√|K|.
-    reach : float, default=1.54
-        Largest angle to the pole, see :func:`make_elliptic_blobs`.
-    radius : float, default=4.0
-        Largest distance of a hyperbolic centre from the middle, in units of 1/√-K.
-    curvatures : pair of float, default=(1.0, -1.0)
-        K of the elliptic and of the hyperbolic half.
     random_state : int, RandomState instance or None, default=None
     return_metric : bool, default=False
         Return the metric too.
 
     Returns
     -------
-    X : ndarray of shape (n_samples, sum of n_features)
+    X : ndarray of shape (n_samples, 5)
     y : ndarray of shape (n_samples,)
         The cluster of each row.
     metric : MixedMetric
-        The sum of the distances in the two halves, each divided by its `cluster_std`; only if
-        `return_metric`.
+        The sum of the distances in the two halves, of K = 1 and -1, each divided by the width of
+        its clusters; only if `return_metric`.
 
     Examples
     --------
@@ -233,15 +195,8 @@ def make_mixed(
     ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
-    d_e, d_h = (as_count(d, "n_features") for d in as_halves(n_features, "n_features"))
-    std_e, std_h = (
-        as_real(std, "cluster_std", STD) for std in as_halves(cluster_std, "cluster_std")
-    )
-    first, second = as_halves(curvatures, "curvatures")
-    K_e = as_real(first, "curvatures[0]", ELLIPTIC)
-    K_h = as_real(second, "curvatures[1]", HYPERBOLIC)
-    reach, radius = as_real(reach, "reach", REACH), as_real(radius, "radius", RADIUS)
     rng = as_random_state(random_state)
+    (d_e, d_h), (std_e, std_h), (reach, radius) = (3, 2), (0.22, 0.8), (1.54, 4.0)
     check_size(n, d_e + d_h, n_centers)
 
     def draw(m: int) -> Floats:
@@ -249,32 +204,131 @@ def make_mixed(
         return np.hstack([elliptic, uniform_in_ball(m, d_h, radius, -1, rng)])
 
     y = shared_labels(n, n_centers, rng)
-    unit = sum_of_halves(d_e, d_h, (1.0, -1.0), (std_e, std_h))
-    middles = spread_centers(n_centers, unit, draw)
+    halves = [
+        CurvedMetric(factor=np.eye(d_e, d_e + d_h), curvature=1.0),
+        CurvedMetric(factor=np.eye(d_h, d_e + d_h, k=d_e), curvature=-1.0),
+    ]
+    weights = 1 / np.array([std_e, std_h])
+    metric = MixedMetric(halves, weights / weights.sum())
+    middles = spread_centers(n_centers, metric, draw)
     round_half = elliptic_clusters(middles[:, :d_e], y, std_e, reach, rng)
     open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
-    X = np.hstack([round_half / math.sqrt(K_e), open_half / math.sqrt(-K_h)])
-    if not return_metric:
-        return X, y
-    return X, y, sum_of_halves(d_e, d_h, (K_e, K_h), (std_e, std_h))
+    X = np.hstack([round_half, open_half])
+    return (X, y, metric) if return_metric else (X, y)
 
 
-def sum_of_halves(
-    d_e: int, d_h: int, curvatures: tuple[float, float], stds: tuple[float, float]
-) -> MixedMetric:
-    """Return the sum of the distances in two halves of the columns, each in units of its std."""
-    factors = [np.eye(d_e, d_e + d_h), np.eye(d_h, d_e + d_h, k=d_e)]
-    pairs = zip(factors, curvatures, strict=True)
-    metrics = [CurvedMetric(factor=factor, curvature=K) for factor, K in pairs]
-    weights = np.sqrt(np.abs(curvatures)) / [std or 1.0 for std in stds]
-    return MixedMetric(metrics, weights / weights.sum())
+# -- points in units where |K| = 1 -----------------------------------------------------
 
 
-# -- parameters ------------------------------------------------------------------------
+def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
+    """Return n labels in random order, in classes of equal size up to one."""
+    return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
-def as_halves(value: Any, name: str) -> Any:
-    """Check a pair of values, for the elliptic and the hyperbolic half."""
-    if np.shape(value) != (2,):
-        raise InvalidInputError(f"Got {name}={value!r}, but expected two numbers.")
-    return value
+def around(
+    places: list[Floats], y: Ints, d: int, std: float, sign: int, rng: np.random.RandomState
+) -> Floats:
+    """Draw rows around the origin and move each by the isometry of its label; NaN beyond."""
+    drawn = rng.normal(size=(len(y), d))
+    length = np.linalg.norm(drawn, axis=1, keepdims=True)
+    sin, cos = (np.sin, np.cos) if sign > 0 else (np.sinh, np.cosh)
+    lifted = np.hstack([sin(std * length) * drawn / length, cos(std * length)])
+    moved = np.einsum("nij,nj->ni", np.asarray(places)[y], lifted)
+    height = np.where(moved[:, -1:] > 0, moved[:, -1:], np.nan)  # NaN in the other hemisphere
+    return np.asarray(moved[:, :-1] / height)
+
+
+def elliptic_clusters(
+    middles: Floats, y: Ints, std: float, reach: float, rng: np.random.RandomState
+) -> Floats:
+    """Draw clusters on the unit hemisphere, no row farther than `reach` from the pole."""
+    d = middles.shape[1]
+    if std * math.sqrt(d) > reach:
+        raise InvalidInputError(
+            f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g} are at "
+            f"most {reach / math.sqrt(d):.3g} wide."
+        )
+    places = carriers(middles, +1)
+    X = np.full((len(y), d), np.nan)
+    todo = np.arange(len(y))
+    while len(todo):
+        X[todo] = around(places, y[todo], d, std, +1, rng)
+        todo = todo[~(np.linalg.norm(X[todo], axis=1) < math.tan(reach))]
+    return X
+
+
+def carriers(middles: Floats, sign: int) -> list[Floats]:
+    """Return the isometries that move the origin to each point."""
+    unit = CurvedMetric.euclidean(middles.shape[1], curvature=float(sign))
+    return [unit.transvection(np.zeros(middles.shape[1]), middle) for middle in middles]
+
+
+def spread_centers(
+    n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Floats]
+) -> Floats:
+    """Draw points one by one, each far from the earlier ones."""
+    found = draw(1)
+    while len(found) < n:
+        drawn = draw(CANDIDATES)
+        farthest = metric.pairwise(drawn, found).min(axis=1).argmax()
+        found = np.vstack([found, drawn[farthest]])
+    return found
+
+
+def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.RandomState) -> Floats:
+    """Draw points of a ball around the origin uniformly by volume.
+
+    Their distances have the density sinᵈ⁻¹, or sinhᵈ⁻¹ where the curvature is negative, tabulated.
+    """
+    sin, tan = (np.sin, np.tan) if sign > 0 else (np.sinh, np.tanh)
+    distances = np.linspace(0.0, radius, 1001)
+    cumulated = np.cumsum(sin(distances) ** (d - 1))
+    drawn = np.interp(rng.uniform(0.0, cumulated[-1], n), cumulated, distances)
+    directions = rng.normal(size=(n, d))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    return np.asarray(tan(drawn)[:, None] * directions)
+
+
+def tree_nodes(
+    depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
+) -> list[Floats]:
+    """Return the isometries that move the origin to the nodes of a tree, level by level."""
+    length = as_real(edge, "edge")
+    if not 0 < depth * length <= LARGEST_RADIUS:
+        raise InvalidInputError(
+            f"Got depth={depth} and edge={length:g}, a tree of radius {depth * length:g}, but "
+            f"expected a positive one of at most {LARGEST_RADIUS:g}, beyond which float64 cannot "
+            f"tell rows from the rim."
+        )
+    # 2⁶⁰ nodes are too many however deep the tree; the root has one more child than other nodes.
+    inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
+    check_size(0, d, min(1 + (branching + 1) * inner, 2**60))
+    tip = np.zeros(d)
+    tip[0] = math.tanh(length)
+    unit = CurvedMetric.euclidean(d, curvature=-1.0)
+    step = unit.transvection(np.zeros(d), tip)
+    # At a node the edge back points to -x; the others share the full turn with it equally.
+    turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
+    level = [rotation(rng.uniform(0, 2 * math.pi), d)]
+    nodes = list(level)
+    for depth_reached in range(depth):
+        outward = turns if depth_reached == 0 else turns[1:]
+        level = [node @ turn @ step for node in level for turn in outward]
+        nodes += level
+    return nodes
+
+
+def rotation(angle: float, d: int) -> Floats:
+    """Return the collineation that turns the plane of the first two coordinates."""
+    turn = np.eye(d + 1)
+    c, s = math.cos(angle), math.sin(angle)
+    turn[:2, :2] = [[c, -s], [s, c]]
+    return turn
+
+
+def check_size(n: int, d: int, classes: int) -> None:
+    """Raise when the rows or the centres exceed the memory."""
+    needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
+    rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
+    what = rows if n else f"A tree of {classes:,} nodes"
+    check_memory(needed, what, "Ask for fewer rows, columns or clusters.")

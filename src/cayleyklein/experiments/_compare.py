@@ -8,12 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from joblib import delayed
-
-from cayleyklein._validation import as_count, as_path, require
-from cayleyklein.exceptions import InvalidInputError, MissingExtraError
+from cayleyklein._validation import as_count, as_path
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, choose_methods
+from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, check_methods
 from cayleyklein.experiments._problems import Problem, load_problem, repeated_splits
 from cayleyklein.experiments._report import (
     HOW_TO_READ,
@@ -24,7 +22,6 @@ from cayleyklein.experiments._report import (
 from cayleyklein.experiments._runs import (
     Cell,
     ProgressCallback,
-    in_parallel,
     provenance,
     run_cells,
     write,
@@ -33,14 +30,21 @@ from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.tables import check_writable
 
 PYTHON = """\
-from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score{pipeline}
+from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
 from cayleyklein import CurvedKNeighborsClassifier
-{load}
+from cayleyklein.experiments import load_problem
+{imports}
+problem = {load}
 splits = StratifiedShuffleSplit({n}, test_size={test_size:g}, random_state=0)
 for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
     model = {model}
-    scores = cross_val_score(model, X, y, cv=splits)
+    scores = cross_val_score(model, problem.X, problem.y, cv=splits)
     print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
+"""
+
+PIPELINE = """\
+from cayleyklein.tables import TableEncoder
+from sklearn.pipeline import make_pipeline
 """
 
 
@@ -61,8 +65,6 @@ class Comparison:
         Neighbours that vote; None for the default of each method.
     n_splits : int
     test_size : float
-    notes : tuple of str
-        Methods that were left out, and why.
     provenance : dict
         Code, versions, machine and date.
 
@@ -74,8 +76,8 @@ class Comparison:
     (True, 2)
     >>> print(found.tables()[0].title)
     wine: 178 rows, 13 columns, 3 classes
-    >>> print(found.to_python().splitlines()[1])
-    from cayleyklein import CurvedKNeighborsClassifier
+    >>> print(found.to_python().splitlines()[4])
+    problem = load_problem('wine')
 
     The report is one page with everything in it:
 
@@ -89,7 +91,6 @@ class Comparison:
     n_neighbors: int | None
     n_splits: int
     test_size: float
-    notes: tuple[str, ...]
     provenance: dict[str, Any]
 
     def __getitem__(self, dataset_and_method: tuple[str, str]) -> Result:
@@ -108,7 +109,6 @@ class Comparison:
                 for problem in self.problems
             ],
             "results": self.results,
-            "notes": list(self.notes),
             "provenance": self.provenance,
         }
 
@@ -121,50 +121,42 @@ class Comparison:
         problem, k = self.problems[0], self.n_neighbors
         votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
         model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
-        pipeline = problem.prepare is not None
+        is_table = hasattr(problem.X, "columns")
         return PYTHON.format(
+            imports=PIPELINE if is_table else "",
             load=problem.code,
-            model=f"make_pipeline(TableEncoder(), {model})" if pipeline else model,
-            pipeline="\nfrom sklearn.pipeline import make_pipeline" * pipeline,
             n=self.n_splits,
             test_size=self.test_size,
+            model=f"make_pipeline(TableEncoder(), {model})" if is_table else model,
         )
 
-    def to_html(self, *, n_jobs: int | None = None) -> str:
+    def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
-        draw, k = delayed(dataset_pictures), self.n_neighbors
-        try:
-            require("matplotlib", "plot")
-            tasks = [draw(problem, self._on(problem), k) for problem in self.problems]
-            pictures = list(in_parallel(n_jobs)(tasks))
-        except MissingExtraError as error:
-            pictures = [("", html.bullets([f"No pictures: {error}"]))] * len(self.problems)
-        votes = "" if k is None else f" ({k} votes)"
+        votes = "" if self.n_neighbors is None else f" ({self.n_neighbors} votes)"
+        sections = []
+        for problem, table in zip(self.problems, self.tables(), strict=True):
+            results = self._on(problem)
+            chart, pictures = dataset_pictures(problem, results, self.n_neighbors)
+            sections.append(table.to_html(chart, after=fit_notes(results) + pictures))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
             f"Classification by the nearest neighbours of learned metrics{votes}, and by other "
             f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
             f"rows for testing.",
             [
-                html.bullets(self.notes),
-                *(
-                    table.to_html(chart, after=fit_notes(self._on(problem)) + metric)
-                    for problem, table, (chart, metric) in zip(
-                        self.problems, self.tables(), pictures, strict=True
-                    )
-                ),
+                *sections,
                 html.section("How to read it", html.bullets(HOW_TO_READ)),
                 html.section("The same in Python", html.code_block(self.to_python())),
                 html.provenance_section(self.provenance),
             ],
         )
 
-    def write_report(self, path: str | Path, *, n_jobs: int | None = None) -> Path:
+    def write_report(self, path: str | Path) -> Path:
         """Write the report, and make its folder; after an error the old file is still there."""
         where = as_path(path)
         where.parent.mkdir(parents=True, exist_ok=True)
         check_writable(where)  # before the pictures, which take a while
-        write(where, self.to_html(n_jobs=n_jobs))
+        write(where, self.to_html())
         return where
 
     def _on(self, problem: Problem) -> list[Result]:
@@ -175,9 +167,9 @@ def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
     *,
     target: str | None = None,
+    drop: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
-    against: Sequence[str] = (),
     methods: Sequence[str] = COMPARED,
     n_neighbors: int | None = None,
     n_splits: int = 5,
@@ -193,14 +185,15 @@ def compare(
         Names of data sets (see :func:`load_problem`), or files (CSV, TSV, Parquet).
     target : str, optional
         Column of the classes, for files.
+    drop : sequence of str, default=()
+        Columns of files to leave out.
     delimiter, encoding : str, optional
         Format of files, see :func:`cayleyklein.tables.read_table`.
-    against : sequence of str, default=()
-        More methods, if they are installed: "metric-learn", "pylmnn", or "lmnn" for both.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. "knn" and "flat" are
-        always added, because the others are compared with them.
+        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. Also the LMNN of
+        "metric-learn" or "pylmnn", or "lmnn" for those of them that are installed. "knn" and "flat"
+        are always added, because the others are compared with them.
     n_neighbors : int, optional
         Neighbours that vote, with equal weights. By default each method has its own votes: those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
@@ -227,13 +220,13 @@ def compare(
         data = [data]
     elif not isinstance(data, Iterable):
         raise InvalidInputError(f"Got data={data!r}, but expected names of data sets or of files.")
-    wanted, notes = choose_methods(methods, against)
-    chosen = [method for method in METHODS if method in {BASELINE, "flat", *wanted}]
+    wanted = {BASELINE, "flat", *check_methods(methods)}
+    chosen = [method for method in METHODS if method in wanted]
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     if as_count(n_splits, "n_splits") < 2:
         raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
     problems: dict[str, Problem] = {}
-    load = partial(load_problem, target=target, delimiter=delimiter, encoding=encoding)
+    load = partial(load_problem, target=target, drop=drop, delimiter=delimiter, encoding=encoding)
     for given in data:
         problem = given if isinstance(given, Problem) else load(given)
         is_new = problem.name not in problems  # files in two folders may have one name
@@ -248,5 +241,5 @@ def compare(
         n_jobs=n_jobs,
         progress=progress,
     )
-    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size, notes)
+    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size)
     return Comparison(*found, provenance())

@@ -1,6 +1,7 @@
 """The classifiers that are compared: ours, scikit-learn's and other packages'."""
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -8,13 +9,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, KFold
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from cayleyklein._validation import as_texts, nearest_name
+from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
 
@@ -29,20 +30,10 @@ PAPERS = "paper-"
 
 
 class Method(NamedTuple):
-    """A title, a function (k, n_targets) → classifier (None: default), and the module it needs."""
+    """A title, and a function (k, n_targets) → classifier, None for its default."""
 
     title: str
     make: Callable[[int | None, int | None], Any]
-    module: str | None = None
-
-    @property
-    def is_installed(self) -> bool:
-        """Whether the module can be imported."""
-        try:
-            self.module is not None and import_module(self.module)
-        except ImportError:
-            return False
-        return True
 
 
 def _neighbors(k: int | None) -> KNeighborsClassifier:
@@ -73,15 +64,23 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-def _lmnn_of(module: str, learner: str) -> Method:
+PEERS = {
+    "metric-learn": ("metric_learn", "LMNN"),
+    "pylmnn": ("pylmnn", "LargeMarginNearestNeighbor"),
+}
+"""Other packages, each with its module and its LMNN."""
+
+
+def _lmnn_of(package: str) -> Method:
     """Return the LMNN of another package."""
 
     def make(k: int | None, n_targets: int | None) -> Any:
+        module, learner = PEERS[package]
         maker = getattr(import_module(module), learner)
         step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
         return make_pipeline(StandardScaler(), step, _neighbors(k))
 
-    return Method(f"LMNN ({module.replace('_', '-')})", make, module)
+    return Method(f"LMNN ({package})", make)
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
@@ -90,14 +89,12 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         """Choose C and γ, and calibrate the scores."""
         self.classes_, counts = np.unique(y, return_counts=True)
-        folds = int(min(3, counts.min()))
-        self.model_, self.calibrated_ = SVC(random_state=SEED), None
-        if folds > 1:
-            grid = {"C": [1.0, 10.0, 100.0], "gamma": [f / X.shape[1] for f in (0.1, 0.3, 1.0)]}
-            self.model_ = GridSearchCV(self.model_, grid, cv=folds).fit(X, y).best_estimator_
-            calibrated = CalibratedClassifierCV(self.model_, cv=folds, ensemble=False)
-            self.calibrated_ = calibrated.fit(X, y)
-        self.model_.fit(X, y)
+        grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+        folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
+        self.model_ = GridSearchCV(SVC(), grid, cv=folds).fit(X, y).best_estimator_
+        rows, n_folds = np.arange(len(y)), int(min(3, counts.min()))
+        scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
+        self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -105,9 +102,7 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return probabilities; 0 or 1 if a class has a single row, too few to calibrate."""
-        if self.calibrated_ is None:
-            return (self.predict(X)[:, None] == self.classes_).astype(float)
+        """Return probabilities."""
         return self.calibrated_.predict_proba(X)
 
 
@@ -125,8 +120,7 @@ METHODS = {
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
     "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
     "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
-    "metric-learn": _lmnn_of("metric_learn", "LMNN"),
-    "pylmnn": _lmnn_of("pylmnn", "LargeMarginNearestNeighbor"),
+    **{package: _lmnn_of(package) for package in PEERS},
 }
 
 COMPARED = (
@@ -140,46 +134,27 @@ REPRODUCED = (
 )  # fmt: skip
 """Default methods of `reproduce`."""
 
-PEERS = {
-    BASELINE: (BASELINE,),
-    "nca": ("nca",),
-    "lmnn": ("metric-learn", "pylmnn"),
-    "metric-learn": ("metric-learn",),
-    "pylmnn": ("pylmnn",),
-}
-"""Names for `against`, and their methods."""
 
-
-def choose_methods(
-    methods: Iterable[str], against: Iterable[str] = ()
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Check the names of methods, add those of peers, and note each peer that is not installed.
-
-    >>> choose_methods(["flat"], ["nca"])
-    (('flat', 'nca'), ())
-    >>> choose_methods(["knn", "eliptic"])
-    Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: No method 'eliptic' in methods; ...
-    """
-    chosen, notes = list(_known(methods, "methods", METHODS)), []
-    for name in chosen:
-        if not METHODS[name].is_installed:
+def check_methods(methods: Iterable[str]) -> list[str]:
+    """Check the names of methods; "lmnn" becomes the LMNN of each package that is installed."""
+    names = [
+        as_choice(name, "methods", (*METHODS, "lmnn")) for name in as_texts(methods, "methods")
+    ]
+    for name in set(names) & set(PEERS):
+        if not _is_installed(name):
             raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")
-    for name in _known(against, "against", PEERS):
-        installed = [peer for peer in PEERS[name] if METHODS[peer].is_installed]
-        chosen += installed
+    if "lmnn" in names:
+        installed = [package for package in PEERS if _is_installed(package)]
+        names = [name for name in names if name != "lmnn"] + installed
         if not installed:
-            notes.append(f"{name} is left out: no {' or '.join(PEERS[name])} is installed here.")
-    return tuple(dict.fromkeys(chosen)), tuple(notes)
+            left_out = f"lmnn is left out: no {' or '.join(PEERS)} is installed."
+            warnings.warn(left_out, stacklevel=3)
+    return names
 
 
-def _known(names: Iterable[str], parameter: str, known: Iterable[str]) -> Sequence[str]:
-    given = as_texts(names, parameter)
-    for name in given:
-        if name not in known:
-            allowed = ", ".join(map(repr, known))
-            raise InvalidInputError(
-                f"No method {name!r} in {parameter}; expected some of {allowed}."
-                f"{nearest_name(name, known)}"
-            )
-    return given
+def _is_installed(package: str) -> bool:
+    try:
+        import_module(PEERS[package][0])
+    except ImportError:
+        return False
+    return True

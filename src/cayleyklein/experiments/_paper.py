@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import METHODS, PAPERS, REPRODUCED
 from cayleyklein.experiments._page import MARKS, Table
 from cayleyklein.experiments._runs import Cell
@@ -16,30 +14,10 @@ from cayleyklein.experiments._statistics import Result, accuracy_text, cell_of
 
 
 class PaperCell(NamedTuple):
-    """A number of the paper.
+    """A number of the paper, and the votes and target neighbours that it is for.
 
-    Attributes
-    ----------
-    table : {"exp", "targets", "mixed"}
-        LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the number of
-        target neighbours.
-    dataset, method : str
-    k : int
-        Neighbours that vote.
-    n_targets : int or None
-        Target neighbours that a metric is learned with; None for the default of the learner.
-    accuracy : float
-    bold : bool
-        As printed: the largest of its row, without a test.
-
-    Examples
-    --------
-    >>> from cayleyklein.experiments import PAPER_CELLS
-    >>> PAPER_CELLS[0]
-    PaperCell(table='exp', dataset='wine', method='elliptic', k=1, n_targets=None, accuracy=0.989,
-              bold=True)
-    >>> len(PAPER_CELLS)
-    114
+    `table` is the LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the
+    number of target neighbours.
     """
 
     table: str
@@ -230,29 +208,3 @@ def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> l
         if mark["mark"] == "below"
     ]
     return [f"Beside the numbers of the paper's table, {'; '.join(counts)}.", *below]
-
-
-# -- Markdown files with a place for the tables -------------------------------------
-
-
-def marked_place(table: str) -> re.Pattern[str]:
-    """Return a pattern of the two markers of a table, and the text between them."""
-    return re.compile(
-        rf"^<!-- reproduce {table} -->\n(.*?)^<!-- /reproduce {table} -->$",
-        re.MULTILINE | re.DOTALL,
-    )
-
-
-def check_markers(text: str, tables: Sequence[str], name: str) -> None:
-    """Raise for a Markdown text without a place for any of the tables, or with half of one."""
-    places = 0
-    for table in tables:
-        markers = [f"<!-- {slash}reproduce {table} -->" for slash in ("", "/")]
-        counts = [text.splitlines().count(marker) for marker in markers]
-        places += counts != [0, 0]
-        if counts != [0, 0] and (counts != [1, 1] or not marked_place(table).search(text)):
-            lines = " and ".join(markers)
-            raise InvalidInputError(f"{name} should have the lines {lines} once, in that order.")
-    if not places:
-        lines = f"<!-- reproduce {tables[0]} --> and <!-- /reproduce {tables[0]} -->"
-        raise InvalidInputError(f"{name} has no place for a table: add the lines {lines}.")

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from sklearn.base import clone
 
-from cayleyklein._typing import Floats
 from cayleyklein.experiments import _page as html
 from cayleyklein.experiments._methods import AUTO, METHODS
 from cayleyklein.experiments._problems import Problem
@@ -21,6 +19,7 @@ from cayleyklein.plotting import (
     MetricDisplay,
     number,
 )
+from cayleyklein.tables import TableEncoder
 
 COLUMNS = (
     "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
@@ -56,12 +55,12 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
-        loss, alpha = result["log_loss"], result["alpha"]
+        alpha = result["alpha"]
         rows.append(
             [
                 f"{bold}{result['title']}{bold}",
                 f"{bold}{accuracy_text(result)}{bold}",
-                "" if loss is None else f"{loss:.3f}",
+                f"{result['log_loss']:.3f}",
                 interval(result["over_knn"]),
                 interval(result["over_flat"]),
                 f"{result['fit_seconds']:.2f}",
@@ -123,8 +122,7 @@ PANELS = 5
 RELIABILITY = (
     "how often a prediction is right, by the probability that the method gives it. On the dashed "
     "line probabilities are calibrated; below it the method is too confident, above it too "
-    "cautious. Larger dots are more test rows. Bars are the standard errors that calibrated "
-    f"probabilities have with as many rows; groups of fewer than {LEAST_GROUP} rows are left out."
+    f"cautious. Larger dots are more test rows; groups of fewer than {LEAST_GROUP} are left out."
 )
 
 
@@ -132,20 +130,14 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
     from matplotlib.figure import Figure
 
-    chart = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
-    accuracies, losses = chart.subplots(1, 2, sharey=True, width_ratios=(3, 2))
+    figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
+    accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw_accuracies(accuracies, results)
     draw_log_losses(losses, results)
-    caption = f"Accuracy and log loss on {problem.name} by method; the table has the numbers."
-    charts = [html.picture(chart, caption)]
-    known = [result for result in results if reliability(result)[0].any()]
-    if known:
-        n_rows = -(-len(known) // PANELS)
-        figure = Figure(figsize=(9.4, 0.5 + 2.0 * n_rows))
-        draw_reliabilities(figure, known)
-        charts.append(html.picture(figure, f"{problem.name}: {RELIABILITY}"))
+    chart = html.picture(figure, f"Accuracy and log loss on {problem.name} by method.")
+    chart += html.picture(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
-    encoder = None if problem.prepare is None else clone(problem.prepare).fit(problem.X)
+    encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS])
     X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
@@ -155,7 +147,11 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
         model.fit(X, y)
     some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     is_named = len(problem.classes) <= LEGEND_CLASSES
-    weights = column_weights(problem, encoder, model.metric_, X)
+    shares = model.metric_.feature_weights(X)
+    names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
+    if encoder is not None:
+        names, shares = encoder._add_up(shares)
+    weights = FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     displays: dict[str, tuple[Any, dict[str, Any]]] = {
         f"The metric that auto learned from {some} of {problem.name}, on the principal plane of "
@@ -174,20 +170,7 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         display.plot(figure.add_subplot(), **options)
         pictures.append(html.picture(figure, caption))
-    return "".join(charts), f'<div class="pictures">{"".join(pictures)}</div>'
-
-
-def column_weights(problem: Problem, encoder: Any, metric: Any, X: Floats) -> FeatureWeightsDisplay:
-    """Return the weights of the columns of a problem in a metric of its numbers."""
-    weights = metric.feature_weights(X)
-    if hasattr(encoder, "add_up"):
-        names, weights = encoder.add_up(weights)
-    elif encoder is not None:
-        names = encoder.get_feature_names_out()
-    else:
-        given = getattr(problem.X, "columns", problem.column_names)
-        names = list(given) or [f"column {j + 1}" for j in range(len(weights))]
-    return FeatureWeightsDisplay(weights=weights, names=list(names))
+    return chart, f'<div class="pictures">{"".join(pictures)}</div>'
 
 
 def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
@@ -205,9 +188,8 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
 
 
 def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
-    """Draw a bar from zero for each method with probabilities, its number at its end."""
-    known = [(row, r["log_loss"]) for row, r in enumerate(results) if r["log_loss"] is not None]
-    bars = ax.barh([row for row, _ in known], [loss for _, loss in known], 0.6, color=BLUE)
+    """Draw a bar from zero for each method, its number at its end."""
+    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=BLUE)
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
     ax.set(xlabel="log loss (less is better)")
     ax.margins(x=0.2)
@@ -215,23 +197,25 @@ def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
     ax.tick_params(axis="y", labelleft=False, length=0)
 
 
-def draw_reliabilities(figure: Any, results: Sequence[Result]) -> None:
+def reliability_figure(results: Sequence[Result]) -> Any:
     """Draw a reliability curve for each method, in panels of the same axes."""
+    from matplotlib.figure import Figure
+
     n_rows = -(-len(results) // PANELS)
-    height = figure.get_figheight()
-    figure.subplots_adjust(0.07, 0.55 / height, 0.99, 1 - 0.25 / height, 0.1, 0.45)
+    figure = Figure(figsize=(9.4, 0.5 + 2.0 * n_rows), layout="constrained")
     panels = figure.subplots(n_rows, PANELS, sharex=True, sharey=True, squeeze=False).ravel()
     for ax, result in zip(panels, results, strict=False):
         n, confidence, accuracy = reliability(result)
-        error = np.sqrt(confidence * (1 - confidence) / n)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.errorbar(confidence, accuracy, error, color=BLUE, linewidth=1, elinewidth=0.8)
+        ax.plot(confidence, accuracy, color=BLUE, linewidth=1)
         ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
-        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), xticks=(0, 0.5, 1), yticks=(0, 0.5, 1))
+        ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
+        ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
         ax.set_aspect("equal")
-        ax.xaxis.set_tick_params(labelbottom=True)
+        ax.tick_params(labelbottom=True)  # also above a panel that is not there
     for ax in panels[len(results) :]:
         ax.set_axis_off()
     figure.supxlabel("confidence: probability of the predicted class", fontsize="medium")
     figure.supylabel("accuracy", fontsize="medium")
+    return figure

@@ -8,15 +8,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cayleyklein._validation import as_choice, as_path, as_text, as_texts
+from cayleyklein._validation import as_choice, as_path, as_texts
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import METHODS, REPRODUCED, choose_methods
+from cayleyklein.experiments._methods import REPRODUCED, check_methods
 from cayleyklein.experiments._page import Table, bullets, page, provenance_section, section
 from cayleyklein.experiments._paper import (
     LEGEND,
     TABLES,
     cells_of,
-    marked_place,
     paper_marks,
     paper_table,
 )
@@ -31,9 +30,7 @@ from cayleyklein.experiments._runs import (
     run_cells,
     write,
 )
-from cayleyklein.experiments._statistics import Result, cell_of, summarize
-
-FORMAT, VERSION = "cayleyklein-reproduction", 1
+from cayleyklein.experiments._statistics import Result, summarize
 
 
 @dataclass(frozen=True)
@@ -54,21 +51,17 @@ class Reproduction:
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from cayleyklein.experiments import Protocol, Reproduction, reproduce
+    >>> from cayleyklein.experiments import Protocol, reproduce
     >>> short = Protocol("short", repetitions=2, folds=2)
     >>> with TemporaryDirectory() as folder:
     ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["flat"])
     ...     paths = found.write(folder)
-    ...     again = Reproduction.read(paths["results.json"])
+    >>> found.to_dict()["tables"], len(found.results)
+    (['mixed'], 5)
     >>> sorted(paths)
     ['mixed.md', 'report.html', 'report.md', 'results.json']
-    >>> again.to_dict() == found.to_dict()
-    True
     >>> print(found.tables()[0].title, found.describe().partition(":")[0], sep="; ")
     Mixed metrics (the paper's table tab:mixed); Protocol (short)
-    >>> markers = "<!-- reproduce mixed -->", "<!-- /reproduce mixed -->"
-    >>> found.insert(chr(10).join(markers)).count("| wine |")
-    1
     """
 
     protocol: Protocol
@@ -94,33 +87,13 @@ class Reproduction:
     def to_dict(self) -> dict[str, Any]:
         """Return everything for JSON."""
         return {
-            "format": FORMAT,
-            "version": VERSION,
+            "format": "cayleyklein-reproduction",
+            "version": 1,
             "protocol": asdict(self.protocol),
             "tables": list(self.names),
             "provenance": self.provenance,
             "cells": self.results,
         }
-
-    @classmethod
-    def read(cls, path: str | Path, tables: Sequence[str] = tuple(TABLES)) -> Reproduction:
-        """Read the results of some tables from a ``results.json``, and compare them again."""
-        where, wanted = as_path(path), as_texts(tables, "tables")
-        try:
-            stored = json.loads(where.read_text("utf-8"))
-            if (stored["format"], stored["version"]) != (FORMAT, VERSION):
-                raise ValueError("it is of another format or version")
-            protocol = Protocol(**stored["protocol"])
-            names = tuple(name for name in stored["tables"] if name in wanted)
-            cells = set(cells_of(names, list(METHODS)))
-            outcomes = {cell_of(r): r["outcomes"] for r in stored["cells"] if cell_of(r) in cells}
-            found = cls(protocol, names, _beside_paper(outcomes, protocol), stored["provenance"])
-        except (ValueError, KeyError, TypeError) as error:
-            raise InvalidInputError(f"{path} holds no results of reproduce: {error}.") from error
-        if not names:
-            known, missing = ", ".join(stored["tables"]), " or ".join(wanted)
-            raise InvalidInputError(f"{path} has the tables {known} alone; got tables={missing}.")
-        return found
 
     def write(self, folder: str | Path) -> dict[str, Path]:
         """Write results.json, report.md, report.html and a Markdown file for each table."""
@@ -147,21 +120,13 @@ class Reproduction:
             write(where / name, text)
         return {name: where / name for name in texts}
 
-    def insert(self, text: str) -> str:
-        """Return a Markdown text with the tables between their markers."""
-        text = as_text(text, "text")
-        for name, table in zip(self.names, self.tables(), strict=True):
-            if place := marked_place(name).search(text):
-                text = text[: place.start(1)] + self._markdown(table) + text[place.end(1) :]
-        return text
-
     def _markdown(self, table: Table) -> str:
         counts, *below = table.notes
         notes = [counts, f"{'; '.join(below)}."] if below else [counts]
         return "\n\n".join([table.to_markdown(), LEGEND, *notes, f"{self.describe()}\n"])
 
 
-def _beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
+def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
     """Summarise and compare the cells, and add the paper's numbers."""
     results = summarize(outcomes)
     for result in results:
@@ -214,7 +179,7 @@ def reproduce(
     >>> len(found.results)
     5
     """
-    choose_methods(methods)
+    check_methods(methods)
     names = tuple(as_choice(t, "tables", tuple(TABLES)) for t in as_texts(tables, "tables"))
     where = as_path(output, "output")
     if not isinstance(protocol, Protocol):
@@ -232,4 +197,4 @@ def reproduce(
         progress=progress,
         store=CellStore(where / f"cells-{protocol.name}", run),
     )
-    return Reproduction(protocol, names, _beside_paper(outcomes, protocol), provenance())
+    return Reproduction(protocol, names, beside_paper(outcomes, protocol), provenance())

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, cpu_count, delayed
-from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
@@ -27,7 +26,7 @@ from cayleyklein._validation import as_callback
 from cayleyklein._version import __version__
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._problems import Problem, Split
-from cayleyklein.tables import writing
+from cayleyklein.tables import TableEncoder, writing
 
 
 class Cell(NamedTuple):
@@ -54,9 +53,9 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     (train, test), X, y = split, problem.X, problem.y
     model = METHODS[cell.method].make(cell.k, cell.n_targets)
-    if problem.prepare is not None:
-        model = make_pipeline(clone(problem.prepare), model)
-    rows = X.iloc if hasattr(X, "iloc") else X
+    rows = X
+    if hasattr(X, "iloc"):
+        model, rows = make_pipeline(TableEncoder(), model), X.iloc
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()
@@ -112,18 +111,11 @@ def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float
     >>> calibration(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([0, 1]), np.array([1, 1]))[7:9]
     [[1.0, 0.8, 0.0], [1.0, 0.9, 1.0]]
     """
-    best = np.argmax(probabilities, axis=1)
-    confidence = np.take_along_axis(np.asarray(probabilities), best[:, None], axis=1)[:, 0]
-    edges = np.linspace(0, 1, N_GROUPS + 1)[1:-1]
-    group = np.searchsorted(edges, confidence)
+    best, confidence = np.argmax(probabilities, axis=1), np.max(probabilities, axis=1)
+    group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
     sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
     columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
     return np.array(columns).T.tolist()  # type: ignore[no-any-return]
-
-
-def in_parallel(n_jobs: int | None, **options: Any) -> Parallel:
-    """Return joblib's Parallel with at most one process for each core."""
-    return Parallel(min(as_jobs(n_jobs), cpu_count()), **options)
 
 
 def run_cells(
@@ -137,7 +129,8 @@ def run_cells(
 ) -> dict[Cell, list[Outcome]]:
     """Evaluate each cell on every split of its data set, except the cells that a store has."""
     tell = as_callback(progress, "progress") or (lambda *_: None)
-    parallel = in_parallel(n_jobs, return_as="generator", batch_size=1)
+    n_workers = min(as_jobs(n_jobs), cpu_count())
+    parallel = Parallel(n_workers, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)
     done, total = (sum(len(splits[c.dataset]) for c in some) for some in (found, cells))
     if found:
@@ -175,18 +168,13 @@ class CellStore(NamedTuple):
         targets = "" if cell.n_targets is None else f"-targets{cell.n_targets}"
         return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}{targets}.json"
 
-    def content(self, cell: Cell, outcomes: list[Outcome]) -> dict[str, Any]:
-        """Return the content of the file of a cell, with a checksum of the outcomes."""
-        checksum = hashlib.sha256(json.dumps(outcomes).encode()).hexdigest()
-        return {"run": self.run, "cell": list(cell), "digest": checksum, "outcomes": outcomes}
-
     def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
         """Return the outcomes of those cells that have a valid file of this run."""
         found = {}
         for cell in cells:
             try:
                 stored = json.loads(self.path(cell).read_text("utf-8"))
-                if stored == self.content(cell, stored["outcomes"]):
+                if (stored["run"], stored["cell"]) == (self.run, list(cell)):
                     found[cell] = stored["outcomes"]
             except (OSError, ValueError, KeyError, TypeError):  # missing, or not one of our files
                 continue
@@ -194,20 +182,13 @@ class CellStore(NamedTuple):
 
     def write(self, cell: Cell, outcomes: list[Outcome]) -> None:
         """Write the file of a finished cell."""
-        write(self.path(cell), json.dumps(self.content(cell, outcomes)))
+        content = {"run": self.run, "cell": list(cell), "outcomes": outcomes}
+        write(self.path(cell), json.dumps(content))
 
 
 # -- code, versions, machine --------------------------------------------------------
 
 HOME = Path(__file__).parents[1]
-DECIDING = (
-    *(f"{folder}/**/*.py" for folder in ("geometry", "metrics", "neighbors", "learning")),
-    *(f"experiments/_{name}.py" for name in ("methods", "problems", "runs")),
-    "_*.py",
-    "datasets/_loaders.py",
-    "datasets/data/*",
-)
-"""Files that can change a number, rather than only show it."""
 
 
 def provenance() -> dict[str, Any]:
@@ -225,12 +206,10 @@ def provenance() -> dict[str, Any]:
 
 @cache
 def fingerprint() -> str:
-    """Return a digest of the code that decides the numbers, and of the versions it runs with."""
+    """Return a digest of the code, the data sets, and the versions of what they run with."""
     digest = hashlib.sha256(repr(versions()).encode())
-    for pattern in DECIDING:
-        for path in sorted(HOME.glob(pattern)):
-            digest.update(path.relative_to(HOME).as_posix().encode())
-            digest.update(path.read_bytes())
+    for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
+        digest.update(path.read_bytes())
     return digest.hexdigest()[:16]
 
 

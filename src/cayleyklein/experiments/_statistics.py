@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_points, as_real, refuse_containers, refuse_huge
+from cayleyklein._validation import as_points, as_real, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments._methods import BASELINE, METHODS, PAPERS
 from cayleyklein.experiments._runs import Cell, Outcome
@@ -25,13 +25,6 @@ SIGNIFICANCE = 1 - CONFIDENCE
 
 ROUNDING = 4 * np.finfo(np.float64).eps
 """Relative spread of differences that is rounding only."""
-
-
-def as_scores(values: ArrayLike, name: str, n: int | None = None, *, ndim: int = 1) -> Floats:
-    """Check scores, whose squares must not overflow."""
-    scores = as_points(values, name, n, ndim=ndim)
-    refuse_huge(scores, name)
-    return scores
 
 
 class PairedDifference(NamedTuple):
@@ -57,27 +50,7 @@ class PairedDifference(NamedTuple):
 
     def to_dict(self) -> dict[str, float | None]:
         """Return the numbers by name for JSON, with None for NaN."""
-        return {name: none_for_nan(value) for name, value in self._asdict().items()}
-
-
-def none_for_nan(value: float) -> float | None:
-    """Replace NaN by None, for JSON."""
-    return None if np.isnan(value) else value
-
-
-def standard_error(scores: ArrayLike) -> float:
-    """Return the standard error of the mean score; NaN for a single one.
-
-    It shows how much the scores vary from split to split. To test a difference, use
-    :func:`paired_difference`.
-
-    >>> standard_error([0.5, 1.0, 0.5, 1.0]) == (1 / 12) ** 0.5 / 2
-    True
-    """
-    values = as_scores(scores, "scores")
-    if len(values) < 2:
-        return float("nan")
-    return float(stats.sem(values))
+        return {name: None if np.isnan(v) else v for name, v in self._asdict().items()}
 
 
 def paired_difference(
@@ -113,8 +86,10 @@ def paired_difference(
     ratio = as_real(test_ratio, "test_ratio")
     if ratio < 0:
         raise InvalidInputError(f"Got test_ratio={ratio:g}, but expected a number ≥ 0.")
-    given = as_scores(scores, "scores")
-    other = as_scores(baseline, "baseline", len(given))
+    given = as_points(scores, "scores", ndim=1)
+    other = as_points(baseline, "baseline", len(given), ndim=1)
+    refuse_huge(given, "scores")
+    refuse_huge(other, "baseline")
     differences = given - other
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
@@ -129,81 +104,18 @@ def paired_difference(
     return PairedDifference(mean, mean - reach, mean + reach, p_value)
 
 
-def holm(p_values: ArrayLike) -> Floats:
-    """Adjust p-values for the number of tests (Holm 1979); NaN stays NaN and is not counted.
+def holm(p_values: Sequence[float]) -> Floats:
+    """Adjust p-values for the number of tests (Holm 1979).
 
     >>> holm([0.01, 0.04, 0.03])
     array([0.03, 0.06, 0.06])
     """
-    refuse_containers(p_values, "p_values")
-    try:
-        known = np.asarray(p_values)
-        if known.ndim != 1 or known.dtype.kind not in "fiubO":
-            raise TypeError(f"got shape {known.shape} and dtype {known.dtype}")
-        p = known.astype(np.float64)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"p_values must be a list of numbers: {error}.") from error
-    if not ((p >= 0) & (p <= 1) | np.isnan(p)).all():
-        raise InvalidInputError(f"p_values must lie between 0 and 1, or be NaN; got {p.tolist()}.")
-    adjusted = np.full(p.shape, np.nan)
-    order = np.argsort(p)[: np.count_nonzero(~np.isnan(p))]  # NaN sorts last
-    factors = np.arange(len(order), 0, -1)
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p)
+    factors = np.arange(len(p), 0, -1)
+    adjusted = np.empty_like(p)
     adjusted[order] = np.minimum(np.maximum.accumulate(factors * p[order]), 1.0)
     return adjusted
-
-
-class Ranking(NamedTuple):
-    """Mean ranks of methods over several data sets (Demšar 2006).
-
-    Attributes
-    ----------
-    mean_ranks : ndarray of shape (n_methods,)
-        1 is the best; equal scores share their ranks.
-    friedman_p : float
-        p-value of Friedman's test that all methods are equal.
-    critical_difference : float
-        Smallest significant difference of mean ranks, by Nemenyi's test at 5 %.
-
-    Examples
-    --------
-    >>> from cayleyklein.experiments import rank_methods
-    >>> ranking = rank_methods([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8], [0.8, 0.6, 0.7]])
-    >>> ranking.mean_ranks.round(2), round(ranking.critical_difference, 2)
-    (array([1.  , 2.67, 2.33]), 1.91)
-    """
-
-    mean_ranks: Floats
-    friedman_p: float
-    critical_difference: float
-
-
-def rank_methods(scores: Sequence[Sequence[float]] | Floats) -> Ranking:
-    """Rank methods by their scores on several data sets.
-
-    Parameters
-    ----------
-    scores : array-like of shape (n_datasets, n_methods)
-        Higher is better; at least three methods.
-
-    Examples
-    --------
-    >>> rank_methods([[0.9, 0.8, 0.7], [0.9, 0.7, 0.8]]).mean_ranks
-    array([1. , 2.5, 2.5])
-    """
-    values = as_scores(scores, "scores", ndim=2)
-    n, k = values.shape
-    if k < 3 or n < 2:
-        raise InvalidInputError(
-            f"Ranking needs scores of three methods and two data sets or more; got {k} and {n}."
-        )
-    ranks = stats.rankdata(-values, axis=1)
-    with np.errstate(invalid="ignore"):
-        friedman = float(stats.friedmanchisquare(*values.T).pvalue)
-    if np.isnan(friedman):  # 0/0: all methods are equal on every data set
-        friedman = 1.0
-    q = float(stats.studentized_range.ppf(CONFIDENCE, k, np.inf)) / np.sqrt(2)
-    critical = float(q * np.sqrt(k * (k + 1) / (6 * n)))
-    return Ranking(ranks.mean(axis=0), friedman, critical)
 
 
 # -- results ------------------------------------------------------------------------
@@ -252,8 +164,8 @@ def _summary(cell: Cell, outcomes: list[Outcome]) -> Result:
     return cell._asdict() | {
         "title": METHODS[cell.method].title,
         "accuracy": float(np.mean(known("accuracy"))),
-        "standard_error": none_for_nan(standard_error(known("accuracy"))),
-        "log_loss": float(np.mean(known("log_loss"))) if known("log_loss") else None,
+        "standard_error": float(stats.sem(known("accuracy"))) if len(outcomes) > 1 else None,
+        "log_loss": float(np.mean(known("log_loss"))),
         "over_knn": None,
         "is_better_than_knn": False,
         "over_flat": None,
@@ -289,7 +201,6 @@ LEAST_GROUP = 5
 
 def reliability(result: Result) -> tuple[Floats, Floats, Floats]:
     """Return rows, mean confidence and accuracy of each group of enough test rows."""
-    groups = [outcome["calibration"] for outcome in result["outcomes"] if "calibration" in outcome]
-    n, confidence, right = np.sum(groups, axis=0).T if groups else np.zeros((3, 1))
+    n, confidence, right = np.sum([o["calibration"] for o in result["outcomes"]], axis=0).T
     some = n >= LEAST_GROUP
     return n[some], confidence[some] / n[some], right[some] / n[some]

@@ -1,9 +1,9 @@
 """Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
 
+from cayleyklein.learning._comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._lbfgs import minimise as minimise
-from cayleyklein.learning._trials import RegressionTrial, Selection, Stage, Trial
-from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
+from cayleyklein.learning._trials import Selection, Stage, Trial
 from cayleyklein.learning.labels import (
     MMC,
     CurvedKNeighborsClassifier,
@@ -25,7 +25,6 @@ __all__ = [
     "CurvedTriplets",
     "Explanation",
     "Progress",
-    "RegressionTrial",
     "Selection",
     "Stage",
     "Trial",

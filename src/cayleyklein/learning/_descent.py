@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._lbfgs import minimise
+from cayleyklein.learning._lbfgs import Minimum, minimise
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import stratified_sample
 from cayleyklein.learning._starts import starting_factor
-from cayleyklein.learning.objectives import Evaluation, Objective, Parameters, Recipe
+from cayleyklein.learning.objectives import Objective, Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric
 
 TOL = 1e-7
@@ -37,7 +37,7 @@ class Progress(NamedTuple):
     loss : float
         The loss at this iteration's metric, over the targets and anchors of the pass.
     n_active : int
-        Violated comparisons in it: triplets of CurvedLMNN, for example. 0 for CurvedMLKR.
+        Violated comparisons in it, such as triplets with an active impostor; 0 for CurvedMLKR.
     metric : CurvedMetric
         For rows as they were given.
 
@@ -83,10 +83,11 @@ class Fit(NamedTuple):
 
 
 def start_of(recipe: Recipe, rows: TrainingRows, rng: np.random.Generator) -> Parameters:
-    """Return the parameters that a descent starts from."""
+    """Return the parameters that a descent starts from; "flat" learns a flat metric first."""
     d = rows.n_columns
     if recipe.init == "flat":
-        factor = descend(rows, recipe.flat, rng).found.factor
+        flat = type(recipe)("flat", n_components=recipe.n_components)
+        factor = descend(rows, flat, rng).found.factor
     else:
         factor = starting_factor(recipe.init, rows, min(recipe.n_components or d, d))
     factor = factor * recipe.scale_of(rows.X @ factor.T)
@@ -100,34 +101,68 @@ def descend(
     start: Parameters | None = None,
     report: Report | None = None,
 ) -> Fit:
-    """Learn one metric.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    recipe : Recipe
-    rng : numpy.random.Generator
-        Draws the anchors of each pass.
-    start : Parameters, optional
-        Instead of the recipe's own start.
-    report : callable, optional
-        Told each iteration; a true answer stops.
-    """
+    """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
     found = start_of(recipe, rows, rng) if start is None else start
     losses: list[list[float]] = []
     converged = stopped = False
-    for n_pass in range(recipe.n_passes):
+    for n_pass in range(1, recipe.n_passes + 1):
         objective = recipe.pose(rows, draw_anchors(rows, rng), found)
-        before = sum(map(len, losses)) - len(losses)
-        run = Pass(objective, found, recipe, rows, n_pass + 1, before, report)
-        end = minimise(
-            run.value, run.pack(found), max_iter=recipe.max_iter, tol=TOL, callback=run.told
-        )
-        found, converged, stopped = run.unpack(end.x), end.converged, end.stopped
-        losses.append(run.losses)
+        n_before = sum(len(some) - 1 for some in losses)
+        end, seen = _run_pass(objective, found, recipe, rows, (n_pass, n_before), report)
+        found, converged, stopped = unpack(end.x, found, recipe), end.converged, end.stopped
+        losses.append(seen)
         if stopped:
             break
     return Fit(recipe, found, losses, converged, stopped)
+
+
+def _run_pass(
+    objective: Objective, start: Parameters, recipe: Recipe, rows: TrainingRows,
+    count: tuple[int, int], report: Report | None,
+) -> tuple[Minimum, list[float]]:  # fmt: skip
+    """Minimise one objective; `count` is the pass, and the iterations of those before it."""
+    losses: list[float] = []
+    n_active: dict[float, int] = {}
+
+    def value(x: Floats) -> tuple[float, Floats]:
+        loss, gradient, active = objective(unpack(x, start, recipe))
+        n_active[loss] = active
+        if not losses:
+            losses.append(loss * rows.weight_unit)
+        return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)
+
+    def told(x: Floats, loss: float) -> bool:
+        losses.append(loss * rows.weight_unit)
+        if report is None:
+            return False
+        metric = rows.to_metric(unpack(x, start, recipe))
+        iteration = count[1] + len(losses) - 1
+        progress = Progress(recipe.name, count[0], iteration, losses[-1], n_active[loss], metric)
+        return bool(report(progress))
+
+    x = pack(start, recipe)
+    return minimise(value, x, max_iter=recipe.max_iter, tol=TOL, callback=told), losses
+
+
+def pack(p: Parameters, recipe: Recipe) -> Floats:
+    """Return parameters or a gradient as a vector: L, then μ unless flat, then K if learned."""
+    kinds: list[Floats] = [np.asarray(p.factor).ravel()]
+    if recipe.geometry != "flat":
+        kinds.append(p.center)
+    if recipe.geometry == "learned":
+        kinds.append(np.array([p.curvature]))
+    return np.concatenate(kinds)
+
+
+def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
+    """Return the parameters of a vector; those that are fixed are `like` others."""
+    factor, center, K = like
+    rest = x[factor.size :]
+    return Parameters(
+        x[: factor.size].reshape(factor.shape),
+        center if recipe.geometry == "flat" else rest[: center.size],
+        float(rest[-1]) if recipe.geometry == "learned" else K,
+    )
 
 
 def n_anchors(r: int) -> int:
@@ -143,64 +178,3 @@ def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
     first = np.cumsum(rows.class_sizes) - rows.class_sizes
     drawn = stratified_sample(rows.class_sizes, most, rng)
     return np.concatenate([a + some for a, some in zip(first, drawn, strict=True)])
-
-
-class Pass:
-    """One pass as a function of a vector: L, then μ unless flat, then K if it is learned."""
-
-    def __init__(
-        self,
-        objective: Objective,
-        start: Parameters,
-        recipe: Recipe,
-        rows: TrainingRows,
-        n_pass: int,
-        n_before: int,
-        report: Report | None,
-    ) -> None:
-        self.objective, self.start, self.recipe, self.rows = objective, start, recipe, rows
-        self.n_pass, self.n_before, self.report = n_pass, n_before, report
-        self.losses: list[float] = []
-        self._active: dict[float, int] = {}
-
-    def pack(self, p: Parameters) -> Floats:
-        """Return the vector of parameters, or of a gradient."""
-        kinds: list[Floats] = [np.asarray(p.factor).ravel()]
-        if self.recipe.geometry != "flat":
-            kinds.append(p.center)
-        if self.recipe.geometry == "learned":
-            kinds.append(np.array([p.curvature]))
-        return np.concatenate(kinds)
-
-    def unpack(self, x: Floats) -> Parameters:
-        """Return the parameters of a vector."""
-        factor, center, K = self.start
-        rest = x[factor.size :]
-        return Parameters(
-            x[: factor.size].reshape(factor.shape),
-            center if self.recipe.geometry == "flat" else rest[: center.size],
-            float(rest[-1]) if self.recipe.geometry == "learned" else K,
-        )
-
-    def value(self, x: Floats) -> tuple[float, Floats]:
-        """Return the loss and its gradient."""
-        found: Evaluation = self.objective(self.unpack(x))
-        if not self.losses:
-            self.losses.append(found.loss * self.rows.weight_unit)
-        if found.gradient is None:
-            return found.loss, np.zeros_like(x)
-        self._active[found.loss] = found.n_active
-        return found.loss, self.pack(Parameters(*found.gradient))
-
-    def told(self, x: Floats, loss: float) -> bool:
-        """Keep the loss of an iteration, and pass it on."""
-        n_active = self._active.pop(loss, 0)
-        self._active.clear()
-        loss *= self.rows.weight_unit
-        self.losses.append(loss)
-        if self.report is None:
-            return False
-        metric = self.rows.to_metric(self.unpack(x))
-        iteration = self.n_before + len(self.losses) - 1
-        told = Progress(self.recipe.name, self.n_pass, iteration, loss, n_active, metric)
-        return bool(self.report(told))

@@ -1,52 +1,133 @@
-"""Base of the learners that descend: what their parameters mean, and what they keep of a fit."""
+"""Bases of the learners: what each does with its metric, and what those that descend keep."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_random_state
-from cayleyklein._validation import about, check_memory, refuse_huge, warn_caller
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._base import Metric, MetricLearner
+from cayleyklein._distributed import is_dask, meta_of, task
+from cayleyklein._estimators import as_random_state, check_columns, check_data
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._validation import (
+    about,
+    as_points,
+    check_memory,
+    float_dtype,
+    refuse_huge,
+    warn_caller,
+)
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning._descent import Fit, Progress, Report
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import STARTS
+from cayleyklein.learning._trials import Selection
 from cayleyklein.learning.objectives import LiftedRows, Parameters, Recipe
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.neighbors import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3
 """Arrays of the size of a factor, and of a covariance, that a fit keeps."""
 
 
-class DescentLearner(MetricLearner):
-    """Base of the learners that descend from a start by L-BFGS."""
+class MetricLearner(
+    EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base of the learners: maps rows by the metric, and answers for pairs.
 
-    geometry: str
-    init: Any
+    Examples
+    --------
+    >>> from cayleyklein import MMC
+    >>> learner = MMC().fit([[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1])
+    >>> pairs = [[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]]
+    >>> near, far = learner.pair_distance(pairs)
+    >>> bool(near < far), bool((learner.pair_score(pairs) == [-near, -far]).all())
+    (True, True)
+    >>> learner.get_metric()
+    CurvedMetric(flat, d=2, K=0)
+    >>> learner.get_mahalanobis_matrix().shape, learner.transform([[0.0, 0.0]]).shape
+    ((2, 2), (1, 2))
+    """
+
+    metric_: Metric
     n_components: int | None
-    max_iter: int | str
-    random_state: Any
-    callback: Callable[[Progress], bool | None] | None
-    verbose: bool
 
-    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [StrOptions({"auto", "flat", *(set(STARTS) - {"lda"})}), CurvedMetric,
-                 "array-like"],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "random_state": ["random_state"],
-        "callback": [callable, None],
-        "verbose": ["boolean"],
-    }  # fmt: skip
+    def transform(self, X: ArrayLike) -> AnyFloats:
+        """Map rows to coordinates for methods that know Euclidean distances only.
+
+        Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
+        Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
+        keep the order approximately (docs/learning.md says how well); rows outside the domain are
+        put just inside its boundary.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+
+        Returns
+        -------
+        ndarray or lazy Dask array of shape (n, n_coordinates)
+        """
+        check_is_fitted(self, "metric_")
+        if is_dask(X):
+            return self._transform_lazily(X)
+        given: AnyFloats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return embedded(given, self.metric_, given.dtype)
+
+    def _transform_lazily(self, X: Any) -> AnyFloats:
+        check_columns(self, X, reset=False)
+        rows = Blocks.of_dask(X, self.metric_.dimension)
+        dtype = float_dtype(meta_of(X, "X"))
+        tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
+        (found,) = Blocks(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
+        return cast(AnyFloats, found)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.metric_.embed(np.zeros((1, self.metric_.dimension))).shape[1])
+
+    def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
+        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2, d)
+        """
+        check_is_fitted(self, "metric_")
+        rows = as_tuples(pairs, "pairs", 2, self.metric_.dimension)
+        with about("pairs"):
+            return self.metric_.distance(rows[:, 0], rows[:, 1], outside="inf")
+
+    def pair_score(self, pairs: ArrayLike) -> AnyFloats:
+        """Return minus the distances of pairs: the larger, the more alike."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> Metric:
+        """Return the metric, a callable of two points."""
+        check_is_fitted(self, "metric_")
+        return self.metric_
+
+    def get_mahalanobis_matrix(self) -> Floats:
+        """Return Σ of a flat metric."""
+        metric = self.get_metric()
+        if metric.geometry != "flat" or not isinstance(metric, CurvedMetric):
+            raise NotRepresentableError(
+                f"The {metric.geometry} metric is no Mahalanobis distance; metric_.form is the "
+                f'matrix of a curved one, and geometry="flat" learns a flat one.'
+            )
+        return metric.matrix
 
     def _check_columns(self, n: int, d: int) -> None:
+        """Check n_components, and the memory that a factor of rank n at most needs."""
         if self.n_components is not None and self.n_components > d:
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
@@ -57,6 +138,45 @@ class DescentLearner(MetricLearner):
             f"Learning a metric of {d:,} columns",
             "Reduce the columns first, by PCA for example.",
         )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class DescentLearner(MetricLearner):
+    """Base of the learners that descend from a start by L-BFGS."""
+
+    geometry: str
+    init: Any
+    max_iter: int | str
+    random_state: Any
+    callback: Callable[[Progress], bool | None] | None
+    verbose: bool
+
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "init": [
+            StrOptions({"auto", "flat", *(set(STARTS) - {"lda"})}), CurvedMetric, "array-like",
+        ],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["boolean"],
+    }  # fmt: skip
+
+    _sample_constraints: ClassVar[dict[str, list[Any]]] = {
+        **_shared_constraints,
+        "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
+        ],
+    }
 
     def _generator(self) -> np.random.Generator:
         random = as_random_state(self.random_state)
@@ -112,18 +232,22 @@ class DescentLearner(MetricLearner):
 
         return report
 
-    def _keep(self, metric: Metric, fits: tuple[Fit, ...]) -> None:
-        """Set the fitted attributes."""
+    def _keep(
+        self, metric: Metric, fits: tuple[Fit, ...], selection: Selection | None = None, n: int = 0
+    ) -> None:
+        """Set the fitted attributes; warn where a number of iterations asked for was too small."""
         parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
         self.metric_ = metric
         self.geometry_ = metric.geometry
         self.curvature_ = np.array([part.curvature for part in parts])
         self.components_ = np.vstack([part.factor for part in parts])
-        self.n_iter_ = sum(fit.n_iter for fit in fits)
+        self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
         self.loss_history_ = [losses for fit in fits for losses in fit.losses]
-
-    def _warn_unconverged(self, fits: tuple[Fit, ...]) -> None:
-        """Say that a number of iterations that was asked for did not suffice."""
+        if selection is not None:
+            self.selection_ = selection
+            self.n_samples_learned_ = selection.n_rows or n
+            if self.verbose:
+                sys.stderr.write(f"[{type(self).__name__}] {selection}\n")
         if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
             warn_caller(
                 f"The loss still falls after max_iter={self.max_iter} iterations a pass: "
@@ -132,8 +256,26 @@ class DescentLearner(MetricLearner):
                 ConvergenceWarning,
             )
 
+    def _given(self, *names: str) -> dict[str, Any]:
+        """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
+        values = {name: getattr(self, name) for name in names}
+        if not isinstance(self.init, str):
+            values["init"] = "std"
+        return {k: v for k, v in values.items() if not (isinstance(v, str) and v == "auto")}
 
-def given(learner: Any, *names: str) -> dict[str, Any]:
-    """Return the parameters that are not left to be chosen ("auto")."""
-    values = {name: getattr(learner, name) for name in names}
-    return {k: v for k, v in values.items() if not (isinstance(v, str) and v == "auto")}
+
+def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:
+    """Check tuples of rows (n, size, d)."""
+    rows = as_points(tuples, name)
+    if rows.ndim != 3 or rows.shape[1] != size:
+        hint = " For indices of rows X, pass X[indices]." if rows.ndim == 2 else ""
+        raise InvalidInputError(
+            f"{name} must be rows of shape (n, {size}, d); got shape {rows.shape}.{hint}"
+        )
+    return as_points(rows, name, d)
+
+
+def embedded(rows: AnyFloats, metric: Metric, dtype: Any) -> AnyFloats:
+    """Return the Euclidean coordinates of rows, computed in float64."""
+    rows = np.ascontiguousarray(rows, dtype=np.float64)  # BLAS may round differently by layout
+    return metric.embed(rows).astype(dtype, copy=False)

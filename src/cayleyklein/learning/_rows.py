@@ -30,19 +30,9 @@ class TrainingRows:
     columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
     `basis`, with the same distances, and what is learned there is the same metric.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, r)
-        Standardised columns, r = d, or their coordinates along the basis.
-    labels : ndarray of shape (n,)
-        0, 1, …, ascending.
-    weights : ndarray of shape (n,)
-        Positive.
-    mean, scale : ndarray of shape (d,)
-        Standardised columns are (columns - mean)/scale. A constant column has scale inf: it has no
-        weight.
-    basis : ndarray of shape (r, d), optional
-        Orthonormal rows, by falling variance.
+    Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
+    weight. Labels are 0, 1, …, ascending, and weights positive. The rows of a `basis` (r, d) come
+    by falling variance.
     """
 
     X: Floats

@@ -18,11 +18,9 @@ from cayleyklein.geometry import euclidean_coordinates
 from cayleyklein.learning._descent import Fit, Report, descend, n_anchors
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._starts import identity, starting_factor
-from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, Stage, compare, gain_of
+from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, Stage, Trial, gain_of
 from cayleyklein.learning.objectives import Parameters, Recipe
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-
-Metric = CurvedMetric | MixedMetric | ProductMetric
+from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
 
 SELECT_FROM = 60
 """Rows from which held-out rows can tell candidates apart."""
@@ -65,34 +63,21 @@ class Learned:
     selection: Selection
 
 
-def as_they_are(*rows: TrainingRows) -> tuple[TrainingRows, ...]:
-    """Return rows without a change."""
-    return rows
-
-
 @dataclass(frozen=True)
 class Task:
     """What a product is learned for.
 
-    Parameters
-    ----------
-    parts : tuple of Recipe
-    fold_passes : int
-        Passes of the fits that only serve the choice.
-    score : callable
-        (train, held_out, Z, Q) → scores (n_scores, n_votes, m) of held-out rows with coordinates Q
-        among rows with coordinates Z, for each number of neighbours; the first is the loss.
-    trial : callable
-        (name, n_neighbors, mean scores) → a trial.
-    focus : callable
-        (train, held_out) → the same in the coordinates to learn in.
+    Fits that only serve the choice have `fold_passes`. `score` is (train, held_out, Z, Q) → scores
+    (n_scores, n_votes, m) of held-out rows with coordinates Q among rows with coordinates Z, for
+    each number of neighbours; the first is the loss. `named` gives mean scores their names, and
+    `focus` puts (train, held_out) in the coordinates to learn in.
     """
 
     parts: tuple[Recipe, ...]
     fold_passes: int
     score: Callable[[Any, Any, Floats, Floats], Floats]
-    trial: Callable[[str, int, Floats], Any]
-    focus: Callable[..., tuple[TrainingRows, ...]] = as_they_are
+    named: Callable[[Floats], dict[str, float]]
+    focus: Callable[..., tuple[TrainingRows, ...]] = lambda *rows: rows
 
 
 def rows_to_draw(subsample: int | float | str | None, geometry: str, d: int) -> int | float | None:
@@ -136,7 +121,7 @@ def learn_product(
         for name, factor in plain.items():
             found = task.score(train, held_out, train.X @ factor.T, held_out.X @ factor.T)
             scores.setdefault(name, []).append(found)
-    selection = choose(scores, [held_out.weights for _, held_out in folds], task.trial)
+    selection = choose(scores, [held_out.weights for _, held_out in folds], task.named)
     selection = replace(selection, stages=stages)
     if selection.chosen != "product":
         return Learned(plain_metric(rows, plain[selection.chosen]), (), selection)
@@ -285,7 +270,7 @@ def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
 
 def choose(
     scores: dict[str, list[Floats]], weights: list[Floats],
-    trial: Callable[[str, int, Floats], Any], *, tie_to_first: bool = False,
+    named: Callable[[Floats], dict[str, float]], *, tie_to_first: bool = False,
 ) -> Selection:  # fmt: skip
     """Choose between the first candidate and the best of the others, by their loss.
 
@@ -299,10 +284,17 @@ def choose(
         joined = np.concatenate(folds, axis=2)
         best, losses[name] = best_losses(joined, share)
         means = np.array([values @ share for values in joined[:, best]])
-        trials[name] = trial(name, NEIGHBORS[best], means)
-    first, rival, enough = compare(losses, share, -TIE if tie_to_first else TIE)
+        trials[name] = Trial(name, NEIGHBORS[best], named(means))
+    first, *others = losses
+    rival = min(others, key=lambda name: float(losses[name] @ share))
+    gain, error = gain_of(losses[rival], losses[first], share)
+    enough = gain > (-TIE if tie_to_first else TIE) * error
     chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
-    reason = f"{chosen.headline} on {len(share)} held-out rows, {other.name} {other.main_score:.3f}"
+    score = next(iter(chosen.scores))
+    reason = (
+        f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows, {other.name} "
+        f"{other.scores[score]:.3f}"
+    )
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,77 +27,23 @@ class Trial:
     ----------
     name : str
     n_neighbors : int
-        The number of voting neighbours (weights="local") with the least log loss.
-    log_loss, accuracy : float
-        Means over the held-out rows, with that number.
+        The number of voting neighbours with the least loss.
+    scores : dict of float
+        "log loss" and "accuracy" for labels, "R²" (the mean over targets) for numbers: means over
+        the held-out rows, with that number of neighbours.
 
     Examples
     --------
-    >>> Trial("product", n_neighbors=15, log_loss=0.41, accuracy=0.86).n_neighbors
-    15
+    >>> print(Trial("product", n_neighbors=15, scores={"log loss": 0.41, "accuracy": 0.86}))
+    log loss 0.410, accuracy 0.860
     """
 
     name: str
     n_neighbors: int
-    log_loss: float
-    accuracy: float
+    scores: dict[str, float]
 
-    loss_name: ClassVar[str] = "log loss"
-
-    @property
-    def main_score(self) -> float:
-        """The score that decides."""
-        return self.log_loss
-
-    @property
-    def headline(self) -> str:
-        """The score that decides, in words."""
-        return f"log loss {self.log_loss:.3f}"
-
-    @property
-    def scores(self) -> str:
-        """All scores in words."""
-        return f"{self.headline}, accuracy {self.accuracy:.3f}"
-
-
-@dataclass(frozen=True)
-class RegressionTrial:
-    """How one candidate did on rows it was not trained on.
-
-    Attributes
-    ----------
-    name : str
-    n_neighbors : int
-        The number of voting neighbours (weights="linear") with the least squared error.
-    r2 : float
-        R² over the held-out rows with that number, the mean over targets.
-
-    Examples
-    --------
-    >>> RegressionTrial("product", n_neighbors=9, r2=0.81).r2
-    0.81
-    """
-
-    name: str
-    n_neighbors: int
-    r2: float
-
-    loss_name: ClassVar[str] = "1 - R²"
-
-    @property
-    def main_score(self) -> float:
-        """The score that decides."""
-        return self.r2
-
-    @property
-    def headline(self) -> str:
-        """The score that decides, in words."""
-        return f"R² {self.r2:.3f}"
-
-    @property
-    def scores(self) -> str:
-        """All scores in words."""
-        return self.headline
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {score:.3f}" for name, score in self.scores.items())
 
 
 class Stage(NamedTuple):
@@ -125,7 +71,7 @@ class Selection:
     reason : str
     n_neighbors : int
         Voting neighbours for the chosen metric.
-    trials : tuple of Trial or RegressionTrial
+    trials : tuple of Trial
         Empty where nothing was to be chosen.
     stages : tuple of Stage
         Sizes of the sample that the metric was learned from, with their loss on held-out rows: the
@@ -144,7 +90,7 @@ class Selection:
     chosen: str
     reason: str
     n_neighbors: int = DEFAULT_NEIGHBORS
-    trials: tuple[Any, ...] = ()
+    trials: tuple[Trial, ...] = ()
     stages: tuple[Stage, ...] = ()
 
     @property
@@ -155,24 +101,12 @@ class Selection:
     def __repr__(self) -> str:
         lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
         width = max((len(trial.name) for trial in self.trials), default=0)
-        lines += [
-            f"  {t.name:{width}}  {t.scores}, {t.n_neighbors} neighbours" for t in self.trials
-        ]
+        lines += [f"  {t.name:{width}}  {t}, {t.n_neighbors} neighbours" for t in self.trials]
         if self.stages:
+            measure = "log loss" if "log loss" in self.trials[0].scores else "1 - R²"
             sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
-            lines.append(f"  learned from {sizes} ({self.trials[0].loss_name})")
+            lines.append(f"  learned from {sizes} ({measure})")
         return "\n".join(lines)
-
-
-def compare(losses: dict[str, Floats], share: Floats, least: float) -> tuple[str, str, bool]:
-    """Return the first candidate, the best of the others, and whether the first is better.
-
-    It must have the lower mean loss over held-out rows, by `least` standard errors.
-    """
-    first, *others = losses
-    rival = min(others, key=lambda name: float(losses[name] @ share))
-    gain, error = gain_of(losses[rival], losses[first], share)
-    return first, rival, gain > least * error
 
 
 def gain_of(before: Floats, after: Floats, share: Floats) -> tuple[float, float]:

@@ -6,8 +6,12 @@ from typing import Any, cast
 
 from sklearn.base import clone
 
+from cayleyklein._distributed import RowBlocks, in_place
+from cayleyklein._estimators import check_columns
+from cayleyklein._typing import AnyArray
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.neighbors import CurvedNeighbors
+from cayleyklein.learning._sampling import read_targets
+from cayleyklein.neighbors import LEAST_ROWS, CurvedNeighbors
 
 
 class LearningNeighbors(CurvedNeighbors):
@@ -24,17 +28,6 @@ class LearningNeighbors(CurvedNeighbors):
     random_state: Any
     callback: Any
     verbose: bool
-
-    @classmethod
-    def _refuse_learner_parameters(cls, parameters: dict[str, Any]) -> None:
-        """Point to the learner where one of its parameters is given."""
-        learner = cls.default_learner
-        for name in set(parameters) - set(cls._get_param_names()):
-            if name in learner._parameter_constraints:
-                raise TypeError(
-                    f"{cls.__name__} has no parameter {name!r}; it is one of the learner: "
-                    f"learner={learner.__name__}({name}={parameters[name]!r})."
-                )
 
     def _check_parameters(self) -> None:
         k: int | str = self.n_neighbors
@@ -72,11 +65,6 @@ class LearningNeighbors(CurvedNeighbors):
             )  # fmt: skip
         return self.learner if hasattr(self.learner, "metric_") else clone(self.learner)
 
-    @property
-    def _learns_by_default(self) -> bool:
-        """Whether neither a metric nor a learner is given."""
-        return self.metric is None and self.learner is None
-
     def _fitted_learner(self, X: Any, y: Any, sample_weight: Any) -> Any:
         """Return the learner, fitted here unless it was before; None with a ready-made metric."""
         if self.metric is not None:
@@ -85,6 +73,14 @@ class LearningNeighbors(CurvedNeighbors):
         if learner is not self.learner:
             learner.fit(X, y, **({} if sample_weight is None else {"sample_weight": sample_weight}))
         return learner
+
+    def _read_spread(
+        self, X: Any, y: Any, sample_weight: Any
+    ) -> tuple[Any, RowBlocks, AnyArray, AnyArray | None]:
+        """Compute Dask rows where they are; return them, their blocks, targets and weights."""
+        check_columns(self, X, y, reset=True)
+        X, y, sample_weight = in_place(X, y, sample_weight)  # which the index keeps there anyway
+        return X, *read_targets(self, X, y, sample_weight, least_rows=LEAST_ROWS)
 
     def _metric_of(self, learner: Any) -> Any:
         """Return the metric that was given, or that of a fitted learner."""

@@ -20,7 +20,7 @@ from cayleyklein._estimators import (
     few_threads,
     naming,
 )
-from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._typing import Floats
 from cayleyklein._validation import check_memory, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.manifold._descent import Dissimilarities, Fit, Options, solve
@@ -79,11 +79,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Dissimilarity of rows: "precomputed" (X holds dissimilarities), a name or function for
         :func:`sklearn.metrics.pairwise_distances`, or a :class:`~cayleyklein.CurvedMetric`,
         :class:`~cayleyklein.MixedMetric` or :class:`~cayleyklein.ProductMetric`.
-    metric_params : dict or None, default=None
-        Arguments for a metric given by name or as a function.
-    normalized_stress : bool or "auto", default="auto"
-        Whether `stress_` is Kruskal's √(Σ (d - δ)²/Σ d²) instead of Σ (d - δ)². "auto" is for
-        ``metric_mds=False`` only.
 
     Attributes
     ----------
@@ -102,7 +97,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     distances_ : ndarray of shape (n, n)
         Distances between the points, on whatever part of the sphere; computed when asked for.
     stress_ : float
-        See `normalized_stress`; a pair counts once.
+        Σ ω (d - δ)² over pairs, each of which counts once; Kruskal's √(Σ ω (d - δ̂)²/Σ ω d²), with
+        the numbers δ̂ that rise with δ, for ``metric_mds=False``.
     dissimilarity_matrix_ : ndarray of shape (n, n)
         δ, with NaN where missing.
     n_iter_ : int
@@ -163,8 +159,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         "tol": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
         "metric": [str, callable],
-        "metric_params": [dict, None],
-        "normalized_stress": ["boolean", StrOptions({"auto"})],
     }
 
     def __init__(
@@ -178,8 +172,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         tol: float = 1e-6,
         random_state: Any = None,
         metric: Any = "euclidean",
-        metric_params: dict[str, Any] | None = None,
-        normalized_stress: bool | str = "auto",
     ) -> None:
         self.n_components = n_components
         self.curvature = curvature
@@ -189,8 +181,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.tol = tol
         self.random_state = random_state
         self.metric = metric
-        self.metric_params = metric_params
-        self.normalized_stress = normalized_stress
 
     def fit(self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> CurvedMDS:
         """Place a point for each row.
@@ -303,13 +293,13 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _keep(self, fit: Fit, stress: Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
-        value, total, self._levels = fit.stress, stress.total, None
+        self.stress_, self._levels = float(fit.stress * stress.total * size**2), None
         if not stress.metric:
-            risen, value, total = stress.disparities(distances(fit.v, fit.K))
+            risen, kruskal, total = stress.disparities(distances(fit.v, fit.K))
             given = stress.values * size
             if self.curvature in ("learned", 0) and total > TINY:
                 size *= np.sqrt(stress.total / total)
-            self._levels = given, risen * size
+            self.stress_, self._levels = float(np.sqrt(kruskal)), (given, risen * size)
         v, K = fit.v * size, fit.K / size**2
         if self.curvature != "learned":
             K = float(self.curvature)
@@ -319,15 +309,6 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         whole = K > 0 and bool((X[:, -1] <= 0).any())
         self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
         self.embedding_ = self._chart(v, "X")
-        normalized = self.normalized_stress
-        if normalized == "auto":
-            normalized = not self.metric_mds
-        if not normalized:
-            self.stress_ = float(value * total * size**2)
-        elif not stress.metric:
-            self.stress_ = float(np.sqrt(value))
-        else:
-            self.stress_ = stress.normalized(distances(fit.v, fit.K), value)
 
     def _chart(self, v: Floats, name: str) -> Floats:
         """Return the coordinates of `embedding_` of tangent coordinates."""
@@ -375,10 +356,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         if isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
             return np.asarray(metric.pairwise(rows, others), dtype=float)
         with naming("metric"):
-            found: AnyFloats = pairwise_distances(
-                rows, others, metric=metric, **(self.metric_params or {})
-            )
-        return np.asarray(found, dtype=float)
+            return np.asarray(pairwise_distances(rows, others, metric=metric), dtype=float)
 
     def _check_curvature(self, K: float | None, longest: float) -> None:
         """Refuse a curvature at which coordinates lose their digits."""

@@ -78,18 +78,13 @@ def strips(n: int, m: int) -> Iterator[tuple[int, int]]:
 class Stress:
     """Stress of points as a function of tangent coordinates and K.
 
-    Metric: Σ ω (d - δ)² / Σ ω δ² over pairs, with dissimilarities δ and weights ω. Not metric:
-    Kruskal's Σ ω (d - δ̂)² / Σ ω d², where the disparities δ̂ are the closest numbers to d that
-    rise with δ (equal for equal δ). They minimise it, so that the gradient is that of fixed δ̂.
-    It has no scale, so that (Σ ω d² / Σ ω δ² - 1)² is added.
+    Dissimilarities δ (n, n) are symmetric, with zeros for missing pairs; so are weights ω, which
+    are 0 for missing pairs and on the diagonal, or None for 1.
 
-    Parameters
-    ----------
-    dissimilarities : ndarray of shape (n, n)
-        Symmetric, with zeros for missing pairs.
-    weights : ndarray of shape (n, n) or None
-        Symmetric, 0 for missing pairs and on the diagonal; None for 1.
-    metric : bool
+    Metric: Σ ω (d - δ)² / Σ ω δ² over pairs. Not metric: Kruskal's Σ ω (d - δ̂)² / Σ ω d², where
+    the disparities δ̂ are the closest numbers to d that rise with δ (equal for equal δ). They
+    minimise it, so that the gradient is that of fixed δ̂. It has no scale, so that
+    (Σ ω d² / Σ ω δ² - 1)² is added.
     """
 
     def __init__(self, dissimilarities: Floats, weights: Floats | None, metric: bool) -> None:
@@ -104,7 +99,7 @@ class Stress:
             self._upper = np.triu(np.ones((n, n), bool) if weights is None else weights > 0, 1)
             pairs = dissimilarities[self._upper]
             self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
-            self._values, self._levels = np.unique(pairs, return_inverse=True)
+            self.values, self._levels = np.unique(pairs, return_inverse=True)
 
     def __call__(self, v: Floats, K: float) -> tuple[float, Floats, float]:
         """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow."""
@@ -133,16 +128,6 @@ class Stress:
         risen = isotonic_regression(mean, sample_weight=share)
         total = max(float(weights @ (d * d)), np.finfo(float).tiny)
         return risen, float(weights @ np.square(d - risen[self._levels])) / total, total
-
-    @property
-    def values(self) -> Floats:
-        """The different dissimilarities, rising, where they are not metric."""
-        return self._values
-
-    def normalized(self, fitted: Floats, value: float) -> float:
-        """Return Kruskal's stress √(Σ ω (d - δ)²/Σ ω d²) of metric scaling."""
-        square = np.square(fitted) if self.weights is None else self.weights * np.square(fitted)
-        return float(np.sqrt(value * self.total / max(square.sum() / 2, np.finfo(float).tiny)))
 
     def _descend(
         self, v: Floats, K: float, at: Stereographic, target: Floats, own: float, total: float

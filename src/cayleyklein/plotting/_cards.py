@@ -121,7 +121,7 @@ def learning_facts(estimator: Any) -> Facts:
     chosen = next(t for t in selection.trials if t.name == selection.chosen)
     return [
         ("chosen", f"{selection.chosen}: {selection.reason}"),
-        ("held-out rows", chosen.scores),
+        ("held-out rows", str(chosen)),
     ]
 
 

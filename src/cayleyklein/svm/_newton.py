@@ -7,19 +7,9 @@ soft-margin problem, in one formula for every K, is
     F(n) = ½[n, n] + Σ Cᵢ max(0, 1 - yᵢ⟨n, vᵢ⟩)²        → min.
 
 It is convex for K ≥ 0. For K < 0 it is not, but for 2Cᵢ > -K it has exactly one stationary point,
-the global minimum:
-
-- With ξᵢ√(2Cᵢ) as more coordinates, F is ½[n, n] of a hyperplane that separates, without errors,
-  the vectors (vᵢ, yᵢeᵢ/√(2Cᵢ)). Their form 1/K + 1/(2Cᵢ) is negative: they are points of a larger
-  hyperbolic space, and F is the hard margin there.
-- Two stationary points a, c of a hard margin satisfy [a, c] ≥ [a, a] and [a, c] ≥ [c, c], since
-  each is a sum of αᵢyᵢvᵢ over rows on its margin, αᵢ ≥ 0, and the other one is feasible. So the
-  hyperplanes are equal or disjoint, with half-spaces one inside the other, say c's in a's. All
-  rows of the class + are then nearer to c than to a. One of them is on a's margin, so that
-  1/√[a, a] > 1/√[c, c]; a row of the class - on c's margin gives the opposite.
-
-For one row within the margin or more, the second derivative of F is positive definite: with
-[n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the reversed inequality of Cauchy and Schwarz.
+the global minimum (docs/svm.md has the proof). For one row within the margin or more, the second
+derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the
+reversed inequality of Cauchy and Schwarz.
 """
 
 from __future__ import annotations

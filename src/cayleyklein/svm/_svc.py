@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.model_selection import StratifiedKFold
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -187,7 +187,7 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             kernel, unit = self._unit_kernel(rows, metric)
             distances = kernel.distances(rows)
             C, gamma, tried = self._choose(distances, labels, classes, unit, rng)
-            machine = self._machine(C, classes).fit(gram(distances, gamma), labels)
+            machine = self._machine(C, classes).fit(np.exp(-gamma * distances), labels)
         self.metric_, self.classes_ = metric, classes
         self.kernel_ = laplacian_kernel(metric, gamma, kernel.column_weights)
         self.C_, self.gamma_, self.cv_results_ = C, gamma, tried
@@ -242,11 +242,12 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             folds = list(split.split(labels, labels))
         tried = []
         for gamma in gammas:
-            table = gram(distances, gamma)
+            table = np.exp(-gamma * distances)
             for C in Cs:
                 machine = self._machine(C, classes)
-                right = sum(fold_hits(machine, table, labels, *fold) for fold in folds)
-                tried.append({"C": C, "gamma": gamma, "accuracy": right / len(labels)})
+                predicted = cross_val_predict(machine, table, labels, cv=folds)
+                accuracy = float(np.mean(predicted == labels))
+                tried.append({"C": C, "gamma": gamma, "accuracy": accuracy})
         best = max(tried, key=itemgetter("accuracy"))  # the first of equal ones
         return best["C"], best["gamma"], tried
 
@@ -313,18 +314,6 @@ def check_size(n: int) -> None:
             f"Support vectors of {n:,} rows take {8e-9 * TABLES * n * n:,.0f} GB of memory, and "
             f"perhaps hours. {remedy}"
         )
-
-
-def gram(distances: Floats, gamma: float) -> Floats:
-    """Return exp(-γd)."""
-    return np.asarray(np.exp(-gamma * distances))
-
-
-def fold_hits(machine: SVC, table: Floats, labels: Ints, train: Ints, held_out: Ints) -> int:
-    """Return how many held-out rows are predicted right."""
-    machine.fit(table[np.ix_(train, train)], labels[train])
-    predicted = machine.predict(table[np.ix_(held_out, train)])
-    return int((predicted == labels[held_out]).sum())
 
 
 def median_of(table: Floats) -> float:

@@ -8,35 +8,12 @@ from pathlib import Path
 
 from cayleyklein._validation import as_path
 
-NAME_BYTES = 100
-"""Bytes of a file's name in the name of its temporary file, which must not get too long."""
-
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file beside a path, and rename it to the path at the end.
+    """Yield a temporary file of the same ending, and rename it to the path at the end.
 
     After an error or an interruption the old file is still there, and the temporary one is not.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Yields
-    ------
-    Path
-        The file to write to; it has the ending of `path`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from cayleyklein.tables import writing
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with writing(Path(folder.name, "answer.txt")) as temporary:
-    ...     _ = temporary.write_text("42")
-    >>> [path.name for path in Path(folder.name).iterdir()]
-    ['answer.txt']
-    >>> folder.cleanup()
     """
     path = as_path(path)
     handle, temporary = _temporary(path)
@@ -54,19 +31,7 @@ def writing(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise for a file that cannot be written, before the work to fill it.
-
-    Parameters
-    ----------
-    path : str or Path
-
-    Examples
-    --------
-    >>> from cayleyklein.tables import check_writable
-    >>> check_writable("no/such/directory/answer.txt")
-    Traceback (most recent call last):
-    FileNotFoundError: There is no directory no/such/directory to write answer.txt to.
-    """
+    """Raise for a file that cannot be written, before the work to fill it."""
     handle, temporary = _temporary(as_path(path))
     temporary.unlink()
     os.close(handle)
@@ -86,8 +51,7 @@ def _temporary(path: Path) -> tuple[int, Path]:
         raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
-    name = path.name.encode()[:NAME_BYTES].decode(errors="ignore")
-    temporary = path.with_name(f".{name}.{secrets.token_hex(8)}.part{path.suffix}")
+    temporary = path.with_name(f".{secrets.token_hex(8)}.part{path.suffix}")
     try:
         # Not by mkstemp, whose files only their owner can read.
         return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), temporary

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import require
@@ -236,12 +235,10 @@ def in_days(values: Any) -> Floats:
     return np.asarray(floats)
 
 
-def as_timestamps(days: Floats) -> NDArray[np.datetime64]:
+def as_timestamps(days: Floats) -> Any:
     """Return days since 1970 as timestamps, to the microsecond."""
-    missing = np.isnan(days)
-    stamps = np.rint(np.where(missing, 0, days) * DAY).astype(np.int64).astype("M8[us]")
-    stamps[missing] = np.datetime64("NaT", "us")
-    return np.asarray(stamps)
+    microseconds = np.rint(days * DAY)
+    return require("pandas", "cli").to_datetime(microseconds, unit="us").as_unit("us")
 
 
 def parsed_dates(words: Any, date: str) -> Floats:

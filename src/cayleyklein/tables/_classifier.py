@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,54 +13,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import as_target
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Explanation
 from cayleyklein.metrics import terms_of
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
-
-
-@dataclass(frozen=True)
-class LearnedMetric:
-    """How a metric was learned, in plain values.
-
-    Attributes
-    ----------
-    geometry : str
-        "flat", "elliptic", "hyperbolic", "mixed" or "product".
-    curvatures : tuple of float
-        K of each part.
-    weights : tuple of float
-        Weight of each part's distance.
-    n_iter : int
-    n_rows : int
-        Rows that it was learned from.
-    n_outside : int
-        Rows outside its hyperbolic domain, which are not among the neighbours.
-    selection : str
-        What was tried on held-out rows, and what was chosen.
-
-    Examples
-    --------
-    >>> from cayleyklein.tables import LearnedMetric
-    >>> LearnedMetric("mixed", (1.0, -1.0), (0.2, 0.3), 40, 178, 0, "").describe()
-    'mixed, K = 1, -1'
-    """
-
-    geometry: str
-    curvatures: tuple[float, ...]
-    weights: tuple[float, ...]
-    n_iter: int
-    n_rows: int
-    n_outside: int
-    selection: str
-
-    def describe(self) -> str:
-        """Return one line, such as ``elliptic, K = 1``."""
-        parts = ", ".join(f"{K:.4g}" for K in self.curvatures)
-        return f"{self.geometry}, K = {parts}"
 
 
 class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
@@ -93,7 +52,10 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         Classifies the encoded rows.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
         On the encoded columns.
-    learned_ : LearnedMetric
+    learned_ : dict
+        How the metric was learned, in plain values: its "geometry", the "curvatures" and "weights"
+        of its parts, "n_iter", "n_rows" (rows it was learned from) and "selection" (what was tried
+        on held-out rows, and what was chosen).
     labels_ : ndarray of int
         Position of each neighbour's class in ``classes_``.
     row_numbers_ : ndarray of int
@@ -107,8 +69,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     >>> model = TableClassifier(geometry="elliptic").fit(table[::2], y[::2])
     >>> bool(model.score(table[1::2], y[1::2]) > 0.9)
     True
-    >>> model.learned_.describe()
-    'elliptic, K = 1'
+    >>> model.learned_["geometry"], model.learned_["n_rows"]
+    ('elliptic', 89)
     >>> rest = table[1::2]
     >>> model.predict(rest).shape, model.predict_proba(rest).shape
     ((89,), (89, 3))
@@ -121,8 +83,6 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     >>> weights = model.feature_weights()
     >>> len(weights), round(sum(weights.values()), 9)
     (13, 1.0)
-    >>> int(model.recognizer()(table).sum())  # the rows that were fitted
-    89
     """
 
     def __init__(
@@ -160,7 +120,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             Their classes.
         """
         table = as_table(table)
-        classes, labels = self._checked(y, len(table))
+        target = self._checked(y, len(table))
         encoder = TableEncoder(
             max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
         ).fit(table)
@@ -170,61 +130,46 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             subsample="auto" if self.learn_rows is None else self.learn_rows,
             random_state=self.random_state,
             callback=self.callback,
-        ).fit(rows, classes[labels])
-        metric: Any = learner.metric_
-        inside = np.asarray(metric.contains(rows))
-        k = self.n_neighbors
-        if isinstance(k, str):
-            k = max(1, min(learner.selection_.n_neighbors, int(inside.sum()) - 1))
+        ).fit(rows, target)
         neighbors = CurvedKNeighborsClassifier(
-            k, metric=metric, weights=self.weights, n_jobs=self.n_jobs
-        ).partial_fit(rows[inside], classes[labels[inside]], classes=classes)
-        parts = terms_of(metric)
-        learned = LearnedMetric(
-            geometry=metric.geometry,
-            curvatures=tuple(float(part.curvature) for part, _ in parts),
-            weights=tuple(float(weight) for _, weight in parts),
-            n_iter=int(learner.n_iter_),
-            n_rows=int(learner.n_samples_learned_),
-            n_outside=int((~inside).sum()),
-            selection=str(learner.selection_),
-        )
+            self.n_neighbors, learner=learner, weights=self.weights, n_jobs=self.n_jobs
+        ).fit(rows, target)
+        parts = terms_of(neighbors.metric_)
+        learned = {
+            "geometry": neighbors.metric_.geometry,
+            "curvatures": [float(part.curvature) for part, _ in parts],
+            "weights": [float(weight) for _, weight in parts],
+            "n_iter": int(learner.n_iter_),
+            "n_rows": int(learner.n_samples_learned_),
+            "selection": str(learner.selection_),
+        }
         index = np.asarray(table.index)
         numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
-        return self._take(encoder, neighbors, learned, numbers[inside])
+        return self._take(encoder, neighbors, learned, numbers)
 
-    def _checked(self, y: ArrayLike, n_rows: int) -> tuple[AnyArray, Ints]:
-        """Check the parameters and the target; return its classes and labels."""
+    def _checked(self, y: ArrayLike, n_rows: int) -> AnyArray:
+        """Check the target, and the parameters that no other estimator checks before it learns."""
         target = as_target(y)
         if len(target) != n_rows:
             raise InvalidInputError(f"The table has {n_rows} rows, but y has {len(target)}.")
-        classes, labels, counts = np.unique(target, return_inverse=True, return_counts=True)
-        if len(classes) < 2:
-            raise InvalidInputError(
-                f"Every one of the {n_rows} rows is of the class {classes.tolist()[0]!r} in y; "
-                f"learning needs two classes or more."
-            )
-        k = 1
-        if not isinstance(self.n_neighbors, str) or self.n_neighbors != "auto":
-            k = as_count(self.n_neighbors, "n_neighbors")
+        if len(np.unique(target)) == n_rows:
+            raise InvalidInputError("Each class has one row only: there is nothing to learn.")
+        k: int | str = self.n_neighbors
+        k = 1 if isinstance(k, str) and k == "auto" else as_count(k, "n_neighbors")
         if k >= n_rows:
             raise InvalidInputError(
                 f"{k} neighbours were asked for, but a row has only {n_rows - 1} others."
             )
-        if counts.max() == 1:
-            raise InvalidInputError(
-                f"Each of the {len(classes)} classes has one row only: there is nothing to learn."
-            )
         as_choice(self.weights, "weights", ("local", "linear", "uniform", "distance"))
         if self.learn_rows is not None:
             as_count(self.learn_rows, "learn_rows")
-        return classes, labels
+        return target
 
     def _take(
         self,
         encoder: TableEncoder,
         neighbors: CurvedKNeighborsClassifier,
-        learned: LearnedMetric,
+        learned: dict[str, Any],
         row_numbers: Ints,
     ) -> TableClassifier:
         """Take over the parts of a fitted model."""
@@ -276,21 +221,6 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         order = np.argsort(-shares, kind="stable")
         return {str(names[at]): float(shares[at]) for at in order}
 
-    def recognizer(self) -> Callable[[Any], Bools]:
-        """Return a function that says which rows of a table equal fitted ones once encoded."""
-        known = set(hashes(self._neighbors()._in_memory().X))
-
-        def are_fitted(table: Any) -> Bools:
-            return np.array([row in known for row in hashes(self.encoder_.transform(table))])
-
-        return are_fitted
-
     def _neighbors(self) -> CurvedKNeighborsClassifier:
         check_is_fitted(self, "classes_")
         return self.neighbors_
-
-
-def hashes(rows: Floats) -> list[int]:
-    """Hash each row."""
-    # + 0.0 makes one of the two zeros.
-    return [hash((row + 0.0).tobytes()) for row in np.ascontiguousarray(rows)]

@@ -212,8 +212,8 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
         elif low >= 0 and high < 1:
             text, filled = "time as part of a day", "the median"
         else:
-            days = as_timestamps(np.array([low, high, median])).astype("M8[D]")
-            text, filled = f"date as days, {days[0]} to {days[1]}", f"the median, {days[2]}"
+            first, last, middle = as_timestamps(np.array([low, high, median])).date
+            text, filled = f"date as days, {first} to {last}", f"the median, {middle}"
     if kind == "unused":
         text, filled = f"not used: {text}", ""
     if n_missing and filled:

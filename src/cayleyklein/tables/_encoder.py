@@ -6,7 +6,7 @@ has two timestamps of one minute coincide, and unreadable cells missing without 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._typing import Floats, Texts
-from cayleyklein._validation import as_count, as_texts
+from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import as_words
 from cayleyklein.tables._columns import Column, as_table, fit_columns
@@ -132,9 +132,7 @@ class TableEncoder(  # type: ignore[call-arg]
         InvalidInputError
             For a missing column, and for a cell that is no number, or date, where one should be.
         """
-        check_is_fitted(self, "columns_")
-        table = as_table(table)
-        self.check_columns(list(table.columns))
+        table = self._checked(table)
         return np.hstack([column.encode(table[column.name]) for column in self._used()])
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
@@ -168,31 +166,17 @@ class TableEncoder(  # type: ignore[call-arg]
         """The number of columns of the encoded rows."""
         return len(self.get_feature_names_out())
 
-    def check_columns(self, names: Sequence[str]) -> list[str]:
-        """Raise for missing columns; return the names that were not in the fitted table.
-
-        Parameters
-        ----------
-        names : sequence of str
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"length": [1.0, 2.5]}))
-        >>> encoder.check_columns(["width"])
-        Traceback (most recent call last):
-        cayleyklein.exceptions.InvalidInputError: The table lacks 1 column: 'length'.
-        """
+    def _checked(self, table: Any) -> Any:
+        """Check that a table has the columns that are used."""
         check_is_fitted(self, "columns_")
-        names = as_texts(names, "names")
-        missing = [c.name for c in self.columns_ if c.kind != "unused" and c.name not in names]
+        table = as_table(table)
+        missing = [repr(column.name) for column in self._used() if column.name not in table]
         if missing:
             raise InvalidInputError(
                 f"The table lacks {len(missing)} column{'s' * (len(missing) > 1)}: "
-                f"{', '.join(map(repr, missing))}."
+                f"{', '.join(missing)}."
             )
-        known = {column.name for column in self.columns_}
-        return [name for name in names if name not in known]
+        return table
 
     def unseen(self, table: Any) -> dict[str, int]:
         """Count the rows whose category was not in the fitted table, by column.
@@ -210,8 +194,7 @@ class TableEncoder(  # type: ignore[call-arg]
         >>> encoder.unseen(pd.DataFrame({"colour": ["green", "red"]}))
         {'colour': 1}
         """
-        table = as_table(table)
-        self.check_columns(list(table.columns))
+        table = self._checked(table)
         counts = {}
         for column in self._used():
             if column.kind == "category":

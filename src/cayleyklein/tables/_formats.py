@@ -7,7 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -27,21 +27,11 @@ from cayleyklein.tables._cells import (
     plain_floats,
 )
 
-ENOUGH = 0.9
-"""Share of numbers, or dates, from which the other cells are taken as missing."""
-
-ENOUGH_BESIDE_PLACEHOLDERS = 0.5
-
 WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
 """Numbers with a point that may group thousands."""
 
-
-class Found(NamedTuple):
-    """The format of a column, and the one with a decimal comma where both fit."""
-
-    cells: CellFormat
-    with_comma: CellFormat | None = None
-    marked: bool = False
+Fit = tuple[CellFormat, float]
+"""A format, and the share of the cells that fit it."""
 
 
 def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
@@ -51,15 +41,24 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
     "category", "date" or "text", "date" also with a format as in "date:%d/%m/%Y".
     """
     found = {name: _find(table[name], kinds.get(name, "")) for name in table.columns}
-    marks = {
-        one.cells.decimal
-        for one in found.values()
-        if one.cells.kind == "number" and one.marked and one.with_comma is None
-    }
-    formats = {name: _decided(table[name], one, marks) for name, one in found.items()}
-    for name, cells in formats.items():
-        if cells.guess:
-            warnings.warn(f"Column {name!r}: {cells.guess}.", stacklevel=4)
+    marks = {c.decimal for c, *others in found.values() if c.kind == "number" and not others}
+    formats = {}
+    for name, (cells, *others) in found.items():
+        guesses = [cells.guess]
+        if others and marks == {","}:
+            cells = others[0]
+        elif len(marks) != 1 and any(one.grouped for one in (cells, *others) if others):
+            guesses.append(
+                "its numbers are read with a decimal point, but could have a decimal comma"
+            )
+        if cells.absent:
+            n_absent = int(as_words(table[name]).isin(cells.absent).sum())
+            shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
+            are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
+            guesses.append(f"{n_absent} cell{are}, and taken as missing ({', '.join(shown)})")
+        formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
+        if formats[name].guess:
+            warnings.warn(f"Column {name!r}: {formats[name].guess}.", stacklevel=4)
     return formats
 
 
@@ -73,32 +72,17 @@ def typed(table: Any, text: Collection[str]) -> Any:
     return pandas.DataFrame(columns, table.index, copy=False)
 
 
-def _decided(values: Any, found: Found, marks: set[str]) -> CellFormat:
-    """Choose the decimal mark of a column that allows both, and say what was guessed."""
-    cells, guesses = found.cells, [found.cells.guess]
-    if found.with_comma is not None and marks == {","}:
-        cells = found.with_comma
-    elif found.with_comma is not None and len(marks) != 1:
-        guesses.append("its numbers are read with a decimal point, but could have a decimal comma")
-    if cells.absent:
-        n_absent = int(as_words(values).isin(cells.absent).sum())
-        shown = ", ".join(map(repr, cells.absent[:3])) + (", …" if len(cells.absent) > 3 else "")
-        are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
-        guesses.append(f"{n_absent} cell{are}, and taken as missing ({shown})")
-    return replace(cells, guess="; ".join(filter(None, guesses)))
-
-
-def _find(values: Any, kind: str) -> Found:
-    """Return how the cells of one column are written."""
+def _find(values: Any, kind: str) -> list[CellFormat]:
+    """Return how the cells of one column are written; also with a decimal comma where both fit."""
     kind, _, given = kind.partition(":")
     values = as_series(values)
     if kind in ("category", "text") or values.dtype.kind == "b":
-        return Found(CellFormat())
+        return [CellFormat()]
     if kind_of_type(values) != "words":
-        return Found(CellFormat(kind_of_type(values)))
+        return [CellFormat(kind_of_type(values), mark) for mark in ".,"]
     counts = as_words(values).value_counts()
-    found = _find_in_text(counts, kind, given) if len(counts) else Found(CellFormat())
-    if kind and (found.cells.kind == "words" or len(found.cells.absent) == len(counts)):
+    found = _find_in_text(counts, kind, given) if len(counts) else [CellFormat()]
+    if kind and (found[0].kind == "words" or len(found[0].absent) == len(counts)):
         example = f", such as {counts.index[0]!r}" if len(counts) else ""
         raise InvalidInputError(
             f"Column {values.name!r} was said to be a {kind}, but none of its cells is{example}."
@@ -106,34 +90,28 @@ def _find(values: Any, kind: str) -> Found:
     return found
 
 
-def _find_in_text(counts: Any, kind: str, given: str) -> Found:
+def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
     """Return how distinct texts with their counts are written."""
     if given:
         absent = tuple(counts.index[np.isnan(parsed_dates(counts.index, given))])
-        return Found(CellFormat("date", date=given, absent=absent))
-    if kind == "date":
-        return Found(date_format(counts)[0])
-    if not kind and counts.index.str.fullmatch(r"(19|20)\d{6}").all():
-        cells, share = date_format(counts)
-        if share >= ENOUGH:
-            return Found(cells)
+        return [CellFormat("date", date=given, absent=absent)]
+    is_day = not kind and counts.index.str.fullmatch(r"(19|20)\d{6}").all()
+    if kind == "date" or (is_day and _is_enough(*date_format(counts))):
+        return [date_format(counts)[0]]
     point, comma = number_formats(counts)
-    cells, share = max(point, comma, key=lambda one: one[1])  # the point, of equals
+    cells, share = max(point, comma, key=lambda fit: fit[1])  # the point, of equals
     if kind or _is_enough(cells, share):
-        marked = bool(counts.index.str.contains("[.,]").any())
-        either = marked and point[1] == comma[1]
-        return Found(cells, comma[0] if either else None, marked)
+        return [point[0], comma[0]] if point[1] == comma[1] else [cells]
     cells, share = date_format(counts)
-    return Found(cells if _is_enough(cells, share) else CellFormat())
+    return [cells if _is_enough(cells, share) else CellFormat()]
 
 
 def _is_enough(cells: CellFormat, share: float) -> bool:
     """Say whether a column is numbers, or dates, though some of its cells are not."""
-    only_words = all(map(PLACEHOLDER.fullmatch, cells.absent))
-    return share >= (ENOUGH_BESIDE_PLACEHOLDERS if only_words else ENOUGH)
+    return share >= (0.5 if all(map(PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
 
 
-def number_formats(counts: Any) -> tuple[tuple[CellFormat, float], tuple[CellFormat, float]]:
+def number_formats(counts: Any) -> tuple[Fit, Fit]:
     """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
     width = len(index[0])
@@ -147,7 +125,7 @@ def number_formats(counts: Any) -> tuple[tuple[CellFormat, float], tuple[CellFor
     return (CellFormat("number"), 1.0), (with_comma, float(fits))
 
 
-def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
+def number_format(counts: Any, decimal: str) -> Fit:
     """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
@@ -171,7 +149,7 @@ def number_format(counts: Any, decimal: str) -> tuple[CellFormat, float]:
     return cells, float(weights[fits].sum() / weights.sum())
 
 
-def date_format(counts: Any) -> tuple[CellFormat, float]:
+def date_format(counts: Any) -> Fit:
     """Return the date format of distinct texts with their counts, and the share that fits it."""
     weights = counts.to_numpy()
     formats = Counter(filter(None, map(guessed_date, counts.index[:50])))

@@ -12,7 +12,6 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +22,11 @@ from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.neighbors import labels_and_weights
 from cayleyklein.tables._atomic import check_readable, writing
-from cayleyklein.tables._classifier import LearnedMetric, TableClassifier
+from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 """Raised whenever another cayleyklein could not read, or would misread, a file."""
 
 NOTE = "cayleyklein.json"
@@ -59,12 +57,11 @@ ALLOWED: dict[str, set[str]] = {
 }
 """The nodes of a skops archive that may occur, and the types that each may make."""
 
-# Parameters to save; not threads nor the way to search, which belong to the machine.
-NEIGHBOR_PARAMETERS = ("n_neighbors", "weights", "outside")
-TABLE_PARAMETERS = (
+PARAMETERS = (
     "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
     "random_state",
 )  # fmt: skip
+"""Parameters to save; not threads, which belong to the machine."""
 
 METRICS: dict[str, tuple[Any, str]] = {
     "CurvedMetric": (CurvedMetric, ""),
@@ -72,9 +69,6 @@ METRICS: dict[str, tuple[Any, str]] = {
     "ProductMetric": (ProductMetric, "units"),
 }
 """Metrics, and the attribute with a number for each part of those that have several."""
-
-BLOCK = 50_000
-"""Rows saved as one array: skops holds each array twice."""
 
 State = dict[str, Any]
 
@@ -84,31 +78,30 @@ def save_model(model: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    model : TableClassifier or CurvedKNeighborsClassifier
+    model : TableClassifier
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
     Examples
     --------
     >>> import tempfile
-    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
-    >>> from cayleyklein.tables import load_model, save_model
-    >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
-    >>> model = CurvedKNeighborsClassifier(1, metric=disc).fit([[0.0], [0.9]], ["a", "b"])
+    >>> from cayleyklein.datasets import load_wine
+    >>> from cayleyklein.tables import TableClassifier, load_model, save_model
+    >>> table, y = load_wine(as_frame=True, return_X_y=True)
+    >>> model = TableClassifier(geometry="flat").fit(table, y)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_model(model, Path(folder, "disc.ckm"))
-    ...     load_model(Path(folder, "disc.ckm")).predict([[0.8]])
-    array(['b'], dtype='<U1')
+    ...     save_model(model, Path(folder, "wine.ckm"))
+    ...     load_model(Path(folder, "wine.ckm")).predict(table[:1])
+    array([0])
     """
     skops = require("skops.io", "cli")
-    if not isinstance(model, TableClassifier | CurvedKNeighborsClassifier):
+    if not isinstance(model, TableClassifier):
         raise InvalidInputError(
-            f"A {type(model).__name__} cannot be saved as a model; expected a fitted "
-            f"TableClassifier or CurvedKNeighborsClassifier."
+            f"A {type(model).__name__} cannot be saved as a model; expected a TableClassifier."
         )
     if not hasattr(model, "classes_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
-    state = table_state(model) if isinstance(model, TableClassifier) else neighbors_state(model)
+    state = state_of(model)
     note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
     with writing(path) as temporary:
         with temporary.open("wb") as file:
@@ -126,7 +119,7 @@ def load_model(path: str | Path) -> Any:
 
     Returns
     -------
-    TableClassifier or CurvedKNeighborsClassifier
+    TableClassifier
 
     Raises
     ------
@@ -137,18 +130,13 @@ def load_model(path: str | Path) -> Any:
     Examples
     --------
     >>> import tempfile
-    >>> from cayleyklein.tables import FORMAT_VERSION, load_model
+    >>> from cayleyklein.tables import load_model
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = Path(folder, "stranger.ckm")
     ...     _ = path.write_text("no model")
     ...     load_model(path)
     Traceback (most recent call last):
     cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is no model of cayleyklein.
-
-    The version of files that can be read:
-
-    >>> FORMAT_VERSION
-    3
     """
     path = as_path(path)
     check_readable(path, "the file of a model")
@@ -160,10 +148,7 @@ def load_model(path: str | Path) -> Any:
     try:
         state = skops.loads(archive, trusted=sorted(set().union(*ALLOWED.values())))
         del archive  # which is as large as the model
-        models = {"TableClassifier": table_of, "CurvedKNeighborsClassifier": neighbors_of}
-        if state["kind"] not in models:
-            raise InvalidInputError(f"holds a model of the unknown kind {state['kind']!r}")
-        return models[state["kind"]](state)
+        return model_of(state)
     except Exception as error:
         raise InvalidInputError(
             f"{path} holds no model that can be used ({str(error).strip('. ')})."
@@ -185,7 +170,16 @@ def check_contents(archive: bytes, path: Path) -> None:
                 raise ValueError("a checksum is wrong")
             if NOTE not in file.namelist():
                 raise InvalidInputError(f"{path} is no model of cayleyklein.")
-            check_version(json.loads(file.read(NOTE))["version"], path)
+            version = json.loads(file.read(NOTE))["version"]
+            if type(version) is not int or version < 1:
+                raise ValueError(f"its version is {version!r}")
+            if version != FORMAT_VERSION:
+                newer = version > FORMAT_VERSION
+                raise InvalidInputError(
+                    f"{path} has format version {version}, {'newer' if newer else 'older'} than "
+                    f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
+                    f"{'update cayleyklein' if newer else 'fit the model again'}."
+                )
             nodes = list(dicts(json.loads(file.read("schema.json"))))
         files = [node["file"] for node in nodes if isinstance(node.get("file"), str)]
         found = {
@@ -208,19 +202,6 @@ def check_contents(archive: bytes, path: Path) -> None:
             )
 
 
-def check_version(version: Any, path: Path) -> None:
-    """Raise for a file of another version."""
-    if type(version) is not int or version < 1:
-        raise ValueError(f"its version is {version!r}")
-    if version != FORMAT_VERSION:
-        newer = version > FORMAT_VERSION
-        raise InvalidInputError(
-            f"{path} has format version {version}, {'newer' if newer else 'older'} than "
-            f"{FORMAT_VERSION}, which cayleyklein {__version__} reads; "
-            f"{'update cayleyklein' if newer else 'fit the model again'}."
-        )
-
-
 def dicts(schema: Any) -> Iterator[dict[str, Any]]:
     """Yield every dict in a schema, however deep."""
     todo = [schema]
@@ -236,10 +217,10 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 # -- models as plain values, and back ------------------------------------------------------
 
 
-def parameters_of(model: Any, names: tuple[str, ...]) -> State:
+def parameters_of(model: Any) -> State:
     """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
     plain = {}
-    for name in names:
+    for name in PARAMETERS:
         value = getattr(model, name)
         value = value.item() if isinstance(value, np.generic) else value
         try:
@@ -277,55 +258,29 @@ def metric_of(state: State) -> Any:
     return kind(parts, state["numbers"]) if several else parts[0]
 
 
-def neighbors_state(model: CurvedKNeighborsClassifier) -> State:
-    """Return a fitted classifier of arrays as plain values."""
-    names = getattr(model, "feature_names_in_", None)
-    index = model._in_memory()
-    labels, weights = labels_and_weights(np.asarray(index.payload))
-    voters = {"n_neighbors": int(model.n_neighbors_)}
+def state_of(model: TableClassifier) -> State:
+    """Return a fitted model as plain values, and its encoder as it is."""
     return {
-        "kind": "CurvedKNeighborsClassifier",
-        "parameters": parameters_of(model, NEIGHBOR_PARAMETERS) | voters,
-        "metric": metric_state(model.metric_),
-        "rows": [index.X[i : i + BLOCK] for i in range(0, len(index.X), BLOCK)],
-        "labels": np.asarray(labels, dtype=np.int64),
-        "weights": weights,
-        "classes": model.classes_.tolist(),
-        "feature_names": None if names is None else names.tolist(),
-    }
-
-
-def neighbors_of(state: State) -> CurvedKNeighborsClassifier:
-    """Return the classifier of arrays whose state this is."""
-    rows, labels = np.concatenate(state.pop("rows")), state["labels"]
-    classes = np.asarray(state["classes"])
-    parameters = {name: state["parameters"][name] for name in NEIGHBOR_PARAMETERS}
-    model = CurvedKNeighborsClassifier(metric=metric_of(state["metric"]), **parameters)
-    model._fit(rows, classes[labels], state["weights"], classes)
-    if state["feature_names"] is not None:
-        model.feature_names_in_ = np.asarray(state["feature_names"], dtype=object)
-    return model
-
-
-def table_state(model: TableClassifier) -> State:
-    """Return a fitted classifier of tables as plain values, and its encoder as it is."""
-    return {
-        "kind": "TableClassifier",
-        "parameters": parameters_of(model, TABLE_PARAMETERS),
+        "parameters": parameters_of(model),
         "encoder": model.encoder_,
-        "neighbors": neighbors_state(model.neighbors_),
-        "learned": asdict(model.learned_),
+        "metric": metric_state(model.metric_),
+        "n_neighbors": int(model.neighbors_.n_neighbors_),
+        "rows": model.neighbors_._in_memory().X,
+        "labels": np.asarray(model.labels_, dtype=np.int64),
+        "classes": model.classes_.tolist(),
+        "learned": model.learned_,
         "row_numbers": np.asarray(model.row_numbers_),
         "target": getattr(model, "target_", None),
     }
 
 
-def table_of(state: State) -> TableClassifier:
-    """Return the classifier of tables whose state this is."""
-    model = TableClassifier(**{name: state["parameters"][name] for name in TABLE_PARAMETERS})
-    neighbors, encoder = neighbors_of(state["neighbors"]), state["encoder"]
-    numbers, learned = state["row_numbers"], LearnedMetric(**state["learned"])
-    learned.describe()  # raises for anything but numbers
+def model_of(state: State) -> TableClassifier:
+    """Return the model whose state this is."""
+    model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
+    labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
+    neighbors = CurvedKNeighborsClassifier(
+        state["n_neighbors"], metric=metric_of(state["metric"]), weights=model.weights
+    ).fit(state["rows"], np.asarray(state["classes"])[labels])
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
@@ -334,7 +289,7 @@ def table_of(state: State) -> TableClassifier:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
     if numbers.dtype.kind != "i" or numbers.shape != (neighbors.n_samples_fit_,):
         raise InvalidInputError("the row numbers are not one for each row")
-    model._take(encoder, neighbors, learned, numbers)
+    model._take(encoder, neighbors, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])
     return model

@@ -21,7 +21,7 @@ import zipfile
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -44,16 +44,17 @@ MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "n
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 
-PACKED: dict[bytes, Any] = {
-    b"\x1f\x8b": gzip.open,
-    b"BZh": bz2.open,
-    b"\xfd7zXZ\0": lzma.open,
+PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
+"""How to open a file that starts with these bytes."""
+
+NO_TABLES = {
+    b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
     b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
-    b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
 }
-"""How to open a file that starts with these bytes, or why it cannot be read."""
+"""Why a file that starts with these bytes is not read."""
 
+# A NotImplementedError is that of an unknown way of packing.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
 
@@ -64,7 +65,6 @@ def read_table(
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
-    progress: Progress | None = None,
 ) -> Any:
     r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
 
@@ -81,8 +81,6 @@ def read_table(
         By default the most frequent of comma, semicolon, tab and bar in the first line.
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
-    progress : callable, optional
-        Called with the bytes read and their total after each piece.
 
     Returns
     -------
@@ -110,12 +108,9 @@ def read_table(
     1     NaN    red
     2     9.0    red
     """
-    pandas = require("pandas", "cli")
     keep = as_texts(text, "text")
-    pieces = iter_table(
-        source, header=header, delimiter=delimiter, encoding=encoding, progress=progress
-    )
-    return typed(pandas.concat(list(pieces)), keep)
+    pieces = list(iter_table(source, header=header, delimiter=delimiter, encoding=encoding))
+    return typed(require("pandas", "cli").concat(pieces), keep)
 
 
 def iter_table(
@@ -130,7 +125,9 @@ def iter_table(
 
     Parameters
     ----------
-    source, header, delimiter, encoding, progress : see :func:`read_table`
+    source, header, delimiter, encoding : see :func:`read_table`
+    progress : callable, optional
+        Called with the bytes read and their total after each piece.
 
     Yields
     ------
@@ -211,56 +208,46 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
-    for magic, way in PACKED.items():
-        if start.startswith(magic):
-            if isinstance(way, str):
-                raise InvalidInputError(f"{name} {way}.")
-            return way(raw)
-    return _zipped(raw, name) if start.startswith(b"PK\x03\x04") else raw
-
-
-def _zipped(raw: IO[bytes], name: str) -> Any:
-    archive = zipfile.ZipFile(raw)
-    if "xl/workbook.xml" in archive.namelist():
-        raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
-    members = [one for one in archive.infolist() if not one.is_dir()]
-    members = [one for one in members if not one.filename.startswith("__MACOSX/")]
-    if len(members) != 1:
-        raise InvalidInputError(
-            f"{name} holds {len(members)} files; expected a zip archive of one table."
-        )
-    if members[0].flag_bits & 1:
-        raise InvalidInputError(f"{name} is encrypted; unpack it first.")
-    return archive.open(members[0])
+    if start[:4] in NO_TABLES:
+        raise InvalidInputError(f"{name} {NO_TABLES[start[:4]]}.")
+    if start.startswith(b"PK\x03\x04"):
+        archive = zipfile.ZipFile(raw)
+        members = [m for m in archive.namelist() if not m.endswith("/") and "__MACOSX" not in m]
+        if "xl/workbook.xml" in members:
+            raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
+        if len(members) != 1:
+            raise InvalidInputError(
+                f"{name} holds {len(members)} files; expected a zip archive of one table."
+            )
+        if archive.getinfo(members[0]).flag_bits & 1:
+            raise InvalidInputError(f"{name} is encrypted; unpack it first.")
+        return archive.open(members[0])
+    return next((way(raw) for magic, way in PACKED.items() if start.startswith(magic)), raw)
 
 
 def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
-    """Read all the bytes; return the encoding that they have, and whether a quote is left open."""
-    start = plain.read(4)
-    wide = start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    """Decode all the bytes; return the encoding that they have, and whether quotes are odd."""
+    wide = plain.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     candidates = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
     candidates = candidates if given is None else [given]
     for encoding in candidates:
         plain.seek(0)
-        decoder, n_quotes, zeros = codecs.getincrementaldecoder(encoding)(), 0, False
+        n_quotes = 0
         try:
-            while block := plain.read(1 << 20):
-                n_quotes += block.count(b'"')
-                zeros |= b"\0" in block
-                decoder.decode(block)
-            decoder.decode(b"", final=True)
+            for text in codecs.iterdecode(iter(lambda: plain.read(1 << 20), b""), encoding):
+                n_quotes += text.count('"')
+                if "\0" in text:
+                    raise InvalidInputError(f"{name} is no text: it holds zero bytes.")
         except UnicodeError as error:
             reason = getattr(error, "reason", error)
             continue
-        if zeros and "16" not in encoding and "32" not in encoding:
-            raise InvalidInputError(f"{name} is no text: it holds zero bytes.")
         if encoding != candidates[0]:
             warnings.warn(
                 f"{name} is not UTF-8, and is read as {encoding}; give its encoding if letters are "
                 f"wrong.",
                 stacklevel=2,
             )
-        return encoding, bool(n_quotes % 2)
+        return encoding, n_quotes % 2 == 1
     raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
 
 
@@ -273,36 +260,26 @@ def _header(
     """Return the names of the columns, the delimiter, and the lines up to the first row."""
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
+    lines = iter(lambda: text.readline(BLOCK_BYTES), "")
     try:
-        n_lines, first, row = 0, "", list[str]()
-        while not first.strip() and (first := text.readline(BLOCK_BYTES)):
-            n_lines += 1
-        if first.lower().startswith("sep=") and len(first.strip()) == 5:  # Excel's own
-            given = first.strip()[-1] if given is None else given
-            first, n_lines = text.readline(BLOCK_BYTES), n_lines + 1
+        skip, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
+        if excel := re.fullmatch(r"(?i)sep=(.)\s*", first):
+            given, skip, first = given or excel[1], skip + 1, next(lines, "")
         if not first.strip():
             raise InvalidInputError(f"{name} is blank; a table starts with a line of column names.")
         delimiter = given or max(DELIMITERS, key=first.count)
-        more = iter(lambda: text.readline(BLOCK_BYTES), "")
-        reader = csv.reader(itertools.chain([first], more), delimiter=delimiter)
+        reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
         cells = [cell.strip() for cell in next(reader)]
-        n_lines += reader.line_num - 1
-        with suppress(csv.Error):  # a long cell
-            row = next(filter(None, reader), row)
     except csv.Error as error:
         raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
     finally:
         text.detach()
+    numbers = range(1, len(cells) + 1)
     if not header:
-        return [f"x{number}" for number in range(1, len(cells) + 1)], delimiter, n_lines - 1
+        return [f"x{number}" for number in numbers], delimiter, skip
     _check_names(cells, name)
-    if len(row) > len(cells):
-        raise InvalidInputError(
-            f"{name} has {len(row)} cells in its first row, but {len(cells)} names in its first "
-            f"line; name every column."
-        )
-    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
-    return names, delimiter, n_lines
+    names = [cell or f"column_{number}" for number, cell in zip(numbers, cells, strict=True)]
+    return names, delimiter, skip + reader.line_num
 
 
 def _check_names(cells: list[str], name: str) -> None:
@@ -327,7 +304,7 @@ def _csv(
     arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
     try:
         plain = _unpacked(raw, name)
-        found, open_quote = _encoding_of(plain, name, encoding)
+        found, odd_quotes = _encoding_of(plain, name, encoding)
         names, mark, n_lines = _header(plain, name, header, delimiter, found)
         plain.seek(0)
     except (*DAMAGED, OSError) as error:
@@ -345,11 +322,11 @@ def _csv(
     texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
     try:
         with reading.open_csv(plain, lines, split, texts) as batches:
-            last: list[Any] = []
-            for batch in batches:
-                last = [column[-1] for column in batch.columns if len(column)] or last
+            last = ""
+            for batch in filter(len, batches):
+                last = str(batch.columns[-1][-1])
                 yield _with_missing(batch)
-        if open_quote and any("\n" in str(cell) for cell in last):
+        if odd_quotes and "\n" in last:
             raise InvalidInputError(
                 f"{name} is no table that can be read: a quotation mark opens a cell and is never "
                 f"closed."

@@ -131,8 +131,6 @@ def test_contradicting_and_unknown_parameters():
         CurvedKNeighborsClassifier(geometry="flat", learner=MMC()).fit(X, Y)
     with pytest.raises(InvalidInputError, match=r"verbose=True beside a metric.*drop"):
         CurvedKNeighborsClassifier(metric=METRICS["flat"], verbose=True).fit(X, Y)
-    with pytest.raises(TypeError, match=r"learner=CurvedLMNN\(margin=0.1\)"):
-        CurvedKNeighborsClassifier(margin=0.1)
     with pytest.raises(TypeError, match="colour"):
         CurvedKNeighborsClassifier(colour=1)
     with pytest.raises(InvalidInputError, match="expected a number or 'auto'"):

@@ -29,7 +29,7 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.learning._selection import choose
-from cayleyklein.learning.labels._selection import as_trial
+from cayleyklein.learning.labels._selection import named
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
 ALL = (*SINGLE, "mixed", "auto")
@@ -180,7 +180,7 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
     right = np.ones((8, 400))
     better = loss - gain + 0.3 * rng.normal(size=400)
     scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
-    assert choose(scores, [np.ones(400)], as_trial).chosen == chosen
+    assert choose(scores, [np.ones(400)], named).chosen == chosen
 
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
@@ -190,7 +190,6 @@ def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
     assert learner.selection_.chosen.endswith("k-NN")
     assert learner.geometry_ == "flat"
     assert learner.loss_history_ == []
-    assert learner.n_iter_ == 0
     assert learner.transform(rows).shape == (150, 4)
 
 
@@ -207,6 +206,7 @@ def test_mixed_is_a_sum_with_a_chosen_share():
     assert isinstance(learner.metric_, MixedMetric)
     assert learner.selection_.trials[0].name == "α = 0.5"
     assert learner.curvature_.tolist() == [1, -1]
+    assert learner.get_metric() is learner.metric_
     with pytest.raises(NotRepresentableError, match="mixed metric is no Mahalanobis"):
         learner.get_mahalanobis_matrix()
 
@@ -452,7 +452,7 @@ def test_pairs():
         learner.pair_distance(pairs), learner.metric_.distance(X[:3], X[50:53])
     )
     np.testing.assert_array_equal(learner.pair_score(pairs), -learner.pair_distance(pairs))
-    with pytest.raises(InvalidInputError, match=r"pairs must have shape \(n, 2, d\)"):
+    with pytest.raises(InvalidInputError, match=r"pairs must be rows of shape \(n, 2, d\)"):
         learner.pair_distance(X)
 
 
@@ -479,6 +479,7 @@ def test_grids_clones_pickles():
         ({"init": np.eye(4), "n_components": 2, "geometry": "flat"}, "factor of 4 rows"),
         ({"init": np.eye(3), "geometry": "flat"}, "init is for 3 columns"),
         ({"init": "diagonal"}, 'start of solver="gradient"'),
+        ({"init": "flat", "solver": "gradient", "geometry": "flat"}, 'start of solver="lbfgs"'),
         ({"callback": 3}, "'callback' parameter"),
         ({"subsample": 1.5}, "'subsample' parameter"),
         ({"margin": 0.3}, "drop it, or give one geometry"),

@@ -59,7 +59,7 @@ def test_a_notebook_shows_what_was_chosen():
     model = CurvedKNeighborsRegressor(random_state=0).fit(*friedman(200)[0])
     html = model._repr_mimebundle_()["text/html"]
     assert "The learned metric" in html
-    assert model.learner_.selection_.trials[0].scores in html
+    assert model.learner_.selection_.trials[0].name in html
 
 
 def test_plain_neighbours_are_kept_where_they_do_as_well():
@@ -153,11 +153,6 @@ def test_a_learner_or_a_metric_of_ones_own():
 def test_contradictions_are_refused(parameters, message):
     with pytest.raises(InvalidInputError, match=message):
         CurvedKNeighborsRegressor(**parameters).fit(X, X[:, 0])
-
-
-def test_parameters_of_the_learner_are_pointed_to():
-    with pytest.raises(TypeError, match=r"learner=CurvedMLKR\(kernel='gaussian'\)"):
-        CurvedKNeighborsRegressor(kernel="gaussian")
 
 
 def test_a_learner_without_a_metric_is_refused():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, cast
@@ -13,53 +12,41 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import (
-    held,
-    in_memory,
-    in_place,
-    is_dask,
-    row_blocks,
-    target_blocks,
-    task,
-)
+from cayleyklein._distributed import RowBlocks, held, in_memory, is_dask, task
 from cayleyklein._estimators import (
     as_classes,
     as_labels,
+    as_target,
     as_weights,
-    check_columns,
     check_data,
     check_truth,
     few_threads,
     labels_of,
     naming,
-    refuse_missing,
     restore_on_error,
 )
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._sampling import classes_of_blocks, rows_at
+from cayleyklein.learning._sampling import rows_at
 from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.labels._explanation import explanations
 from cayleyklein.learning.labels._lmnn import CurvedLMNN
-from cayleyklein.learning.labels._votes import (
-    explained,
-    payload_of_block,
-    shares_of,
-    winners_of,
-)
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
-    LEAST_ROWS,
     Algorithm,
     LocalScales,
+    Ranked,
     Weights,
     as_metric,
     check_weights,
+    class_shares,
     labels_and_weights,
+    local_votes,
     payload_of,
+    votes_of,
 )
 
 
@@ -156,11 +143,6 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         self.callback = callback
         self.verbose = verbose
 
-    def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsClassifier:
-        """Point to the learner where one of its parameters is given."""
-        cls._refuse_learner_parameters(parameters)
-        return cast(CurvedKNeighborsClassifier, super().__new__(cls))
-
     # -- fitting --------------------------------------------------------------------
 
     @restore_on_error
@@ -181,63 +163,43 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         self
         """
         self._check_parameters()
-        if is_dask(X):
-            return self._fit_spread(X, y, sample_weight)
         return self._fit(X, y, sample_weight, None)
 
     def _fit(
-        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None,
+        self, X: Any, y: ArrayLike | None, sample_weight: ArrayLike | None,
         classes: ArrayLike | None,
     ) -> CurvedKNeighborsClassifier:  # fmt: skip
-        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], order="C")
-        rows = np.asarray(rows, dtype=np.float64)
+        blocks: RowBlocks | None = None
+        if is_dask(X):
+            X, blocks, target, sample_weight = self._read_spread(X, y, sample_weight)
+            target, d = as_target(target), blocks.n_columns
+            take: Callable[[Ints], Floats] = partial(rows_at, blocks)
+        else:
+            rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], order="C")
+            rows = np.asarray(rows, dtype=np.float64)
+            d, take = rows.shape[1], rows.__getitem__
         known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
-        given = None if sample_weight is None else as_weights(sample_weight, rows)
-        weights = np.ones(len(rows)) if given is None else given
-        if self._learns_by_default:
-            learner = self._own_learner()._fit_checked(rows, labels, known, weights)
-        else:
-            learner = self._fitted_learner(X, target, given)
-        metric = as_metric(self._metric_of(learner), rows.shape[1])
-        everyone = np.arange(len(rows))
+        weights = as_weights(sample_weight, labels)
+        learner = self._fitted_learner(X, target, None if sample_weight is None else weights)
+        metric = as_metric(self._metric_of(learner), d)
         self._local: LocalScales | None = None
-        with few_threads(*rows.shape):
+        with few_threads(len(labels), d):
             if self.weights == "local":
-                some = LocalScales.numbers_of(len(rows))
-                self._local = LocalScales(rows[some], some, metric, self.n_jobs)
-            scales = None if self._local is None else self._local.of(rows, everyone)
-            self._index(rows, metric, payload_of(labels, given, scales))
+                some = LocalScales.numbers_of(len(labels))
+                self._local = LocalScales(take(some), some, metric, self.n_jobs)
+            if blocks is None:
+                self._index(rows, metric, payload_at(rows, labels, weights, 0, self._local))
+            else:
+                local, starts = held(self._local), blocks.starts
+                cuts = zip(blocks.blocks, starts, [*starts[1:], len(labels)], strict=True)
+                payloads = [
+                    task(payload_at, part, labels[a:b], weights[a:b], a, local)
+                    for part, a, b in cuts
+                ]
+                self._spread(blocks, metric, payloads)
         prior = np.bincount(labels, weights=weights, minlength=len(known)) / weights.sum()
-        return self._keep(known, prior, learner)
-
-    def _fit_spread(self, X: Any, y: Any, sample_weight: Any) -> CurvedKNeighborsClassifier:
-        """Fit on a Dask collection; its labels stay with its rows."""
-        check_columns(self, X, y, reset=True)
-        refuse_missing(y, "y")
-        X, y, sample_weight = in_place(X, y, sample_weight)  # which the index keeps there anyway
-        rows = row_blocks(X, y, least_rows=LEAST_ROWS)
-        targets = rows.targets or []
-        weights: list[Any] = [None] * len(targets)
-        if sample_weight is not None:
-            weights = target_blocks(sample_weight, rows.lengths, "sample_weight")
-        known, mass = classes_of_blocks(targets, weights, rows)
-        learner = self._fitted_learner(X, y, sample_weight)
-        metric = as_metric(self._metric_of(learner), rows.n_columns)
-        self._local = None
-        if self.weights == "local":
-            some = LocalScales.numbers_of(rows.n_rows)
-            self._local = LocalScales(rows_at(rows, some), some, metric, self.n_jobs)
-        local = held(self._local)
-        known_rows = [
-            task(payload_of_block, *block, known, local)
-            for block in zip(rows.blocks, targets, weights, rows.starts, strict=True)
-        ]
-        self._spread(rows, metric, known_rows)
-        return self._keep(known, mass / mass.sum(), learner)
-
-    def _keep(self, classes: AnyArray, prior: Floats, learner: Any) -> CurvedKNeighborsClassifier:
-        self.classes_, self.class_prior_ = classes, prior
+        self.classes_, self.class_prior_ = known, prior
         self._keep_learner(learner)
         return self
 
@@ -278,10 +240,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         labels = labels_of(as_labels(target), self.classes_)
         n = self.n_samples_fit_
-        scales = None
-        if self._local is not None:
-            scales = self._local.of(np.asarray(rows, dtype=np.float64), n + np.arange(len(labels)))
-        self._append(X, payload_of(labels, None, scales))
+        rows = np.asarray(rows, dtype=np.float64)
+        self._append(X, payload_at(rows, labels, np.ones(len(labels)), n, self._local))
         added = np.bincount(labels, minlength=len(self.classes_))
         self.class_prior_ = (n * self.class_prior_ + added) / (n + len(labels))
         return self
@@ -385,13 +345,48 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         with naming("y"):
             return float(accuracy_score(truth, predicted, sample_weight=weights))
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
-        return tags
+
+# -- what an index knows of a labelled row, and what votes make of it ----------------
 
 
-# What help() shows: `__new__` takes anything only to explain it.
-CurvedKNeighborsClassifier.__signature__ = inspect.signature(
-    partial(CurvedKNeighborsClassifier.__init__, None)  # type: ignore[arg-type]
-)
+def payload_at(
+    rows: Floats, labels: Ints, weights: Floats, first_row: int, local: LocalScales | None
+) -> Floats:
+    """Return the payload of rows from a number on."""
+    numbers = first_row + np.arange(len(rows))
+    return payload_of(labels, weights, None if local is None else local.of(rows, numbers))
+
+
+def voters_of(found: Ranked, k: int, weights: Weights) -> tuple[Ints, Ints, Floats]:
+    """Return which k of the neighbours found vote, their labels, and their votes, each (m, k)."""
+    assert found.payload is not None
+    if weights == "local":
+        chosen, votes = local_votes(found.distances, found.payload[:, :, 2], k)
+    else:
+        votes = votes_of(found, k, weights)
+        chosen = np.broadcast_to(np.arange(k), votes.shape)
+    payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
+    return chosen, payload[:, :, 0].astype(np.intp), votes * payload[:, :, 1]
+
+
+def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
+    """Return the probability of each class by the votes of k of the neighbours found."""
+    _, labels, votes = voters_of(found, k, weights)
+    return (class_shares(votes, labels, prior),)
+
+
+def explained(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Any, ...]:
+    """Return rows, distances, labels and votes of the voters, and the probabilities."""
+    chosen, labels, votes = voters_of(found, k, weights)
+    rows, distances = (
+        np.take_along_axis(values, chosen, axis=1) for values in (found.rows, found.distances)
+    )
+    return rows, distances, labels, votes, class_shares(votes, labels, prior)
+
+
+def winners_of(
+    found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
+) -> tuple[AnyArray]:
+    """Return the most probable class."""
+    (shares,) = shares_of(found, k, weights, prior)
+    return (np.asarray(classes[shares.argmax(axis=1)]),)

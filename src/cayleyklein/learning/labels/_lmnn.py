@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import logging
-import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from cayleyklein._distributed import is_dask, meta_of
+from cayleyklein._distributed import is_dask
 from cayleyklein._estimators import (
+    as_target,
     as_weights,
     check_data,
     check_parameters,
@@ -28,17 +28,14 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend, n_anchors
 from cayleyklein.learning._learner import DescentLearner
 from cayleyklein.learning._rows import TrainingRows
-from cayleyklein.learning._sampling import Draw, sample_dask, sample_rows
+from cayleyklein.learning._sampling import draw_rows, read_targets, rows_at
 from cayleyklein.learning._selection import Learned, rows_to_draw
 from cayleyklein.learning._starts import STARTS
 from cayleyklein.learning._trials import Selection
 from cayleyklein.learning.labels._paper import PaperDescent
-from cayleyklein.learning.labels._selection import learn_auto, learn_mixed
-from cayleyklein.learning.labels._wide import focus
+from cayleyklein.learning.labels._selection import focus, learn_auto, learn_mixed
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric
-
-logger = logging.getLogger(__name__)
 
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 
@@ -111,7 +108,7 @@ class CurvedLMNN(DescentLearner):
     components_ : ndarray of shape (n_rows, d)
         The factors L of the parts, one below the other.
     n_iter_ : int
-        Iterations of all passes of all parts.
+        Iterations of all passes of all parts; 1 where plain neighbours were kept.
     loss_history_ : list of list of float
         For each pass of each part the loss before its first iteration and after each. It never
         rises within a pass.
@@ -135,28 +132,15 @@ class CurvedLMNN(DescentLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DescentLearner._sample_constraints,
         "geometry": [StrOptions(set(GEOMETRIES))],
         "n_targets": [Interval(Integral, 1, None, closed="left")],
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
         "push": [Interval(Real, 0, 1, closed="both")],
-        "init": [
-            StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like",
-        ],
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "init": [StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like"],
         "solver": [StrOptions({"lbfgs", "gradient"})],
-        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "subsample": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}),
-            None,
-        ],
-        "random_state": ["random_state"],
-        "callback": [callable, None],
-        "verbose": ["boolean"],
-    }  # fmt: skip
+    }
 
     def __init__(
         self,
@@ -200,7 +184,7 @@ class CurvedLMNN(DescentLearner):
         Parameters
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
-            Dask rows are read once to draw a sample, the same as of rows in memory.
+            Of Dask rows a sample is drawn, the same as of rows in memory, and learned from here.
         y : array-like, Dask array or Dask series of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice.
@@ -211,49 +195,27 @@ class CurvedLMNN(DescentLearner):
         """
         self._check_parameters()
         rng = self._generator()
+        take: Callable[[Ints], Floats]
         if is_dask(X):
-            draw = self._draw(meta_of(X, "X").shape[1], rng)
-            classes, drawn = sample_dask(self, X, y, sample_weight, draw)
-            return self._fit_drawn(*drawn, classes=classes, rng=rng)
-        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        weights = as_weights(sample_weight, rows)
-        classes, labels = encode_classes(target)
-        return self._fit_sample(rows, labels, classes, weights, rng)
-
-    def _fit_checked(
-        self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats
-    ) -> CurvedLMNN:
-        """Learn from rows that are checked already, as a classifier does after its own checks."""
-        self._check_parameters()
-        self.n_features_in_ = X.shape[1]
-        return self._fit_sample(X, labels, classes, weights, self._generator())
-
-    def _fit_sample(
-        self, X: Floats, labels: Ints, classes: AnyArray, weights: Floats, rng: np.random.Generator
-    ) -> CurvedLMNN:
-        rows = sample_rows(X, labels, weights, self._draw(X.shape[1], rng))
-        return self._fit_drawn(*rows, classes=classes, rng=rng)
-
-    def _fit_drawn(
-        self, X: Floats, labels: Ints, weights: Floats, classes: AnyArray,
-        rng: np.random.Generator,
-    ) -> CurvedLMNN:  # fmt: skip
-        d = X.shape[1]
-        self._check_columns(d if self.solver == "gradient" else len(X), d)
-        present = np.unique(labels[weights > 0])
-        if len(present) < 2:
-            raise InvalidInputError(
-                f"y has {len(present)} class in rows of positive weight, "
-                f"{classes[present].tolist()}; learning a metric needs two or more."
-            )
-        rows = TrainingRows.from_raw(X, labels, weights, turn=self.solver != "gradient")
-        self._warn_if_long(rows)
-        with few_threads(*rows.X.shape):
-            learned = self._learn(rows, rng)
-        self._warn(rows, learned, classes)
-        self._keep(learned.metric, learned.fits)
-        self.selection_ = learned.selection
-        self.n_samples_learned_ = learned.selection.n_rows or len(X)
+            blocks, target, sample_weight = read_targets(self, X, y, sample_weight)
+            classes, labels = encode_classes(as_target(target))
+            d, take = blocks.n_columns, partial(rows_at, blocks)
+        else:
+            rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+            classes, labels = encode_classes(target)
+            d, take = rows.shape[1], rows.__getitem__
+        weights = as_weights(sample_weight, labels)
+        size = rows_to_draw(self.subsample, self.geometry, d)
+        some = draw_rows(labels, weights, size, self.n_targets + 1, rng)
+        labels, weights = labels[some], weights[some]
+        self._check_columns(d if self.solver == "gradient" else len(some), d)
+        refuse_one_class(classes[np.unique(labels[weights > 0])])
+        data = TrainingRows.from_raw(take(some), labels, weights, turn=self.solver != "gradient")
+        self._warn_if_long(data)
+        with few_threads(*data.X.shape):
+            learned = self._learn(data, rng)
+        self._warn_few(data, classes)
+        self._keep(learned.metric, learned.fits, learned.selection, len(some))
         self.classes_ = classes
         return self
 
@@ -277,12 +239,10 @@ class CurvedLMNN(DescentLearner):
                 f'Got margin={self.margin!r} with geometry="auto", whose parts have margins of '
                 f"their own; drop it, or give one geometry."
             )
-        if self.solver != "gradient" and isinstance(self.init, str) and self.init == "diagonal":
-            raise InvalidInputError('init="diagonal" is a start of solver="gradient".')
-
-    def _draw(self, d: int, rng: np.random.Generator) -> Draw:
-        size = rows_to_draw(self.subsample, self.geometry, d)
-        return Draw.of(size, self.n_targets + 1, rng)
+        starts = {"lbfgs": "diagonal", "gradient": "flat"}  # each is one of the other solver
+        if isinstance(self.init, str) and self.init == starts[self.solver]:
+            (other,) = starts.keys() - {self.solver}
+            raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
 
     def _recipe(self, geometry: str) -> LargeMarginRecipe:
         recipe = LargeMarginRecipe(
@@ -290,12 +250,7 @@ class CurvedLMNN(DescentLearner):
             n_impostors=self.n_impostors, n_components=self.n_components,
         )  # fmt: skip
         changes: dict[str, Any] = dict(PAPER) if self.solver == "gradient" else {}
-        for name in ("margin", "max_iter", "n_passes", "init"):
-            value = getattr(self, name)
-            if not isinstance(value, str) or (name == "init" and value != "auto"):
-                changes[name] = value
-        if not isinstance(self.init, str):
-            changes["init"] = "std"
+        changes.update(self._given("margin", "max_iter", "n_passes", "init"))
         return replace(recipe, **changes)
 
     def _learn(self, rows: TrainingRows, rng: np.random.Generator) -> Learned:
@@ -303,8 +258,9 @@ class CurvedLMNN(DescentLearner):
         if self.geometry == "auto":
             return learn_auto(rows, self._recipe("flat"), rng, report)
         if self.geometry == "mixed":
-            pair = self._recipe("elliptic"), self._recipe("hyperbolic")
-            return learn_mixed(rows, pair[0], (pair[0].margin, pair[1].margin), rng, report)
+            return learn_mixed(
+                rows, (self._recipe("elliptic"), self._recipe("hyperbolic")), rng, report
+            )
         recipe = self._recipe(self.geometry)
         start = self._start(rows, recipe)
         if start is None:
@@ -316,14 +272,12 @@ class CurvedLMNN(DescentLearner):
         selection = Selection(self.geometry, "the geometry that was asked for")
         return Learned(rows.to_metric(fit.found), (fit,), selection)
 
-    # -- what the caller sees -------------------------------------------------------
-
     def _warn_if_long(self, rows: TrainingRows) -> None:
         """Say beforehand where a fit takes minutes."""
         if self.geometry == "auto":  # its samples are bounded by their work
             return
-        n, d = len(rows), rows.n_columns
-        passes = max(1, 4 if isinstance(self.n_passes, str) else self.n_passes)
+        n, d = rows.X.shape
+        passes = 4 if isinstance(self.n_passes, str) else self.n_passes
         steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
         parts = 2 if self.geometry == "mixed" else 1
         seconds = parts * passes * steps * n * min(n, n_anchors(d)) * d / RATE
@@ -334,8 +288,8 @@ class CurvedLMNN(DescentLearner):
                 f"shows how far it is."
             )
 
-    def _warn(self, rows: TrainingRows, learned: Learned, classes: AnyArray) -> None:
-        """Say where something was not as asked for."""
+    def _warn_few(self, rows: TrainingRows, classes: AnyArray) -> None:
+        """Say which classes have fewer target neighbours than asked for."""
         sizes = rows.class_sizes  # shorter where the last classes weigh nothing
         small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
         if len(small):
@@ -343,7 +297,12 @@ class CurvedLMNN(DescentLearner):
                 f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} "
                 f"distinct rows: they use the target neighbours there are."
             )
-        self._warn_unconverged(learned.fits)
-        logger.info("%s", learned.selection)
-        if self.verbose:
-            sys.stderr.write(f"[CurvedLMNN] {learned.selection}\n")
+
+
+def refuse_one_class(classes: AnyArray) -> None:
+    """Raise unless two classes or more have a row of positive weight."""
+    if len(classes) < 2:
+        raise InvalidInputError(
+            f"y has {len(classes)} class in rows of positive weight, {classes.tolist()}; learning "
+            f"a metric needs two or more."
+        )

@@ -20,11 +20,11 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._typing import Floats
-from cayleyklein._validation import check_memory, warn_caller
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._base import MetricLearner
+from cayleyklein._validation import warn_caller
 from cayleyklein.learning._lbfgs import minimise
+from cayleyklein.learning._learner import MetricLearner
 from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning.labels._lmnn import refuse_one_class
 from cayleyklein.learning.objectives import Parameters
 
 BLOCK_ROWS = 512
@@ -107,23 +107,10 @@ class MMC(MetricLearner):
         rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
         classes, labels = encode_classes(target)
         weights = as_weights(sample_weight, rows)
-        present = np.unique(labels[weights > 0])
-        if len(present) < 2:
-            raise InvalidInputError(
-                f"y has {len(present)} class in rows of positive weight, "
-                f"{classes[present].tolist()}; learning a metric needs two or more."
-            )
+        refuse_one_class(classes[np.unique(labels[weights > 0])])
         d = rows.shape[1]
-        if self.n_components is not None and self.n_components > d:
-            raise InvalidInputError(
-                f"Got n_components={self.n_components}, but X has only {d} columns."
-            )
+        self._check_columns(d, d)
         shape = (self.n_components or d, d)
-        check_memory(
-            8.0 * (24 * shape[0] * d + 3 * d * d),
-            f"Learning a metric of {d:,} columns",
-            "Reduce the columns first, by PCA for example.",
-        )
         data = TrainingRows.from_raw(rows, labels, weights, turn=False)
         data = replace(data, weights=data.weights / data.weight_unit)
         like = like_scatter(data)

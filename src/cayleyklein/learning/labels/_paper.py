@@ -10,8 +10,6 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
@@ -46,22 +44,11 @@ KAPPA = 2.0
 
 
 class PaperDescent:
-    """One fit by the paper's method.
+    """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
 
     The descent minimises the loss over impostors found every ten iterations, as in the paper. What
     is reported, and decides which iterate is returned, is the true loss over all impostors of the
     iterate's own metric.
-
-    Parameters
-    ----------
-    rows : TrainingRows
-    recipe : LargeMarginRecipe
-        Its init "diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
-        other about their mean (the paper's G₊ and G₋).
-    start : Parameters, optional
-        A metric for standardised rows that the fit goes on from.
-    report : callable, optional
-        Told each iterate before it moves; a true answer stops the fit.
     """
 
     def __init__(
@@ -91,7 +78,11 @@ class PaperDescent:
     # -- where it starts ------------------------------------------------------------
 
     def _begin(self) -> None:
-        """Take L̃ from L' and a centre, and c so that all rows are inside."""
+        """Take L̃ from L' and a centre, and c so that all rows are inside.
+
+        init="diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
+        other about their mean (the paper's G₊ and G₋).
+        """
         rows, recipe = self.rows, self.recipe
         name = "identity" if recipe.init == "diagonal" else recipe.init
         factor = starting_factor(name, rows, recipe.n_components or rows.n_columns)
@@ -182,14 +173,13 @@ class PaperDescent:
         targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
         objective = LargeMargin(
             rows.X, rows.labels, rows.weights / rows.weight_unit, everyone, targets, recipe.margin,
-            recipe.push, None,            recipe.squared,
+            recipe.push, None, recipe.squared,
         )  # fmt: skip
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False
         impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            true_loss, n_active = self._remember(objective)
-            if self.report is not None and self._told(true_loss, n_active, iteration):
+            if self._told(*self._remember(objective), iteration):
                 stopped = True
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
@@ -240,7 +230,7 @@ class PaperDescent:
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
         """Return the loss over given impostors and its gradient in L̃."""
         placed, z, w = self._placed()
-        loss, _ = replace(objective, X=z).evaluate(placed, impostors)
+        loss, _ = objective.evaluate(placed, impostors)
         by_z, _ = placed.row_gradient()
         by_y = by_z / (np.sqrt(self._c) * w[:, None])
         by_w = -np.einsum("ij,ij->i", by_z, z) / w
@@ -252,7 +242,8 @@ class PaperDescent:
 
     def _told(self, loss: float, n_active: int, iteration: int) -> bool:
         """Tell the callback the true loss and the metric of the present iterate."""
-        assert self.report is not None
+        if self.report is None:
+            return False
         metric = self._inside(self._matrix)
         metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
         name = f"{self.recipe.geometry}, the paper's solver"

@@ -14,7 +14,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._descent import Fit, Report, descend
-from cayleyklein.learning._rows import TrainingRows
+from cayleyklein.learning._rows import TrainingRows, principal_axes
 from cayleyklein.learning._selection import (
     SELECT_FROM,
     Learned,
@@ -27,8 +27,7 @@ from cayleyklein.learning._selection import (
     product_of,
     split_rows,
 )
-from cayleyklein.learning._trials import DEFAULT_NEIGHBORS, NEIGHBORS, Selection, Trial
-from cayleyklein.learning.labels._wide import focus
+from cayleyklein.learning._trials import DEFAULT_NEIGHBORS, NEIGHBORS, Selection
 from cayleyklein.learning.objectives import LargeMarginRecipe
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 from cayleyklein.neighbors import (
@@ -46,6 +45,11 @@ PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
 FOLD_PASSES = 2
 """Passes of the fits that only serve the choice."""
 
+COLUMNS_PER_ROW = 2
+"""More columns than so many times the rows are wide; below it weights did not help."""
+
+ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
+
 ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
 """Shares of the elliptic metric in a mixed one that are tried; the first wins ties."""
 
@@ -57,7 +61,7 @@ def learn_auto(
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows."""
     parts = tuple(replace(base, geometry=g, margin=m) for g, m in PRODUCT)
     if len(rows) >= SELECT_FROM:
-        task = Task(parts, FOLD_PASSES, label_scores, as_trial, partial(focus, base.init))
+        task = Task(parts, FOLD_PASSES, label_scores, named, partial(focus, base.init))
         return learn_product(rows, task, rng, report)
     (learn,) = focus(base.init, rows)
     fits = fit_parts(learn, parts, rng, report)
@@ -67,12 +71,11 @@ def learn_auto(
 
 
 def learn_mixed(
-    rows: TrainingRows, base: LargeMarginRecipe, margins: tuple[float, float],
+    rows: TrainingRows, recipes: tuple[LargeMarginRecipe, LargeMarginRecipe],
     rng: np.random.Generator, report: Report | None = None,
 ) -> Learned:  # fmt: skip
     """Learn α d_E + (1 - α) d_H, each part in its own unit, α chosen on held-out rows."""
-    names = ("elliptic", "hyperbolic")
-    recipes = [replace(base, geometry=g, margin=m) for g, m in zip(names, margins, strict=True)]
+    init = recipes[0].init
 
     def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
         return tuple(descend(some, recipe, rng, report=report) for recipe in recipes)
@@ -82,7 +85,7 @@ def learn_mixed(
         scores: dict[str, list[Floats]] = {}
         folds = split_rows(rows, rng)
         for train, held_out in folds:
-            learn, test = focus(base.init, train, held_out)
+            learn, test = focus(init, train, held_out)
             tables = [
                 CurvedMetric(factor=found.factor, center=found.center, curvature=found.curvature)
                 .pairwise(test.X, learn.X, outside="inf") / part_unit(learn, found)
@@ -93,10 +96,10 @@ def learn_mixed(
                 found = vote_scores(train, held_out, *nearest)
                 scores.setdefault(f"α = {alpha:g}", []).append(found)
         selection = choose(
-            scores, [held_out.weights for _, held_out in folds], as_trial, tie_to_first=True
+            scores, [held_out.weights for _, held_out in folds], named, tie_to_first=True
         )
     alpha = float(selection.chosen.removeprefix("α = "))
-    (rows,) = focus(base.init, rows)
+    (rows,) = focus(init, rows)
     fits = fit(rows, report)
     weights = [s / part_unit(rows, f.found) for s, f in zip((alpha, 1 - alpha), fits, strict=True)]
     metric = MixedMetric([rows.to_metric(part.found) for part in fits], weights)
@@ -106,9 +109,9 @@ def learn_mixed(
 # -- held-out rows ------------------------------------------------------------------
 
 
-def as_trial(name: str, n_neighbors: int, scores: Floats) -> Trial:
-    """Return a trial from its mean log loss and accuracy."""
-    return Trial(name, n_neighbors, float(scores[0]), float(scores[1]))
+def named(scores: Floats) -> dict[str, float]:
+    """Return the names of a mean log loss and accuracy."""
+    return {"log loss": float(scores[0]), "accuracy": float(scores[1])}
 
 
 def label_scores(train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
@@ -148,3 +151,49 @@ def vote_scores(
         losses = -np.log(np.maximum(shares[each, held_out.labels], np.finfo(float).tiny))
         found.append((losses, shares.argmax(axis=1) == held_out.labels))
     return np.moveaxis(np.array(found, dtype=float), 1, 0)
+
+
+# -- tables with many more columns than rows ----------------------------------------
+
+
+def focus(init: str, rows: TrainingRows, *others: TrainingRows) -> tuple[TrainingRows, ...]:
+    """Return rows, and others in the same coordinates, on components of weighted columns.
+
+    As they are where they do not have many more columns than rows, or where the start `init` is not
+    the default one. Most columns of a wide table, such as gene expression, are noise, and equal
+    weights drown the others. So columns are weighted by how much they tell of the classes, and the
+    metric is learned on the leading principal components, one for each four rows.
+    """
+    wide = rows.basis is not None and len(rows.mean) > COLUMNS_PER_ROW * len(rows)
+    if not wide or init != "std":
+        return rows, *others
+    assert rows.basis is not None
+    columns = rows.X @ rows.basis
+    weights = column_weights(columns, rows)
+    most = max(FEWEST_COMPONENTS, len(rows) // ROWS_PER_COMPONENT)
+    axes = principal_axes(columns * weights, most)
+    map_ = (rows.basis * weights) @ axes.T
+    with np.errstate(divide="ignore"):
+        scale = rows.scale / weights
+    return tuple(
+        replace(some, X=some.X @ map_, scale=scale, basis=axes) for some in (rows, *others)
+    )
+
+
+def column_weights(columns: Floats, rows: TrainingRows) -> Floats:
+    """Return √(η²/(1 - η²)) of standardised columns (n, d); their squares are 1 on average.
+
+    η² is the share of a column's variance that lies between class means.
+    """
+    shares = rows.shares
+    mass = np.bincount(rows.labels, weights=shares)
+    means = np.zeros((len(mass), columns.shape[1]))
+    np.add.at(means, rows.labels, shares[:, None] * columns)
+    middle = means.sum(axis=0)
+    means /= np.where(mass > 0, mass, 1.0)[:, None]
+    total = shares @ (columns - middle) ** 2
+    between = mass @ (means - middle) ** 2
+    within = np.maximum(total - between, total / len(rows))
+    ratio = np.divide(between, within, out=np.zeros_like(total), where=total > 0)
+    average = ratio.mean()
+    return np.sqrt(ratio / average) if average > 0 else np.ones_like(ratio)

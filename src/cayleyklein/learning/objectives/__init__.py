@@ -15,7 +15,6 @@ from cayleyklein.learning.objectives._large_margin import (
 )
 from cayleyklein.learning.objectives._lifted import (
     DOMAIN_EDGE,
-    Gradient,
     LiftedRows,
     Parameters,
     distance_power,
@@ -28,7 +27,6 @@ __all__ = [
     "ComparisonRecipe",
     "Comparisons",
     "Evaluation",
-    "Gradient",
     "KernelRecipe",
     "KernelRegression",
     "LargeMargin",

@@ -23,18 +23,12 @@ from cayleyklein.learning.objectives._search import blocks_of
 
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
-    from cayleyklein.learning.comparisons._tuples import ComparedRows
+    from cayleyklein.learning._tuples import ComparedRows
 
 
 @dataclass(frozen=True)
 class ComparisonRecipe(Recipe):
-    """A descent of the comparison objective.
-
-    Parameters
-    ----------
-    margin : float
-        γ, in (0, 1).
-    """
+    """A descent of the comparison objective."""
 
     n_passes: int = 1
     max_iter: int = 20
@@ -53,20 +47,10 @@ class ComparisonRecipe(Recipe):
 
 @dataclass(frozen=True)
 class Comparisons:
-    """The objective for given pairs of rows.
+    """The objective for `near` pairs of rows (a, 2) and `far` pairs (b, 2).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    near : ndarray of shape (a, 2)
-        Rows of the pairs that should be close.
-    far : ndarray of shape (b, 2)
-        Rows of the pairs that should be farther apart.
-    near_weights : ndarray of shape (a,)
-    far_weights : ndarray of shape (b,) or None
-        With weights, each near pair is compared with each far pair, by the product of their
-        weights; None compares pairs one by one, and a = b.
-    margin : float
+    With `far_weights`, each near pair is compared with each far pair, by the product of their
+    weights; None compares pairs one by one, and a = b.
     """
 
     X: Floats
@@ -80,7 +64,7 @@ class Comparisons:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
-            return Evaluation(np.inf, None, 0)
+            return Evaluation(np.inf, None)
         K = metric.curvature
         near = distance_power(placed.sqchords(self.near[:, 0], self.near[:, 1:]), K, squared=True)
         far = distance_power(placed.sqchords(self.far[:, 0], self.far[:, 1:]), K, squared=True)
@@ -94,13 +78,11 @@ class Comparisons:
 
     def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:
         """Return the loss, its derivatives in the squared distances, and the violated number."""
-        if self.far_weights is None:
-            share = self.near_weights / self.near_weights.sum()
-            hinge, by_near, by_far = self._hinge(near, far)
-            return (
-                float(share @ hinge), share * by_near, share * by_far, int((hinge > 0).sum())
-            )  # fmt: skip
         shares = self.near_weights / self.near_weights.sum()
+        if self.far_weights is None:
+            hinge, by_near, by_far = self._hinge(near, far)
+            active = int((hinge > 0).sum())
+            return float(shares @ hinge), shares * by_near, shares * by_far, active
         others = self.far_weights / self.far_weights.sum()
         loss, n_active = 0.0, 0
         by_near_pair, by_far_pair = np.empty_like(near), np.zeros_like(far)

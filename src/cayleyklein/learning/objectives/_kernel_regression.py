@@ -38,14 +38,7 @@ EDGE = 0.01
 
 @dataclass(frozen=True)
 class KernelRecipe(Recipe):
-    """A descent of the kernel-regression objective.
-
-    Parameters
-    ----------
-    n_neighbors : int
-        Rows in the window.
-    kernel : {"window", "gaussian"}
-    """
+    """A descent of the kernel-regression objective with the kernel "window" or "gaussian"."""
 
     n_passes: int = 2
     max_iter: int = 10
@@ -67,20 +60,10 @@ class KernelRecipe(Recipe):
 
 @dataclass(frozen=True)
 class KernelRegression:
-    """The objective for given rows and anchors.
+    """The objective for two or more rows, no two alike, and targets (n, t).
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        At least two rows, no two alike.
-    targets : ndarray of shape (n, t)
-    weights : ndarray of shape (n,)
-    anchors : ndarray of shape (a,)
-        Rows that have a term in the loss. All rows may be neighbours.
-    n_neighbors : int
-        m; all other rows where there are fewer.
-    bandwidth : float or None
-        h of a Gaussian kernel; None for a window.
+    Some rows, the `anchors` (a,), have a term in the loss; all may be neighbours. A window has no
+    `bandwidth`.
     """
 
     X: Floats
@@ -98,13 +81,13 @@ class KernelRegression:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
-            return Evaluation(np.inf, None, 0)
+            return Evaluation(np.inf, None)
         m = min(self.n_neighbors, len(self.X) - 1)
         loss = 0.0
         for block in blocks_of(len(self.anchors), len(self.X)):
             columns = self._search.find(placed, block, m)
             loss += self._add_block(placed, self.anchors[block], columns)
-        return Evaluation(loss, placed.gradient(), 0)
+        return Evaluation(loss, placed.gradient())
 
     def _add_block(self, placed: LiftedRows, anchors: Ints, columns: Ints) -> float:
         """Return the loss of some anchors; tell `placed` the forces."""

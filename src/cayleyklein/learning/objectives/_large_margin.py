@@ -31,16 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class LargeMarginRecipe(Recipe):
-    """A descent of the large-margin objective, target neighbours chosen anew in each pass.
-
-    Parameters
-    ----------
-    margin : float
-        In the unit of φ(d), at |K| = 1.
-    push : float
-    n_targets : int
-    n_impostors : int or None
-    """
+    """A descent of the large-margin objective, target neighbours chosen anew in each pass."""
 
     margin: float = 1.0
     push: float = 0.5
@@ -62,11 +53,6 @@ class LargeMarginRecipe(Recipe):
         """What is being learned, in words."""
         return f"{self.geometry}, margin {self.margin:g}"
 
-    @property
-    def flat(self) -> LargeMarginRecipe:
-        """Flat LMNN by its defaults, which init="flat" starts from."""
-        return LargeMarginRecipe("flat", n_components=self.n_components)
-
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> LargeMargin:
         """Return the objective with the target neighbours under `found`."""
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
@@ -78,25 +64,10 @@ class LargeMarginRecipe(Recipe):
 
 @dataclass(frozen=True)
 class LargeMargin:
-    """The objective for given rows, targets and anchors.
+    """The objective for rows sorted by label.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-        Sorted by label.
-    labels : ndarray of shape (n,)
-        0, 1, …
-    weights : ndarray of shape (n,)
-    anchors : ndarray of shape (a,)
-        Rows that have a term in the loss. All rows may be impostors or targets.
-    targets : ndarray of shape (a, k)
-        Rows of the anchor's class, -1 for none.
-    margin, push : float
-        γ, in the unit of φ, and π in [0, 1].
-    n_impostors : int or None
-        m.
-    squared : bool
-        φ(d) = d² rather than d.
+    Some rows, the `anchors` (a,), have a term in the loss; all may be impostors or targets.
+    `targets` (a, k) are rows of the anchor's class, -1 for none.
     """
 
     X: Floats
@@ -121,7 +92,7 @@ class LargeMargin:
         """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
-            return Evaluation(np.inf, None, 0)
+            return Evaluation(np.inf, None)
         loss, n_active = self.evaluate(placed)
         return Evaluation(loss, placed.gradient(), n_active)
 
@@ -132,12 +103,11 @@ class LargeMargin:
         """
         loss, n_active = 0.0, 0
         for block, reach in self._blocks(placed):
-            anchors = self.anchors[block]
             if impostors is None:
                 found = self._impostors(placed, block, reach)
             else:
                 found = impostors[block]
-            more, active = self._add_block(placed, anchors, self.targets[block], found)
+            more, active = self._add_block(placed, self.anchors[block], self.targets[block], found)
             loss, n_active = loss + more, n_active + active
         return loss, n_active
 

@@ -19,21 +19,12 @@ from cayleyklein.geometry import lift_points, slopes_from_sqchord
 DOMAIN_EDGE = 1e-10
 """S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
 
-
 MOST_PAIRS = 4_000_000
 """Pairs kept until they are added up: 100 MB."""
 
 
 class Parameters(NamedTuple):
-    """A metric being learned: factor L (r, d), centre μ (d,) and curvature K."""
-
-    factor: Floats
-    center: Floats
-    curvature: float
-
-
-class Gradient(NamedTuple):
-    """Derivatives of an objective in L, μ and K."""
+    """A metric being learned, or a gradient in it: L (r, d), μ (d,) and K."""
 
     factor: Floats
     center: Floats
@@ -41,20 +32,10 @@ class Gradient(NamedTuple):
 
 
 class LiftedRows:
-    """Rows lifted under a metric.
+    """Rows (n, d) lifted under a metric.
 
-    Parameters
-    ----------
-    X : ndarray of shape (n, d)
-    metric : Parameters
-
-    Attributes
-    ----------
-    inside : bool
-        Whether every row is inside the domain; if not, nothing else is set.
-    lift : ndarray of shape (n, r + 1)
-    signature : ndarray of shape (r + 1,)
-        1, …, 1, K: c² is the square of a difference of lifts in this form.
+    `inside` says whether every row is inside the domain; if not, nothing else is set. c² is the
+    square of a difference of `lift` (n, r + 1) in the form with the `signature` 1, …, 1, K.
     """
 
     def __init__(self, X: Floats, metric: Parameters) -> None:
@@ -124,11 +105,11 @@ class LiftedRows:
         by_K = (by_sigma + by_h * rises) * self._sqnorm / (2 * sigma)
         return by_z, self._by_curvature + float(by_K.sum())
 
-    def gradient(self) -> Gradient:
+    def gradient(self) -> Parameters:
         """Return the gradient in (L, μ, K)."""
         by_z, by_K = self.row_gradient()
         factor = self.metric.factor
-        return Gradient(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+        return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
 
 
 def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:

@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning.objectives._lifted import Gradient, Parameters
+from cayleyklein.learning.objectives._lifted import Parameters
 
 if TYPE_CHECKING:
     from cayleyklein.learning._rows import TrainingRows
 
 
 class Evaluation(NamedTuple):
-    """Loss, its gradient (None outside the domain), and the number of violated comparisons."""
+    """Loss, gradient and violated comparisons; inf and None outside a hyperbolic domain."""
 
     loss: float
-    gradient: Gradient | None
-    n_active: int
+    gradient: Parameters | None
+    n_active: int = 0
 
 
-class Objective(Protocol):
-    """A function of the metric alone."""
-
-    def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
-        ...
+Objective = Callable[[Parameters], Evaluation]
+"""A function of the metric alone."""
 
 
 @dataclass(frozen=True)
 class Recipe:
     """A geometry, a start, and for how long to descend; a subclass adds its objective.
 
-    Parameters
-    ----------
-    geometry : {"flat", "elliptic", "hyperbolic", "learned"}
-    init : str
-        A start of `_starts.STARTS`, or "flat": the flat metric learned first.
-    n_components : int or None
-    n_passes, max_iter : int
-        Passes, and iterations of each.
-    spread : float
-        Factor on standardised columns at an elliptic start.
-    radius : float
-        √-K‖z‖ of the farthest row at a hyperbolic start; the domain ends at 1.
+    An elliptic start is `spread` times the standardised columns. A hyperbolic start has its
+    farthest row at √-K‖z‖ = `radius`; the domain ends at 1.
     """
 
     geometry: str
@@ -70,11 +57,6 @@ class Recipe:
     def name(self) -> str:
         """What is being learned, in words."""
         return self.geometry
-
-    @property
-    def flat(self) -> Recipe:
-        """The recipe of the flat metric that init="flat" starts from."""
-        return replace(self, geometry="flat", init="std")
 
     def scale_of(self, z: Floats) -> float:
         """Return the factor on a start with coordinates z (n, r), by the geometry."""

@@ -26,14 +26,9 @@ def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
 
 
 class NearestRows:
-    """Search the nearest rows of anchors, but for a range of rows left out of each search.
+    """Search the nearest rows of anchors (a,), leaving out those from `first` to before `last`.
 
-    Parameters
-    ----------
-    n_rows : int
-    anchors : ndarray of shape (a,)
-    first, last : ndarray of shape (a,)
-        Rows from `first` to before `last` are left out: an anchor's own class, or itself.
+    These are the rows of an anchor's own class, or itself.
     """
 
     def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
@@ -58,9 +53,10 @@ class NearestRows:
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
         product, sqnorm = self.products(placed, block)
-        found = nearest_outside(
+        found = np.full((len(anchors), m), -1)
+        _scan(
             product, sqnorm, sqnorm[anchors], self.first[block], self.last[block],
-            self._within(placed, block, reach), m,
+            self._within(placed, block, reach), found,
         )  # fmt: skip
         self._last_found[block.start] = found
         return found
@@ -80,22 +76,12 @@ class NearestRows:
         return np.where((last >= 0).all(axis=1), np.minimum(reach, far + rounding), reach)
 
 
-def nearest_outside(
-    product: Floats, sqnorm: Floats, own: Floats, first: Ints, last: Ints, reach: Floats, m: int
-) -> Ints:
-    """Return the m nearest columns (b, m) outside a range, within reach of each row; -1 for none.
-
-    The squared chord of row i and column j is own_i + sqnorm_j - 2 product_ij. Columns from
-    first_i to last_i are left out.
-    """
-    found = np.full((len(product), m), -1)
-    _scan(product, sqnorm, own, first, last, reach, found)
-    return found
-
-
 @vectorised
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
-    """Write the columns, nearest first. The minimum of a chunk decides whether to look at it."""
+    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first.
+
+    Columns from first_i to last_i are left out. The minimum of a chunk decides whether to look.
+    """
     chunk, n, m = 16, product.shape[1], found.shape[1]
     value = np.empty(m)
     for i in range(product.shape[0]):

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+from functools import partial
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from cayleyklein._distributed import compute, is_dask, row_blocks, target_blocks, task
+from cayleyklein._distributed import is_dask
 from cayleyklein._estimators import (
     as_weights,
-    check_columns,
     check_data,
     check_parameters,
     few_threads,
     restore_on_error,
 )
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_finite_array, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress, descend
-from cayleyklein.learning._learner import DescentLearner, given
-from cayleyklein.learning._sampling import class_shares, rows_at
+from cayleyklein.learning._learner import DescentLearner
+from cayleyklein.learning._sampling import class_shares, read_targets, rows_at
 from cayleyklein.learning._selection import Learned, rows_to_draw
 from cayleyklein.learning._trials import Selection
 from cayleyklein.learning.objectives import KernelRecipe
@@ -35,8 +34,6 @@ from cayleyklein.learning.regression._selection import (
     left_out_neighbors,
     plain,
 )
-
-logger = logging.getLogger(__name__)
 
 GEOMETRIES = ("auto", "flat", "elliptic", "hyperbolic", "learned")
 
@@ -78,36 +75,17 @@ class CurvedMLKR(DescentLearner):
         Iterations of a pass; 10 by default.
     n_passes : int or "auto", default="auto"
         Passes, each with the rows whose errors count drawn anew where there are many; 2 by default.
-    subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share. "auto" takes at most 10,000 for one geometry; with
-        geometry="auto" the sample doubles from 8,000 rows on until held-out rows show no gain
-        (``selection_.stages``). None takes all rows.
-    random_state : int, RandomState or None, default=None
-        Draws held-out rows, anchors and the subsample.
-    callback : callable or None, default=None
-        Told a :class:`Progress` after each iteration of the fits that make the metric; a true
-        answer stops, and leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
+    subsample, random_state, callback, verbose : see :class:`CurvedLMNN`
 
     Attributes
     ----------
     metric_ : CurvedMetric or ProductMetric
     geometry_ : str
         "flat", "elliptic", "hyperbolic" or "product".
-    curvature_ : ndarray of shape (n_parts,)
-        K of each part of the metric; one for a single metric.
-    components_ : ndarray of shape (n_rows, d)
-        The factors L of the parts, one below the other.
-    n_iter_ : int
-        Iterations of all passes of all parts; 1 where plain neighbours were kept.
     loss_history_ : list of list of float
         For each pass of each part the loss before its first iteration and after each: 1 - R² of
         leaving one row out.
-    n_samples_learned_ : int
-        Rows that the metric was learned from.
-    selection_ : Selection
-        What was tried on held-out rows, what was chosen and why.
+    curvature_, components_, n_iter_, n_samples_learned_, selection_ : see :class:`CurvedLMNN`
     n_features_in_ : int
     feature_names_in_ : ndarray
 
@@ -124,18 +102,11 @@ class CurvedMLKR(DescentLearner):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **DescentLearner._shared_constraints,
+        **DescentLearner._sample_constraints,
         "geometry": [StrOptions(set(GEOMETRIES))],
         "kernel": [StrOptions(set(WINDOWS))],
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "spread": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
-        "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
-        "subsample": [
-            Interval(Integral, 2, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-            StrOptions({"auto"}),
-            None,
-        ],
     }
 
     def __init__(
@@ -187,44 +158,33 @@ class CurvedMLKR(DescentLearner):
         """
         self._check_parameters()
         rng = self._generator()
+        take: Callable[[Ints], Floats]
         if is_dask(X):
-            return self._fit_drawn(*self._sample_dask(X, y, sample_weight, rng), rng)
-        rows, target = check_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True, ensure_min_samples=2
-        )
-        return self._fit_sample(rows, target, as_weights(sample_weight, rows), rng)
-
-    def _fit_checked(self, X: Floats, y: Floats, weights: Floats) -> CurvedMLKR:
-        """Learn from rows that are checked already, as a regressor does after its own checks."""
-        self._check_parameters()
-        self.n_features_in_ = X.shape[1]
-        return self._fit_sample(X, y, weights, self._generator())
-
-    def _fit_sample(
-        self, X: Floats, y: AnyArray, weights: Floats, rng: np.random.Generator
-    ) -> CurvedMLKR:
+            blocks, y, sample_weight = read_targets(self, X, y, sample_weight)
+            target = as_finite_array(y, "y")
+            d, take = blocks.n_columns, partial(rows_at, blocks)
+        else:
+            rows, target = check_data(
+                self, X, y, dtype=np.float64, multi_output=True, y_numeric=True,
+                ensure_min_samples=2,
+            )  # fmt: skip
+            d, take = rows.shape[1], rows.__getitem__
+        weights = as_weights(sample_weight, target)
         some = np.flatnonzero(weights > 0)
-        some = some[self._drawn(len(some), X.shape[1], rng)]
-        return self._fit_drawn(X[some], y[some], weights[some], rng)
-
-    def _fit_drawn(
-        self, X: Floats, y: AnyArray, weights: Floats, rng: np.random.Generator
-    ) -> CurvedMLKR:
-        self._check_columns(len(X), X.shape[1])
-        Y = np.asarray(y, dtype=np.float64).reshape(len(y), -1)
-        rows = RegressionRows.from_targets(X, Y, weights)
-        if len(rows) < 2:
+        (size,) = class_shares(
+            np.array([len(some)]), rows_to_draw(self.subsample, self.geometry, d), 2
+        )
+        some = some[np.sort(rng.choice(len(some), size, replace=False, shuffle=False))]
+        self._check_columns(len(some), d)
+        Y = np.asarray(target[some], dtype=np.float64).reshape(len(some), -1)
+        data = RegressionRows.from_targets(take(some), Y, weights[some])
+        if len(data) < 2:
             raise InvalidInputError(
                 "X has one distinct row of positive weight; learning a metric needs two or more."
             )
-        with few_threads(*rows.X.shape):
-            learned = self._learn(rows, rng)
-        self._warn_unconverged(learned.fits)
-        logger.info("%s", learned.selection)
-        self._keep(learned.metric, learned.fits)
-        self.n_iter_ = max(1, self.n_iter_)  # which scikit-learn wants of few rows too
-        self.selection_ = learned.selection
-        self.n_samples_learned_ = learned.selection.n_rows or len(X)
+        with few_threads(*data.X.shape):
+            learned = self._learn(data, rng)
+        self._keep(learned.metric, learned.fits, learned.selection, len(some))
         return self
 
     def _check_parameters(self) -> None:
@@ -240,33 +200,10 @@ class CurvedMLKR(DescentLearner):
                 f"their own; drop it, or give one geometry."
             )
 
-    def _drawn(self, n: int, d: int, rng: np.random.Generator) -> Ints:
-        """Return the rows to learn from, out of n with d columns."""
-        size = rows_to_draw(self.subsample, self.geometry, d)
-        (count,) = class_shares(np.array([n]), size, 2)
-        return np.sort(rng.choice(n, count, replace=False, shuffle=False))
-
-    def _sample_dask(
-        self, X: Any, y: Any, sample_weight: Any, rng: np.random.Generator
-    ) -> tuple[Floats, Floats, Floats]:
-        """Return a sample of Dask rows, their targets and their weights."""
-        check_columns(self, X, y, reset=True)
-        blocks = row_blocks(X, y)
-        drawn = self._drawn(blocks.n_rows, blocks.n_columns, rng)
-        weights = np.ones(len(drawn))
-        starts = blocks.starts
-        if sample_weight is not None:
-            parts = target_blocks(sample_weight, blocks.lengths, "sample_weight")
-            weights = values_at(parts, starts, drawn, "sample_weight")
-        targets = values_at(blocks.targets or [], starts, drawn, "y")
-        return rows_at(blocks, drawn), targets, as_weights(weights, drawn)
-
     # -- learning -------------------------------------------------------------------
 
     def _recipe(self, geometry: str) -> KernelRecipe:
-        changes = given(self, "max_iter", "n_passes", "init", "n_neighbors", "spread")
-        if not isinstance(self.init, str):
-            changes["init"] = "std"
+        changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")
         changes = {"n_neighbors": WINDOWS[self.kernel], **changes}
         return KernelRecipe(geometry, n_components=self.n_components, kernel=self.kernel, **changes)
 
@@ -290,17 +227,3 @@ class CurvedMLKR(DescentLearner):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def values_at(parts: Any, starts: list[int], numbers: Ints, name: str) -> Floats:
-    """Return the values at given row numbers, ascending, of the blocks of a Dask column."""
-    ends = [*starts[1:], np.iinfo(np.int64).max]
-    tasks = [
-        task(_values_of, part, numbers[(numbers >= start) & (numbers < end)] - start, name, start)
-        for part, start, end in zip(parts, starts, ends, strict=True)
-    ]
-    return np.concatenate(compute(*tasks, doing=f"reading {name}"))
-
-
-def _values_of(part: Any, numbers: Ints, name: str, start: int) -> Floats:
-    return as_finite_array(part, name, start)[numbers]

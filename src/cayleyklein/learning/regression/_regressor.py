@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal, cast
@@ -13,15 +12,9 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.metrics import r2_score
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._distributed import in_memory, in_place, is_dask, row_blocks, target_blocks, task
-from cayleyklein._estimators import (
-    as_weights,
-    check_columns,
-    check_data,
-    check_truth,
-    restore_on_error,
-)
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._distributed import RowBlocks, in_memory, is_dask
+from cayleyklein._estimators import as_weights, check_data, check_truth, restore_on_error
+from cayleyklein._typing import Floats
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress
@@ -30,7 +23,6 @@ from cayleyklein.learning.regression._mlkr import CurvedMLKR
 from cayleyklein.learning.regression._selection import DEFAULT_NEIGHBORS
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
-    LEAST_ROWS,
     Algorithm,
     Ranked,
     Weights,
@@ -123,11 +115,6 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         self.callback = callback
         self.verbose = verbose
 
-    def __new__(cls, *args: Any, **parameters: Any) -> CurvedKNeighborsRegressor:
-        """Point to the learner where one of its parameters is given."""
-        cls._refuse_learner_parameters(parameters)
-        return cast(CurvedKNeighborsRegressor, super().__new__(cls))
-
     # -- fitting --------------------------------------------------------------------
 
     @restore_on_error
@@ -149,41 +136,24 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         """
         self._check_parameters()
         check_weights(self.weights)
+        blocks: RowBlocks | None = None
         if is_dask(X):
-            return self._fit_spread(X, y, sample_weight)
-        rows, targets = self._checked(X, y, reset=True)
-        given = None if sample_weight is None else as_weights(sample_weight, rows)
-        weights = np.ones(len(rows)) if given is None else given
-        if self._learns_by_default:
-            learner = self._learned(rows, targets, weights)
+            X, blocks, y, sample_weight = self._read_spread(X, y, sample_weight)
+            targets, d = as_finite_array(y, "y"), blocks.n_columns
         else:
-            learner = self._fitted_learner(X, targets, given)
+            rows, targets = self._checked(X, y, reset=True)
+            d = rows.shape[1]
+        weights = as_weights(sample_weight, targets)
         self._outputs: tuple[int, ...] = targets.shape[1:]
-        metric = as_metric(self._metric_of(learner), rows.shape[1])
-        self._index(rows, metric, payload_of(targets, weights))
-        self._keep_learner(learner)
-        return self
-
-    def _learned(self, rows: Floats, targets: Floats, weights: Floats) -> Any:
-        """Return the default learner, fitted; None where all rows are one, and any metric does."""
-        if (rows == rows[0]).all():
-            return None
-        return self._own_learner()._fit_checked(rows, targets, weights)
-
-    def _fit_spread(self, X: Any, y: Any, sample_weight: Any) -> CurvedKNeighborsRegressor:
-        """Fit on a Dask collection; its targets stay with its rows."""
-        check_columns(self, X, y, reset=True)
-        X, y, sample_weight = in_place(X, y, sample_weight)  # which the index keeps there anyway
-        rows = row_blocks(X, y, least_rows=LEAST_ROWS)
-        targets = rows.targets or []
-        weights: list[Any] = [None] * len(targets)
-        if sample_weight is not None:
-            weights = target_blocks(sample_weight, rows.lengths, "sample_weight")
-        learner = self._fitted_learner(X, y, sample_weight)
-        self._outputs = tuple(y.shape[1:]) if is_dask(y) else np.shape(y)[1:]
-        blocks = zip(targets, weights, rows.starts, strict=True)
-        known = [task(payload_of_block, *block, self._outputs) for block in blocks]
-        self._spread(rows, as_metric(self._metric_of(learner), rows.n_columns), known)
+        learner = None
+        if blocks is not None or self.learner is not None or (rows != rows[0]).any():
+            learner = self._fitted_learner(X, targets, None if sample_weight is None else weights)
+        metric = as_metric(self._metric_of(learner), d)
+        payload = np.column_stack([weights, targets])
+        if blocks is None:
+            self._index(rows, metric, payload)
+        else:
+            self._spread(blocks, metric, np.split(payload, blocks.starts[1:]))
         self._keep_learner(learner)
         return self
 
@@ -207,7 +177,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
                 f"y has shape {targets.shape}, but expected {(len(targets), *self._outputs)}, like "
                 f"the targets of the rows before."
             )
-        self._append(X, payload_of(targets, np.ones(len(targets))))
+        self._append(X, np.column_stack([np.ones(len(targets)), targets]))
         return self
 
     def _checked(self, X: ArrayLike, y: Any, *, reset: bool) -> tuple[Floats, Floats]:
@@ -256,32 +226,8 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.required = True
         tags.target_tags.multi_output = True
         return tags
-
-
-# What help() shows: `__new__` takes anything only to explain it.
-CurvedKNeighborsRegressor.__signature__ = inspect.signature(
-    partial(CurvedKNeighborsRegressor.__init__, None)  # type: ignore[arg-type]
-)
-
-
-# -- what an index knows of a row with targets: its weight, then its targets --------
-
-
-def payload_of(targets: Floats, weights: Floats) -> Floats:
-    """Return weights and targets (n, 1 + n_targets)."""
-    return np.column_stack([weights, targets])
-
-
-def payload_of_block(
-    targets: AnyArray, weights: Any, start: int, outputs: tuple[int, ...]
-) -> Floats:
-    """Check a block of targets, whose first is that of the row `start`."""
-    checked = as_finite_array(targets, "y", start).reshape(-1, *outputs)
-    given = np.ones(len(checked)) if weights is None else as_weights(weights, checked, start)
-    return payload_of(checked, given)
 
 
 def mean_of(found: Ranked, k: int, weights: Weights, outputs: tuple[int, ...]) -> tuple[Floats]:

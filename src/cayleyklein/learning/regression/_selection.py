@@ -18,7 +18,7 @@ from cayleyklein.learning._selection import (
     plain_metric,
     standardised,
 )
-from cayleyklein.learning._trials import NEIGHBORS, RegressionTrial, Selection
+from cayleyklein.learning._trials import NEIGHBORS, Selection
 from cayleyklein.learning.objectives import (
     KernelRecipe,
     LiftedRows,
@@ -108,12 +108,12 @@ def learn_auto(
     if len(rows) < SELECT_FROM:
         return plain(rows, base.n_components, f"too few rows, {len(rows)}, to learn from")
     parts = tuple(replace(base, geometry=g, spread=s) for g, s in PRODUCT)
-    return learn_product(rows, Task(parts, FOLD_PASSES, target_scores, as_trial), rng, report)
+    return learn_product(rows, Task(parts, FOLD_PASSES, target_scores, named), rng, report)
 
 
-def as_trial(name: str, n_neighbors: int, scores: Floats) -> RegressionTrial:
-    """Return a trial from its mean squared error."""
-    return RegressionTrial(name, n_neighbors, 1 - float(scores[0]))
+def named(scores: Floats) -> dict[str, float]:
+    """Return the name of R², from a mean squared error."""
+    return {"R²": 1 - float(scores[0])}
 
 
 def target_scores(train: RegressionRows, held_out: RegressionRows, Z: Floats, Q: Floats) -> Floats:
