@@ -97,6 +97,7 @@ def main() -> int:
             core.smoke("core")
             installed = set(core.run("-c", INSTALLED).splitlines())
             assert installed == tracked(), installed ^ tracked()
+        core.install("--only-binary", ":all:", f"{wheel}[mesh]")
         check_types(core.python, folder)
         core.run("-W", "error", USER_SCRIPT)
         for extra in EXTRAS:

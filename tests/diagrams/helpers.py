@@ -33,6 +33,12 @@ def assert_cells_are_nearest(diagram, X):
     np.testing.assert_array_equal(found[clear], expected[clear])
 
 
+def power_distances(balls, X):
+    """‖x - c_i‖² - r_i² of points (m, d), as an (m, n) array."""
+    height = (balls.centers**2).sum(axis=1) - balls.sq_radii
+    return (X**2).sum(axis=1)[:, None] - 2 * X @ balls.centers.T + height
+
+
 def domain_size(diagram):
     """The area or volume of the domain, or of the window."""
     metric = diagram.metric

@@ -17,7 +17,6 @@ CALLS = {
     "equivalent_balls": Call(
         equivalent_balls, {"points": rows(X, inside=True), "metric": thing(DISC)}
     ),
-    "EquivalentBalls.power": Call(equivalent_balls(X, DISC).power, {"x": rows(QUERIES)}),
     "CayleyKleinVoronoi": Call(CayleyKleinVoronoi, {
         "points": rows(X), "metric": thing(FLAT), "order": count(1, len(X)),
         "labels": labels(Y, "None"), "window": rows([[-1.0, -1.0], [1.0, 1.0]]),
@@ -26,19 +25,17 @@ CALLS = {
     "CayleyKleinVoronoi.predict": method("predict", {"X": rows(QUERIES)}),
     "CayleyKleinVoronoi.cells": method("cells", tolerance),
     "CayleyKleinVoronoi.frontier": method("frontier", tolerance),
-    "CayleyKleinVoronoi.label_areas": method("label_areas", tolerance),
-    "CayleyKleinVoronoi.ridge_polygons": method("ridge_polygons", tolerance, "space diagram"),
+    "CayleyKleinVoronoi.cells in space": method("cells", tolerance, "space diagram"),
+    "CayleyKleinVoronoi.outlines": method("outlines", tolerance),
 }  # fmt: skip
 
 SAMPLE = """
 CayleyKleinVoronoi labels: one label less
 CayleyKleinVoronoi.cells tolerance: out of range: 0
 CayleyKleinVoronoi.frontier tolerance: -inf
-CayleyKleinVoronoi.label_areas tolerance: out of range: 0
+CayleyKleinVoronoi.outlines tolerance: -inf
 CayleyKleinVoronoi.locate X: a text
 CayleyKleinVoronoi.predict X: sparse
-CayleyKleinVoronoi.ridge_polygons tolerance: out of range: -1
-EquivalentBalls.power x: one axis
 equivalent_balls points: three axes
 """
 

@@ -24,7 +24,7 @@ features = one_of(
     fractions=[0.5, 1.5], negative=[-9, 0],
 )  # fmt: skip
 names = one_of(["length", "width"], a_number=3, too_few=["length"])
-color = one_of("black", no_such="no colour", a_number=3.0)
+color = fixed("black")
 ax = an_object(Figure().subplots(), "None")
 diagram = an_object(fitted("diagram"))
 
@@ -101,7 +101,7 @@ CALLS = {
         "metric": metric, "p": inside(P), "q": inside(Q), "marks": count(2),
     }),
     "GeodesicDisplay.from_hyperplane": Call(plotting.GeodesicDisplay.from_hyperplane, {
-        "metric": metric, "line": an_object(DISC.bisector(P[0], Q[0])), "resolution": count(2),
+        "metric": metric, "line": an_object(DISC.bisector(P[0], Q[0])),
     }),
     "GeodesicDisplay.plot": plot("GeodesicDisplay", ax=ax, color=color),
     "MapDisplay.from_estimator": Call(plotting.MapDisplay.from_estimator, {
@@ -145,9 +145,7 @@ DecisionBoundaryDisplay.from_diagram diagram: None
 DecisionBoundaryDisplay.from_estimator features: fractions
 DecisionBoundaryDisplay.from_points window: zeros
 DecisionBoundaryDisplay.plot ax: wrong type
-GeodesicDisplay.from_hyperplane resolution: -inf
 GeodesicDisplay.from_points marks: a bool
-GeodesicDisplay.plot color: no such
 MetricDisplay.from_estimator y: two columns
 MetricDisplay.from_metric features: one
 MetricDisplay.plot ax: an array

@@ -24,7 +24,7 @@ from cayleyklein import (
 )
 from cayleyklein.plotting._cards import card, metric_facts, metric_picture
 from cayleyklein.plotting._outlines import ball_lattice, sphere_path
-from cayleyklein.plotting._sections import principal_section
+from cayleyklein.plotting._sections import choose_section
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
@@ -64,7 +64,7 @@ def test_mixed_metric_names_its_parts():
 def test_principal_section_shows_the_metric_at_its_center():
     rng = np.random.default_rng(0)
     metric = CurvedMetric(factor=rng.normal(size=(5, 5)), center=rng.normal(size=5), curvature=-0.3)
-    section = principal_section(metric)
+    section = choose_section(metric, None, "pca")
     t = rng.uniform(-0.5, 0.5, size=(6, 2))
     plane = section.restrict(metric)
     np.testing.assert_allclose(plane.pairwise(t), metric.pairwise(section.embed(t)), atol=1e-9)

@@ -32,8 +32,7 @@ class Diagram:
     order: int
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
-        self.metric = _as_curved(metric)
-        metric = self.metric
+        self.metric = metric = as_curved(metric)
         self.points = as_points(points, "points", metric.dimension, ndim=2) + 0.0
         metric._inside(self.points, "points")
         self.order = as_count(order, "order")
@@ -199,14 +198,14 @@ class Diagram:
         return np.flatnonzero(~shown)
 
 
-def _as_curved(metric: Any) -> CurvedMetric:
-    if isinstance(metric, MixedMetric | ProductMetric):
-        raise InvalidInputError(
-            f"metric is a {type(metric).__name__}, which has curved bisectors, and so no power "
-            f"diagram; use one of its metrics."
-        )
+def as_curved(metric: Any) -> CurvedMetric:
+    """Check a metric whose bisectors are hyperplanes."""
     if not isinstance(metric, CurvedMetric):
-        raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
+        mixed = isinstance(metric, MixedMetric | ProductMetric)
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric; got {type(metric).__name__}"
+            f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
+        )
     return metric
 
 

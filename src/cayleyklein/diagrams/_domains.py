@@ -67,33 +67,27 @@ def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Flo
     lower, upper = window
     room = WINDOW_ROOM * (upper - lower)
     inner = np.clip(chart.pivot, lower + room, upper - room)
-    return (
-        chart.to_local(inner),
-        np.vstack([chart.matrix, -chart.matrix]),
-        np.append(upper - inner, inner - lower),
-    )
+    walls = np.vstack([chart.matrix, -chart.matrix])
+    return chart.to_local(inner), walls, np.append(upper - inner, inner - lower)
 
 
 def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """Return a point and walls of a polyhedron at most `tolerance` inside a hyperbolic domain."""
+    """Return the centre and walls of a polyhedron in a hyperbolic domain of space.
+
+    Its faces are at most `tolerance` off the domain's boundary, as a part of the radius.
+    """
     o, rho = chart.disc
-    N, r = _inscribed_faces(tolerance)
-    return -o / rho, rho * N, r
-
-
-def _inscribed_faces(tolerance: float) -> tuple[Floats, Floats]:
-    """Return the faces ⟨N, y⟩ ≤ r of a polyhedron in the unit ball of space."""
-    count = 64
-    while True:
+    count, off = 64, math.inf
+    while off > tolerance:
         # a spiral of points that are spread evenly over the sphere
         height = 1 - (2 * np.arange(count) + 1) / count
         turn = np.arange(count) * math.pi * (3 - math.sqrt(5))
         ring = np.sqrt(1 - height * height)
         points = np.stack([ring * np.cos(turn), ring * np.sin(turn), height], axis=1)
-        equations = ConvexHull(points).equations
-        if 1 + equations[:, 3].max() <= tolerance:
-            return equations[:, :3], -equations[:, 3]
+        faces = ConvexHull(points).equations
+        off = 1 + faces[:, 3].max()
         count *= 2
+    return -o / rho, rho * faces[:, :3], -faces[:, 3]
 
 
 def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:

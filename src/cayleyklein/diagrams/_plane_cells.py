@@ -2,12 +2,11 @@
 
 import math
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import require
 from cayleyklein.diagrams._meshes import CutOut
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.metrics import CurvedMetric
@@ -26,26 +25,9 @@ class Pieces(NamedTuple):
     """From where to where an arc goes, shape (m, 2) and increasing; NaN for a segment."""
 
     @property
-    def is_arc(self) -> Bools:
-        """Which pieces are arcs."""
-        return ~np.isnan(self.angles[:, 0])
-
-    def areas(self, n_cells: int) -> Floats:
-        """Return the areas of the cells: ½∮(x dy - y dx)."""
-        (x, y), (u, v) = self.starts.T, self.ends.T
-        sector = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], x * v - y * u)
-        return np.bincount(self.cell, sector / 2, minlength=n_cells).astype(np.float64)
-
-    def subdivide(self, step: float) -> tuple[Ints, Floats]:
-        """Return the cells and the corners of polygons that take arcs in steps of that angle."""
-        sweep = np.where(self.is_arc, self.angles[:, 1] - self.angles[:, 0], 0.0)
-        count = np.maximum(1, np.ceil(sweep / step)).astype(np.intp)
-        piece = np.repeat(np.arange(len(count)), count)
-        part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
-        angle = self.angles[piece, 0] + sweep[piece] * part / count[piece]
-        on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-        first = (part == 0)[:, None]
-        return self.cell[piece], np.where(first, self.starts[piece], on_circle)
+    def sweeps(self) -> Floats:
+        """The angles of arcs; 0 for segments."""
+        return np.nan_to_num(self.angles[:, 1] - self.angles[:, 0])
 
 
 def whole_polygons(corners: Floats, cells: Groups) -> Pieces:
@@ -147,8 +129,13 @@ class PlaneCells(NamedTuple):
         return np.asarray(y @ self.matrix.T + self.origin)
 
     def areas(self) -> Floats:
-        """Return the areas of the cells in the plane of x."""
-        return self.pieces.areas(self.n_cells) * abs(float(np.linalg.det(self.matrix)))
+        """Return the areas of the cells in the plane of x, by ½∮(x dy - y dx)."""
+        (x, y), (u, v) = self.pieces.starts.T, self.pieces.ends.T
+        is_arc = ~np.isnan(self.pieces.angles[:, 0])
+        sectors = np.where(is_arc, self.pieces.sweeps, x * v - y * u) / 2
+        scale = abs(float(np.linalg.det(self.matrix)))
+        areas = np.bincount(self.pieces.cell, sectors, minlength=self.n_cells).astype(np.float64)
+        return areas * scale
 
     def boundaries(self) -> list[Boundary]:
         """Return the exact boundary of each cell."""
@@ -157,24 +144,18 @@ class PlaneCells(NamedTuple):
         starts, stops = self.to_points(pieces.starts), self.to_points(pieces.ends)
         return [Boundary(starts[a:b], stops[a:b], pieces.angles[a:b]) for a, b in pairwise(ends)]
 
-    def polygons(self, tolerance: float) -> list[Any]:
-        """Return the cells as shapely polygons, arcs in chords at most `tolerance` off."""
-        shapely = require("shapely", "plot")
+    def outlines(self, tolerance: float) -> list[Floats]:
+        """Return the corners of each cell, arcs in chords at most `tolerance` of the radius off."""
         # a chord of the unit circle over the angle φ has the sagitta 1 - cos(φ/2)
-        cell, corners = self.pieces.subdivide(2 * math.acos(1 - min(tolerance, 1.0)))
-        shown, ring = np.unique(cell, return_inverse=True)
-        polygons = np.full(self.n_cells, shapely.Polygon(), dtype=object)
-        # a cell of fewer than three corners is flat to rounding
-        solid = np.bincount(ring) > 2
-        keep = solid[ring]
-        rings = shapely.linearrings(
-            self.to_points(corners[keep]), indices=(np.cumsum(solid) - 1)[ring[keep]]
-        )
-        polygons[shown[solid]] = shapely.polygons(rings)
-        # where corners are so close that rounding exchanged them: cells are convex
-        folded = ~shapely.is_valid(polygons)
-        polygons[folded] = shapely.convex_hull(polygons[folded])
-        return polygons.tolist()
+        pieces, step = self.pieces, 2 * math.acos(1 - tolerance)
+        count = np.maximum(1, np.ceil(pieces.sweeps / step)).astype(np.intp)
+        piece = np.repeat(np.arange(len(count)), count)
+        part = np.arange(len(piece)) - np.repeat(np.cumsum(count) - count, count)
+        angle = pieces.angles[piece, 0] + pieces.sweeps[piece] * part / count[piece]
+        on_circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+        corners = np.where((part == 0)[:, None], pieces.starts[piece], on_circle)
+        ends = np.searchsorted(pieces.cell[piece], np.arange(1, self.n_cells))
+        return np.split(self.to_points(corners), ends)
 
 
 def cells_in_disc(

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
-from cayleyklein._validation import about, as_points, refuse_overflow
+from cayleyklein._validation import about, as_points
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import (
     as_space,
@@ -37,22 +37,12 @@ class EquivalentBalls(NamedTuple):
     Examples
     --------
     >>> from cayleyklein.diagrams import EquivalentBalls
-    >>> balls = EquivalentBalls(np.array([[0.0], [2.0]]), np.array([0.0, 1.0]))
-    >>> balls.power([[1.0]])
-    array([[1., 0.]])
+    >>> EquivalentBalls(centers=np.array([[0.0], [2.0]]), sq_radii=np.array([0.0, 1.0])).sq_radii
+    array([0., 1.])
     """
 
     centers: Floats
     sq_radii: Floats
-
-    def power(self, x: ArrayLike) -> Floats:
-        """Return the power distances ‖x - c_i‖² - r_i² of points (m, d) as an (m, n) array."""
-        x = as_points(x, "x", self.centers.shape[1], ndim=2)
-        height = np.einsum("ij,ij->i", self.centers, self.centers) - self.sq_radii
-        with np.errstate(over="ignore", invalid="ignore"):
-            powers = (x * x).sum(axis=1)[:, None] - 2 * x @ self.centers.T + height
-        refuse_overflow(np.isfinite(powers).all(axis=1), "‖x‖²", "x")
-        return np.asarray(powers)
 
 
 def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
@@ -85,8 +75,6 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     >>> balls.centers.round(12)
     array([[0.  , 0.  ],
            [0.75, 0.  ]])
-    >>> balls.power([[0.2, 0.5]]).argmin()  # nearest to the origin
-    np.int64(0)
     """
     space = as_space(metric)
     rows = as_points(points, "points", space.dimension, ndim=2)

@@ -17,11 +17,8 @@ from cayleyklein.diagrams._meshes import CutOut, cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
-PLANE_TOLERANCE, SPACE_TOLERANCE = 1e-4, 1e-2
-"""Default distance of shapes from the absolute, as a part of its radius."""
-
-FINEST = {PLANE_TOLERANCE: 1e-12, SPACE_TOLERANCE: 1e-6}
-"""Smallest tolerance by default tolerance: millions of corners, and close to rounding."""
+TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
+"""Distance of shapes from the absolute by dimension, as a part of its radius: default, smallest."""
 
 
 class CayleyKleinVoronoi(NotebookCard, Diagram):
@@ -59,6 +56,8 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     True
     >>> len(diagram.boundaries())  # segments, and arcs of the circle
     4
+    >>> [len(corners) for corners in diagram.outlines(0.1)]  # the same with chords for arcs
+    [3, 6, 6, 6]
     >>> [round(cell.area, 3) for cell in diagram.cells()]
     [0.475, 0.864, 0.864, 0.938]
     >>> cells, segments = diagram.ridge_segments()
@@ -71,15 +70,18 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
 
     >>> diagram.predict([[0.1, 0.0], [0.9, 0.0]])
     array(['a', 'b'], dtype='<U1')
-    >>> diagram.frontier().shape, sorted(diagram.label_areas())
-    ((4, 2, 2), ['a', 'b'])
+    >>> diagram.frontier().shape
+    (4, 2, 2)
 
-    In space, ridges are polygons:
+    In space cells are meshes, and the frontier is made of polygons:
 
     >>> ball = CurvedMetric.euclidean(3, curvature=-1.0)
-    >>> cells, polygons = CayleyKleinVoronoi([[-0.5, 0, 0], [0.5, 0, 0]], ball).ridge_polygons()
-    >>> cells, bool(np.allclose(polygons[0][:, 0], 0))
-    (array([[0, 1]]), True)
+    >>> diagram = CayleyKleinVoronoi([[-0.5, 0, 0], [0.5, 0, 0]], ball, labels=["a", "b"])
+    >>> [round(cell.volume, 2) for cell in diagram.cells()]
+    [2.07, 2.07]
+    >>> [polygon] = diagram.frontier()
+    >>> bool(np.allclose(polygon[:, 0], 0))
+    True
     """
 
     window: Floats | None
@@ -114,7 +116,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     def _plane_cells(self) -> PlaneCells:
         self._needs_dimension(2)
         if self.window is not None:
-            return cells_in_window(self._cut_out(PLANE_TOLERANCE))
+            return cells_in_window(self._cut_out())
         o, rho = self._chart.disc
         center = self._cell_number[self._locator(-o[None] / rho)[0]]
         corners = np.asarray(self._disc_corners)
@@ -122,22 +124,28 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         ridges = self.ridge_cells, self._ridges[1]
         return cells_in_disc(self.metric, corners, cells, int(center), ridges)
 
-    def _cut_out(self, tolerance: float) -> CutOut:
-        """Return the diagram within the window, or within a polyhedron close to the domain."""
-        if self.window is None:
-            walls = ball_walls(self._chart, tolerance)
-        else:
-            walls = window_walls(self._chart, self.window)
-        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
-
-    def _needs_dimension(self, *allowed: int) -> None:
-        d = self._power.dimension
+    def _needs_dimension(self, *allowed: int) -> int:
+        d = int(self._power.dimension)
         if d not in allowed:
             names = " or ".join({2: "the plane", 3: "space"}[k] for k in allowed)
             raise NotRepresentableError(
-                f"Shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
+                f"These shapes exist for diagrams in {names}; this one has {d} dimensions. Use its "
                 f"vertices, regions and ridges, locate() or predict()."
             )
+        return d
+
+    def _as_tolerance(self, value: float | None) -> float:
+        default, finest = TOLERANCES[self._power.dimension]
+        return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
+
+    def _cut_out(self, tolerance: float | None = None) -> CutOut:
+        """Return the diagram within the window, or within a polyhedron close to the domain."""
+        off = self._as_tolerance(tolerance)
+        if self.window is None:
+            walls = ball_walls(self._chart, off)
+        else:
+            walls = window_walls(self._chart, self.window)
+        return CutOut(self._chart, self._A[self._cells], self._b[self._cells], *walls)
 
     def boundaries(self) -> list[Boundary]:
         """Return the exact boundaries of plane cells: segments, and arcs of the absolute.
@@ -151,6 +159,22 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """Return the exact areas of plane cells in the chart x, which sum to the domain's."""
         return self._plane_cells.areas()
 
+    def outlines(self, tolerance: float | None = None) -> list[Floats]:
+        """Return the corners of plane cells as polygons, within the domain or the window.
+
+        Parameters
+        ----------
+        tolerance : float, optional
+            As of :meth:`cells`.
+
+        Returns
+        -------
+        list of ndarray of shape (m, 2)
+            A cell outside the window has no corners.
+        """
+        self._needs_dimension(2)
+        return self._plane_cells.outlines(self._as_tolerance(tolerance))
+
     def cells(self, tolerance: float | None = None) -> list[Any]:
         """Return the cells within the domain, or the window, as shapes.
 
@@ -163,13 +187,15 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         Returns
         -------
         list of shapely.Polygon, or list of Mesh
-            In the plane polygons, which needs the extra ``plot`` (:meth:`boundaries` does not);
-            in space closed triangle meshes. A cell outside the window is empty.
+            In the plane the :meth:`outlines` as polygons, which needs the extra ``plot``; in space
+            closed triangle meshes. A cell outside the window is empty.
         """
-        self._needs_dimension(2, 3)
-        if self._power.dimension == 2:
-            return self._plane_cells.polygons(_as_tolerance(tolerance, PLANE_TOLERANCE))
-        return cell_meshes(self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)))
+        if self._needs_dimension(2, 3) == 3:
+            return cell_meshes(self._cut_out(tolerance))
+        outlines, shapely = self.outlines(tolerance), require("shapely", "plot")
+        # a cell of fewer than three corners is flat to rounding, which also exchanges close corners
+        cells = [shapely.Polygon(ring if len(ring) > 2 else None) for ring in outlines]
+        return [cell if cell.is_valid else cell.convex_hull for cell in cells]
 
     def ridge_segments(self) -> tuple[Ints, Floats]:
         """Return the ridges of a plane diagram within the domain, or the window, as segments.
@@ -183,11 +209,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """
         plane = self._plane_cells
         return plane.pairs, plane.to_points(plane.segments)
-
-    def ridge_polygons(self, tolerance: float | None = None) -> tuple[Ints, list[Floats]]:
-        """Return the ridges of a diagram in space: pairs of cells (m, 2), and m polygons (k, 3)."""
-        self._needs_dimension(3)
-        return self._cut_out(_as_tolerance(tolerance, SPACE_TOLERANCE)).polygons()
 
     def dual(self) -> Triangulation:
         """Return the Delaunay triangulation of the metric, the dual of a diagram of order 1.
@@ -226,25 +247,22 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     def frontier(self, tolerance: float | None = None) -> Any:
         """Return the decision frontier of k-NN, k = order: ridges between different labels.
 
+        Parameters
+        ----------
+        tolerance : float, optional
+            In space, as of :meth:`cells`; segments in the plane are exact.
+
         Returns
         -------
         ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
-            Segments in the plane, as of :meth:`ridge_segments`, and polygons in space.
+            Segments in the plane, as of :meth:`ridge_segments`, and convex polygons in space.
         """
-        self._needs_dimension(2, 3)
-        _as_tolerance(tolerance, PLANE_TOLERANCE)
-        if self._power.dimension == 2:
-            pairs, segments = self.ridge_segments()
-            return segments[self._differ(pairs)]
-        pairs, polygons = self.ridge_polygons(tolerance)
-        return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
-
-    def label_areas(self, tolerance: float | None = None) -> dict[Any, Any]:
-        """Return the union of the cells of each label, as shapely shapes."""
-        self._needs_dimension(2)
-        shapely = require("shapely", "plot")
-        cells, labels = np.array(self.cells(tolerance), dtype=object), self.cell_labels
-        return {label: shapely.union_all(cells[labels == label]) for label in self.classes.tolist()}
+        if self._needs_dimension(2, 3) == 3:
+            pairs, polygons = self._cut_out(tolerance).polygons()
+            return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
+        self._as_tolerance(tolerance)
+        pairs, segments = self.ridge_segments()
+        return segments[self._differ(pairs)]
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the k-NN prediction for each query, k = order: the label of its cell.
@@ -284,7 +302,3 @@ class Triangulation(NamedTuple):
 
     edges: Ints
     """Points of neighbouring cells, shape (e, 2); some belong to no simplex when K < 0."""
-
-
-def _as_tolerance(value: float | None, default: float) -> float:
-    return default if value is None else as_real(value, "tolerance", f"[{FINEST[default]:g}, 1)")

@@ -7,8 +7,8 @@ over it, scaled back to length 1: the centre of mass of the geometry (Galperin 1
 grows with the distance, so that the cells, too, are those of least energy: neither half of a step
 raises it.
 
-Cells are cut out of a triangulation of the polygon, and integrals taken by Gauss quadrature in the
-Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
+The parts of the polygon in the cells are cut into triangles, and integrals taken by Gauss
+quadrature in the Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
 """
 
 from __future__ import annotations
@@ -24,13 +24,18 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import as_callback, as_count, as_finite_array, as_real, warn_caller
-from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein._validation import (
+    as_callback,
+    as_count,
+    as_finite_array,
+    as_real,
+    require,
+    warn_caller,
+)
+from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lift_difference
-from cayleyklein.meshes._clip import cut_cells
-from cayleyklein.meshes._mesh import mesh_polygon
-from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_rings
+from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
 from cayleyklein.metrics import CurvedMetric
 
 GAUSS_NODES = 5
@@ -151,17 +156,15 @@ def lloyd(
     True
     """
     metric = as_plane(metric)
-    rings = as_rings(polygon, holes, metric)
-    x = as_inner_points(points, "points", rings, metric)
+    region = as_region(polygon, holes, metric).shape
+    x = as_inner_points(points, region, metric)
     density = as_callback(density, "density")
     max_iter, tol = as_count(max_iter, "max_iter"), as_real(tol, "tol", "[0, 1)")
-    mesh = mesh_polygon(polygon, metric, holes=holes, min_angle=0.0)
-    triangles = mesh.vertices[mesh.triangles]
-    here = _integrate(x, metric, triangles, density)
+    here = _integrate(x, metric, region, density)
     energies = [here.energy]
     converged = False
     while not converged and len(energies) <= max_iter:
-        there = _integrate(here.centroids, metric, triangles, density)
+        there = _integrate(here.centroids, metric, region, density)
         converged = not there.energy < (1 - tol) * here.energy
         if there.energy > here.energy:  # by the rounding of a minimum
             break
@@ -185,13 +188,11 @@ class _Moments(NamedTuple):
     centroids: Floats
 
 
-def _integrate(
-    x: Floats, metric: CurvedMetric, triangles: Floats, density: Density | None
-) -> _Moments:
-    """Return the moments of the Voronoi cells of points within triangles (t, 3, 2)."""
+def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | None) -> _Moments:
+    """Return the moments of the Voronoi cells of points within a region, a shapely shape."""
     K, n = metric.curvature, len(x)
     z, s = metric._inside(x, "points")
-    cell, pieces = _divide(*_cells(x, z, s, metric, triangles), K)
+    cell, pieces = _divide(*_cells(x, metric, region), K)
     nodes, weights, own = _quadrature(cell, pieces)
     sigma = np.sqrt(1 + K * np.einsum("ij,ij->i", nodes, nodes))
     weights = weights / sigma**3
@@ -210,24 +211,16 @@ def _integrate(
     return _Moments(float(weights @ sqchord), masses, centroids)
 
 
-def _cells(
-    x: Floats, z: Floats, s: Floats, metric: CurvedMetric, triangles: Floats
-) -> tuple[Ints, Floats]:
-    """Cut triangles along the cells; return the cell of each piece, and pieces (q, 3, 2) in z."""
+def _cells(x: Floats, metric: CurvedMetric, region: Any) -> tuple[Ints, Floats]:
+    """Cut a region along the cells; return the point of each piece, and pieces (q, 3, 2) in z."""
+    shapely = require("shapely", "mesh")
     diagram = CayleyKleinVoronoi(x, metric)
-    pairs = diagram.ridge_points
-    pairs = np.concatenate([pairs, pairs[:, ::-1]])
-    i, j = pairs[np.argsort(pairs[:, 0], kind="stable")].T
-    # ⟨w, D⟩ + σ_i c²/2 ≥ 0 around z_i, for D the difference and c the chord of the lifts
-    u = (x[i] - x[j]) @ metric.factor.T
-    D, rise = lift_difference(u, z[i], s[i], z[j], s[j], metric.curvature)
-    sqchord = np.einsum("ij,ij->i", D, D) + metric.curvature * rise * rise
-    starts = np.searchsorted(i, np.arange(len(x) + 1))
-    first = diagram.cell_generators[diagram.locate(triangles.mean(axis=1)), 0]
-    corners = metric._coordinates(triangles)
-    offsets = np.sqrt(s[i]) * sqchord / 2
-    cells: tuple[Ints, Floats] = cut_cells(corners, first, z, starts, j, D, offsets)
-    return cells
+    # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
+    diagram.window = box_around(shapely.get_coordinates(region))
+    parts = shapely.constrained_delaunay_triangles(shapely.intersection(diagram.cells(), region))
+    triangles, cell = shapely.get_parts(parts, return_index=True)
+    corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
+    return diagram.cell_generators[cell, 0], metric._coordinates(corners)
 
 
 def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:

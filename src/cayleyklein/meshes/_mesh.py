@@ -15,7 +15,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_real, require, warn_caller
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.meshes._plane import ConformalPlane, signed_areas
-from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_rings
+from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
 from cayleyklein.meshes._refine import Goal, Refinement
 from cayleyklein.metrics import CurvedMetric
 
@@ -188,10 +188,9 @@ def mesh_polygon(
     polygon[0]–polygon[1] and polygon[2]–polygon[3]. ...
     """
     metric = as_plane(metric)
-    rings = as_rings(polygon, holes, metric)
-    x = rings.corners
-    if points is not None:
-        x = np.concatenate([x, as_inner_points(points, "points", rings, metric)])
+    corners, edges, shape = as_region(polygon, holes, metric)
+    inner = np.empty((0, 2)) if points is None else as_inner_points(points, shape, metric)
+    x = np.concatenate([corners, inner])
     goal = Goal(
         math.radians(as_real(min_angle, "min_angle", "[0, 33]")),
         *(
@@ -204,8 +203,8 @@ def mesh_polygon(
         raise InvalidInputError(
             f"Got max_vertices={limit}, but the polygon and the points have {len(x)} already."
         )
-    plane = ConformalPlane(metric, rings.corners.mean(axis=0))
-    work = Refinement(plane.from_points(x), rings.edges, metric.curvature, goal, limit)
+    plane = ConformalPlane(metric, corners.mean(axis=0))
+    work = Refinement(plane.from_points(x), edges, metric.curvature, goal, limit)
     triangles, verdict = work.run()
     if not len(triangles):
         raise NotRepresentableError(

@@ -6,102 +6,85 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import as_points, list_indices
+from cayleyklein._typing import Floats, Ints
+from cayleyklein._validation import as_points, list_indices, require
+from cayleyklein.diagrams import as_curved
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
 ROUNDING = 1e-14
-"""|u × v| of this part of |u||v| counts as 0: the vectors are parallel."""
+"""A point this close to an edge, as a part of the coordinates, is on it."""
 
 LARGEST_EXTENT = 1e70
 """Largest extent of a polygon (its inverse is the smallest): products of four are finite."""
 
-BLOCK = 2**20
-"""Pairs of points and edges that are compared at once."""
 
-
-class Rings(NamedTuple):
-    """The corners of a polygon and its holes, and the edges between them, inside on the left."""
+class Region(NamedTuple):
+    """A polygon with holes: its corners (n, 2), edges (n, 2) between them, and shapely shape."""
 
     corners: Floats
     edges: Ints
-    """Indices of corners (m, 2); edge i starts at corner i, or ends there in a turned ring."""
-    names: list[str]
-    """Name of the argument of each corner, with its index."""
-
-    def contains(self, x: Floats) -> Bools:
-        """Return whether points are strictly inside: a ray from them crosses an odd number."""
-        return np.concatenate([self._contains(part) for part in self._blocks(x)])
-
-    def _blocks(self, x: Floats) -> list[Floats]:
-        return np.array_split(x, 1 + len(x) * len(self.edges) // BLOCK)
-
-    def _contains(self, x: Floats) -> Bools:
-        a, b = self.corners[self.edges.T][:, None]
-        u, v = a - x[:, None], b - x[:, None]
-        cross, flat = _cross(u, v)
-        between = (u * v).sum(axis=-1) <= 0
-        above = (u[..., 1] > 0) != (v[..., 1] > 0)
-        right = (cross > 0) == (v[..., 1] > u[..., 1])
-        return np.asarray(((above & right).sum(axis=1) % 2 == 1) & ~(flat & between).any(axis=1))
+    """Edge i starts at corner i, or ends there; the inside is on the left in the chart z."""
+    shape: Any
 
 
 def as_plane(metric: Any) -> CurvedMetric:
     """Check a metric of the plane, of full rank."""
-    if not isinstance(metric, CurvedMetric):
-        raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
-    if metric.dimension != 2:
+    if as_curved(metric).dimension != 2:
         raise InvalidInputError(
             f"metric must be of the plane; it has {metric.dimension} dimensions."
         )
     metric.inverse_factor  # noqa: B018 - raises for a lower rank
-    return metric
+    return as_curved(metric)
 
 
-def as_rings(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Rings:
-    """Check a polygon and its holes; raise with edges that cross, or corners that repeat."""
-    rings = [_as_ring(polygon, "polygon", metric)]
+def as_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
+    """Check a polygon and its holes; raise where edges cross, or corners repeat."""
+    shapely = require("shapely", "mesh")
+    rings = {"polygon": _as_ring(polygon, "polygon", metric)}
     if holes is not None:
         if not isinstance(holes, Iterable) or isinstance(holes, str | bytes | dict):
             raise InvalidInputError(
                 f"holes must be a list of polygons (n, 2); got {type(holes).__name__}."
             )
-        rings += [_as_ring(hole, f"holes[{i}]", metric) for i, hole in enumerate(holes)]
-    labels = ["polygon", *(f"holes[{i}]" for i in range(len(rings) - 1))]
-    names = [
-        f"{label}[{k}]" for label, ring in zip(labels, rings, strict=True) for k in range(len(ring))
-    ]
-    corners = np.concatenate(rings)
+        for i, hole in enumerate(holes):
+            rings[f"holes[{i}]"] = _as_ring(hole, f"holes[{i}]", metric)
+    corners = np.concatenate(list(rings.values()))
+    names = [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))]
     _refuse_repeats(corners, names)
-    starts = np.cumsum([0, *map(len, rings)])
-    turned = [
-        _edges(ring, start, i > 0, metric)
-        for i, (ring, start) in enumerate(zip(rings, starts, strict=False))
-    ]
-    found = Rings(corners, np.concatenate(turned), names)
-    _refuse_crossings(found)
-    outer = found._replace(edges=turned[0])
-    for ring, label in zip(rings[1:], labels[1:], strict=True):
-        if not outer.contains(ring[:1])[0]:
-            raise InvalidInputError(f"{label} lies outside polygon.")
-        for other, edges in zip(labels[1:], turned[1:], strict=True):
-            if other != label and found._replace(edges=edges).contains(ring[:1])[0]:
-                raise InvalidInputError(f"{label} lies inside {other}.")
-    return found
+    starts = np.cumsum([0, *map(len, rings.values())])
+    edges = np.concatenate(
+        [
+            _edges(ring, start, name != "polygon", metric)
+            for (name, ring), start in zip(rings.items(), starts, strict=False)
+        ]
+    )
+    _refuse_crossings(corners, edges, names)
+    outer, *holes = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
+    for hole in holes:
+        if not shapes[outer].contains(shapes[hole]):
+            raise InvalidInputError(f"{hole} lies outside polygon.")
+        for other in holes:
+            if hole != other and shapes[other].contains(shapes[hole]):
+                raise InvalidInputError(f"{hole} lies inside {other}; drop it.")
+    first, *others = rings.values()
+    return Region(corners, edges, shapely.Polygon(first, others))
 
 
-def as_inner_points(points: ArrayLike, name: str, rings: Rings, metric: CurvedMetric) -> Floats:
-    """Check points (n, 2) strictly inside a polygon; raise with the indices of others."""
-    x = as_points(points, name, 2, ndim=2)
-    metric._inside(x, name)
-    outside = ~rings.contains(x)
+def as_inner_points(points: ArrayLike, shape: Any, metric: CurvedMetric) -> Floats:
+    """Check points (n, 2) strictly inside a shape; raise with the indices of others."""
+    x = as_points(points, "points", 2, ndim=2)
+    metric._inside(x, "points")
+    shapely = require("shapely", "mesh")
+    places, rounding = shapely.points(x), ROUNDING * np.abs(x).max()
+    on_edge = shapely.distance(shape.boundary, places) <= rounding
+    outside = on_edge | ~shapely.contains(shape, places)
     if outside.any():
         raise InvalidInputError(
-            f"{name} at index {list_indices(np.flatnonzero(outside))} not inside polygon: outside "
+            f"points at index {list_indices(np.flatnonzero(outside))} not inside polygon: outside "
             f"it, on its edges or in a hole; move or drop such points."
         )
-    _refuse_repeats(x, [f"{name}[{i}]" for i in range(len(x))])
+    _refuse_repeats(x, [f"points[{i}]" for i in range(len(x))])
     return x
 
 
@@ -123,13 +106,36 @@ def _as_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
 
 def _refuse_repeats(x: Floats, names: list[str]) -> None:
     _, first, like = np.unique(x, axis=0, return_index=True, return_inverse=True)
-    again = np.flatnonzero(first[like.reshape(-1)] != np.arange(len(x)))
+    original = first[like.reshape(-1)]
+    again = np.flatnonzero(original != np.arange(len(x)))
     if len(again):
-        i = int(again[0])
+        more = f", and {len(again) - 1} more are repeated" if len(again) > 1 else ""
         raise InvalidInputError(
-            f"{names[int(first[like.reshape(-1)[i]])]} and {names[i]} are the same point"
-            f"{f', and {len(again) - 1} more are repeated' if len(again) > 1 else ''}; drop one."
+            f"{names[original[again[0]]]} and {names[again[0]]} are the same point{more}; drop one."
         )
+
+
+def _refuse_crossings(corners: Floats, edges: Ints, names: list[str]) -> None:
+    """Raise for edges with a common point other than a common corner, and name them."""
+    shapely = require("shapely", "mesh")
+    lines = shapely.linestrings(corners[edges])
+    first, second = shapely.STRtree(lines).query(lines, predicate="intersects")
+    first, second = first[first < second], second[first < second]
+    # edges with a common corner cross only when one folds back onto the other
+    joined = (edges[first][:, :, None] == edges[second][:, None]).any(axis=(1, 2))
+    folded = shapely.length(shapely.intersection(lines[first], lines[second])) > 0
+    pairs = np.stack([first, second], axis=1)[~joined | folded]
+    if not len(pairs):
+        return
+    shown = "; ".join(
+        " and ".join(f"{names[a]}–{names[b]}" for a, b in np.sort(edges[pair]))
+        for pair in pairs[np.lexsort(pairs.T[::-1])][:3]
+    )
+    more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
+    raise InvalidInputError(
+        f"polygon must be simple, but edges cross or touch: {shown}{more}. Reorder or move its "
+        f"corners, or mesh the parts one by one."
+    )
 
 
 def _edges(ring: Floats, start: int, hole: bool, metric: CurvedMetric) -> Ints:
@@ -140,62 +146,3 @@ def _edges(ring: Floats, start: int, hole: bool, metric: CurvedMetric) -> Ints:
     k = np.arange(len(ring))
     edges = start + np.stack([k, np.roll(k, -1)], axis=1)
     return edges if (area > 0) != hole else edges[:, ::-1]
-
-
-def _cross(u: Floats, v: Floats) -> tuple[Floats, Bools]:
-    """Return u × v, and where it is 0 to rounding."""
-    cross = u[..., 0] * v[..., 1] - u[..., 1] * v[..., 0]
-    scale = np.sqrt((u * u).sum(axis=-1) * (v * v).sum(axis=-1))
-    return cross, np.abs(cross) <= ROUNDING * scale
-
-
-def _refuse_crossings(rings: Rings) -> None:
-    """Raise for edges that cross, touch or fold back, and name them."""
-    edges = rings.edges
-    pairs = _crossings(rings)
-    if not len(pairs):
-        return
-    shown = "; ".join(
-        " and ".join(f"{rings.names[a]}–{rings.names[b]}" for a, b in np.sort(edges[pair]))
-        for pair in pairs[:3]
-    )
-    more = f", and {len(pairs) - 3} more pairs" if len(pairs) > 3 else ""
-    raise InvalidInputError(
-        f"polygon must be simple, but edges cross or touch: {shown}{more}. Reorder or move its "
-        f"corners, or mesh the parts one by one."
-    )
-
-
-def _crossings(rings: Rings) -> Ints:
-    """Return pairs (k, 2) of edges with a common point other than a common corner."""
-    edges, x = rings.edges, rings.corners
-    ends = x[edges]
-    pairs = _close_pairs(ends.min(axis=1), ends.max(axis=1))
-    (a, b), (c, d) = (np.moveaxis(ends[side], 1, 0) for side in pairs.T)
-    ab, cd = b - a, d - c
-    sides = [_cross(ab, c - a), _cross(ab, d - a), _cross(cd, a - c), _cross(cd, b - c)]
-    signs = [np.where(flat, 0.0, np.sign(cross)) for cross, flat in sides]
-    meets = (signs[0] * signs[1] <= 0) & (signs[2] * signs[3] <= 0)
-    # edges with a common corner cross only when one folds back onto the other
-    first, second = edges[pairs.T]
-    joined = (first[:, 1] == second[:, 0]) | (first[:, 0] == second[:, 1])
-    line = (signs[0] == 0) & (signs[1] == 0)
-    return np.asarray(pairs[meets & (~joined | (line & ((ab * cd).sum(axis=1) < 0)))])
-
-
-def _close_pairs(low: Floats, high: Floats) -> Ints:
-    """Return pairs i < j (k, 2) of boxes with a common point, found along the better axis."""
-    orders = [np.argsort(low[:, k]) for k in range(2)]
-    counts = [
-        np.searchsorted(low[order, k], high[order, k], side="right") - np.arange(1, len(low) + 1)
-        for k, order in enumerate(orders)
-    ]
-    k = int(counts[1].sum() < counts[0].sum())
-    order, count = orders[k], counts[k]
-    i = np.repeat(np.arange(len(low)), count)
-    j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(count) - count, count)
-    pairs = np.sort(np.stack([order[i], order[j]], axis=1), axis=1)
-    i, j = pairs.T
-    across = (low[i, 1 - k] <= high[j, 1 - k]) & (low[j, 1 - k] <= high[i, 1 - k])
-    found = pairs[across]
-    return np.asarray(found[np.lexsort(found.T[::-1])])

@@ -4,9 +4,9 @@ A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep 
 the fundamental conic in thick black, equal axes, colours that everyone can tell apart.
 """
 
-from cayleyklein.plotting._boundary import DecisionBoundaryDisplay, Regions, Samples
+from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
 from cayleyklein.plotting._cards import notebook_card as notebook_card
-from cayleyklein.plotting._charts import ChartDisplay, ChartPanel
+from cayleyklein.plotting._charts import ChartDisplay
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._map import MapDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
@@ -25,14 +25,11 @@ from cayleyklein.plotting._weights import FeatureWeightsDisplay
 __all__ = [
     "BallDisplay",
     "ChartDisplay",
-    "ChartPanel",
     "CrossRatioDisplay",
     "DecisionBoundaryDisplay",
     "FeatureWeightsDisplay",
     "GeodesicDisplay",
     "MapDisplay",
     "MetricDisplay",
-    "Regions",
-    "Samples",
     "VoronoiDisplay",
 ]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,10 +15,9 @@ from cayleyklein._validation import about, as_count, check_memory
 from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
-from cayleyklein.plotting._outlines import cell_outlines, domains_of
+from cayleyklein.metrics import CurvedMetric, standard_factor
+from cayleyklein.plotting._outlines import domains_of
 from cayleyklein.plotting._sections import (
-    Section,
     as_labels,
     as_rows,
     choose_section,
@@ -28,53 +28,14 @@ from cayleyklein.plotting._style import (
     PADDING,
     PlaneDisplay,
     class_tints,
-    draw_cells,
     draw_lines,
     draw_points,
     new_axes,
 )
-from cayleyklein.plotting._voronoi import picture_bounds
+from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-
-class Regions(NamedTuple):
-    """Exact regions: outlines of cells, the class of each, and the frontier between classes.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
-    >>> flat = CurvedMetric.euclidean(2)
-    >>> X, y = [[0.0, 0.0], [1.0, 0.0]], ["a", "b"]
-    >>> regions = DecisionBoundaryDisplay.from_points(X, y, flat).regions
-    >>> len(regions.cells), regions.codes, regions.frontier.shape
-    (2, array([0, 1]), (1, 2, 2))
-    """
-
-    cells: list[Floats]
-    codes: Ints
-    frontier: Floats
-
-
-class Samples(NamedTuple):
-    """Classes on a grid: coordinates of its columns and rows, and codes; -1 is outside the domain.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
-    >>> X, y = [[0.0, 0.0], [1.0, 1.0]], ["a", "b"]
-    >>> model = KNeighborsClassifier(1).fit(X, y)
-    >>> samples = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).regions
-    >>> samples.codes.shape
-    (50, 50)
-    """
-
-    x: Floats
-    y: Floats
-    codes: Ints
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -87,7 +48,9 @@ class DecisionBoundaryDisplay(PlaneDisplay):
 
     Parameters
     ----------
-    regions : Regions or Samples
+    regions : CayleyKleinVoronoi, or ndarray of shape (n, n)
+        A labelled diagram, or indices of the classes on a grid over the bounds; -1 is outside the
+        domain.
     classes : ndarray of shape (n_classes,)
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
@@ -104,29 +67,25 @@ class DecisionBoundaryDisplay(PlaneDisplay):
     --------
     >>> from cayleyklein import CurvedMetric
     >>> from cayleyklein.plotting import DecisionBoundaryDisplay
-    >>> X = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
+    >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = DecisionBoundaryDisplay.from_points(X, ["a", "b", "b", "a"], metric)
-    >>> display.regions.frontier.shape  # segments between cells of different classes
+    >>> display = DecisionBoundaryDisplay.from_points(X, y, metric)
+    >>> display.regions.frontier().shape  # segments between cells of different classes
     (4, 2, 2)
     >>> figure = display.plot().figure_
+    >>> DecisionBoundaryDisplay.from_diagram(display.regions).classes
+    array(['a', 'b'], dtype='<U1')
 
     The predictions of any classifier on a grid:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> model = KNeighborsClassifier(1).fit(X, ["a", "b", "b", "a"])
-    >>> DecisionBoundaryDisplay.from_estimator(model, X, resolution=50).classes
-    array(['a', 'b'], dtype='<U1')
-
-    A labelled diagram:
-
-    >>> from cayleyklein import CayleyKleinVoronoi
-    >>> diagram = CayleyKleinVoronoi(X, metric, labels=["a", "b", "b", "a"])
-    >>> len(DecisionBoundaryDisplay.from_diagram(diagram).regions.cells)
-    4
+    >>> model = KNeighborsClassifier(1).fit(X, y)
+    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
+    >>> display.regions.shape
+    (50, 50)
     """
 
-    regions: Regions | Samples
+    regions: CayleyKleinVoronoi | Ints
     classes: AnyArray
     bounds: Floats
     X: Floats | None = None
@@ -166,9 +125,8 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         bounds = picture_bounds(diagram)
         if diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
-        codes = np.searchsorted(diagram.classes, diagram.cell_labels)
         return cls(
-            regions=Regions(cell_outlines(diagram), codes, diagram.frontier()),
+            regions=diagram,
             classes=diagram.classes,
             bounds=bounds,
             X=diagram.points,
@@ -224,22 +182,31 @@ class DecisionBoundaryDisplay(PlaneDisplay):
             f"A grid of {n:,} × {n:,} points of {rows.shape[1]:,} columns",
             "Take a smaller resolution.",
         )
-        axes = [np.linspace(low, high, n) for low, high in bounds.T]
+        axes = np.linspace(bounds[0], bounds[1], n).T
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
         if hasattr(X, "iloc"):  # keep the names of columns for the estimator
             grid = type(X)(grid, columns=X.columns)
         metric, seen = find_metric(estimator, grid)
-        classes, codes = _predict(estimator, grid, metric, seen)
-        # The conic is drawn only if no step of a pipeline changes the rows before the metric.
-        own = metric if seen is grid else None
+        inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
+        if not inside.any():
+            raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
+        found = estimator.predict(grid[inside])
+        classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
+        codes = np.full(len(grid), -1, dtype=np.intp)
+        codes[inside] = np.searchsorted(classes, found)
+        # the conic is drawn only if no step of a pipeline changes the rows before the metric
+        domains: tuple[Ellipsoid, ...] = ()
+        if metric is not None and seen is grid and domains_of(metric):
+            with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
+                domains = domains_of(section.restrict(metric))
         return cls(
-            regions=Samples(axes[0], axes[1], codes.reshape(n, n)),
+            regions=codes.reshape(n, n),
             classes=classes,
             bounds=bounds,
             X=shown,
             y=as_labels(y, len(rows)),
             names=section.names,
-            domains=() if own is None else _domains_on(section, own),
+            domains=domains,
         )
 
     def plot(
@@ -257,57 +224,29 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         **style
             For the frontier, a LineCollection, or the contours of a grid.
         """
-        ax = new_axes(ax)
-        tints = class_tints(len(self.classes))
-        if isinstance(self.regions, Regions):
-            draw_cells(ax, self.regions.cells, [tints[code] for code in self.regions.codes])
+        ax, room = new_axes(ax), 0.0
+        if isinstance(self.regions, CayleyKleinVoronoi):
+            draw_cells(ax, self.regions, label_tints(self.regions))
             look = {"colors": "black", "linewidths": 1.4} | style
-            draw_lines(ax, list(self.regions.frontier), **look)
+            draw_lines(ax, list(self.regions.frontier()), **look)
+            room = PADDING if self.domains else 0.0
         else:
-            _draw_samples(ax, self.regions, tints, {"linewidths": 1.0} | style)
+            self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | style)
         if show_points and self.X is not None:
             draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
                 ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-        room = PADDING if self.domains and isinstance(self.regions, Regions) else 0.0
         return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
 
-
-def _domains_on(section: Section, metric: Metric) -> tuple[Ellipsoid, ...]:
-    """Return the fundamental conics on a plane; none where they are a pair of lines."""
-    if not domains_of(metric):
-        return ()
-    try:
-        return domains_of(section.restrict(metric))
-    except NotRepresentableError:  # of a factor of lower rank
-        return ()
-
-
-def _predict(estimator: Any, grid: Any, metric: Metric | None, seen: Any) -> tuple[AnyArray, Ints]:
-    """Return the classes, and the codes of the predictions; -1 outside the metric's domain."""
-    inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
-    if not inside.any():
-        raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-    codes = np.full(len(grid), -1, dtype=np.intp)
-    found = estimator.predict(grid[inside])
-    classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
-    codes[inside] = np.searchsorted(classes, found)
-    return classes, codes
-
-
-def _draw_samples(ax: Axes, samples: Samples, tints: Sequence[Any], style: dict[str, Any]) -> None:
-    codes = samples.codes
-    colors = np.array([*tints, (1.0, 1.0, 1.0)])[codes]  # -1, no class, is the last: white
-    half = (samples.x[1] - samples.x[0]) / 2, (samples.y[1] - samples.y[0]) / 2
-    extent = (
-        samples.x[0] - half[0],
-        samples.x[-1] + half[0],
-        samples.y[0] - half[1],
-        samples.y[-1] + half[1],
-    )
-    ax.imshow(colors, extent=extent, origin="lower", interpolation="nearest", zorder=0.5)
-    for code in np.unique(codes[codes >= 0]):
-        side = np.ma.masked_where(codes < 0, (codes == code).astype(float))
-        if side.all():
-            continue
-        ax.contour(samples.x, samples.y, side, levels=[0.5], colors="black", **style)
+    def _draw_grid(self, ax: Axes, codes: Ints, look: dict[str, Any]) -> None:
+        """Draw the classes of a grid, and contours around each."""
+        n = len(codes)
+        tints = [*class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        half = np.ptp(self.bounds, axis=0) / (n - 1) / 2
+        extent: Any = np.stack([self.bounds[0] - half, self.bounds[1] + half]).T.ravel()
+        ax.imshow(np.array(tints)[codes], extent=extent, origin="lower", interpolation="nearest")
+        x, y = np.linspace(self.bounds[0], self.bounds[1], n).T
+        for code in np.unique(codes[codes >= 0]):
+            side = np.ma.masked_where(codes < 0, (codes == code).astype(float))
+            if not side.all():
+                ax.contour(x, y, side, levels=[0.5], **look)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -16,12 +15,11 @@ from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, first_term,
 from cayleyklein.plotting._outlines import (
     ball_lattice,
     bounds_of,
-    cell_outlines,
     domains_of,
     edges_of,
     sphere_path,
 )
-from cayleyklein.plotting._sections import principal_section
+from cayleyklein.plotting._sections import choose_section
 from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
 from cayleyklein.plotting._svg import Drawing, bar_chart, number
 
@@ -32,7 +30,8 @@ METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240
 
 LATTICE = 5
 OUTLINE_POINTS = 48
-ARC_STEP = math.pi / 60
+CHORDS = 3e-4
+"""Distance of chords from the arcs of the absolute, as a part of its radius."""
 
 LARGEST_ASPECT = 4.0
 """Ratio of a plane metric's axes from which on it is shown in its principal axes instead."""
@@ -166,7 +165,8 @@ def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]
         one, two = ("x₁", "x₂") if names is None else names
         return metric, f"the plane of {one} and {two}"
     whose = "its" if first is metric else "its first part's"
-    return principal_section(first).restrict(metric), f"the plane of {whose} two principal axes"
+    section = choose_section(first, None, "pca")
+    return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
 def _bounds_around(centers: Floats, edges: Sequence[Floats]) -> Floats:
@@ -222,7 +222,7 @@ def _fill_cells(drawing: Drawing, diagram: CayleyKleinVoronoi) -> None:
     """Fill the cells of a labelled diagram with the colours of their classes."""
     palette = np.array(class_colors(len(diagram.classes)))
     colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
-    for outline, color in zip(cell_outlines(diagram, ARC_STEP), colors.tolist(), strict=True):
+    for outline, color in zip(diagram.outlines(CHORDS), colors.tolist(), strict=True):
         if len(outline):
             drawing.path(
                 outline, closed=True, stroke=color, width=0.5, fill=color, fill_opacity=0.25

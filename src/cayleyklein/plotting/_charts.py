@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_choice, as_texts, require
-from cayleyklein.diagrams import CayleyKleinVoronoi
+from cayleyklein.diagrams import CayleyKleinVoronoi, as_curved
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
@@ -22,7 +22,6 @@ from cayleyklein.plotting._style import (
     DOMAIN_WIDTH,
     EDGE_WIDTH,
     as_axes,
-    as_metric,
     draw_lines,
     draw_points,
     finish_axes,
@@ -82,16 +81,6 @@ class ChartPanel(NamedTuple):
     ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
     fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
     ``bounds`` are two corners.
-
-    Examples
-    --------
-    >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import ChartDisplay
-    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> points = [[-0.5, 0.0], [0.5, 0.0]]
-    >>> panel = ChartDisplay.from_points(points, disc, charts=["klein"]).panels[0]
-    >>> panel.title, len(panel.edges)
-    ('Klein disc', 1)
     """
 
     chart: str
@@ -114,7 +103,8 @@ class ChartDisplay:
 
     Parameters
     ----------
-    panels : sequence of ChartPanel
+    panels : sequence of named tuples
+        `chart`, `title`, `edges`, `points`, `rim`, `rim_width` and `bounds` of each chart.
 
     Examples
     --------
@@ -154,7 +144,7 @@ class ChartDisplay:
             curvature by default.
         order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
         """
-        if as_metric(metric, single=True).curvature > 0 and window is None:
+        if as_curved(metric).curvature > 0 and window is None:
             reach = WHOLE * np.linalg.norm(metric.inverse_factor, axis=1)
             reach /= math.sqrt(metric.curvature)
             window = np.stack([metric.center - reach, metric.center + reach])

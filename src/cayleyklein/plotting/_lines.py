@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, as_points, as_texts, broadcast_points
+from cayleyklein.diagrams import as_curved
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
@@ -19,8 +20,6 @@ from cayleyklein.plotting._outlines import domains_of, edges_of, line_path
 from cayleyklein.plotting._style import (
     BLUE,
     PlaneDisplay,
-    as_color,
-    as_metric,
     draw_lines,
     draw_points,
     new_axes,
@@ -79,7 +78,7 @@ class GeodesicDisplay(PlaneDisplay):
         marks : int, default=2
             Marks on each geodesic, at equal distances; 2 marks its ends.
         """
-        as_metric(metric, single=True)
+        as_curved(metric)
         ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
         t = np.linspace(0, 1, as_count(marks, "marks"))
         pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
@@ -90,27 +89,16 @@ class GeodesicDisplay(PlaneDisplay):
         )
 
     @classmethod
-    def from_hyperplane(
-        cls, metric: CurvedMetric, line: Hyperplane, *, resolution: int = 2
-    ) -> GeodesicDisplay:
-        """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain.
-
-        Parameters
-        ----------
-        metric : CurvedMetric
-            Of the plane.
-        line : Hyperplane
-        resolution : int, default=2
-            Points on the line, which is straight.
-        """
-        as_metric(metric, single=True)
+    def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> GeodesicDisplay:
+        """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
+        as_curved(metric)
         if not isinstance(line, Hyperplane):
             raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
         if np.ndim(line.offset):
             raise InvalidInputError(
                 f"line holds {np.shape(line.offset)} hyperplanes; make a display of each of them."
             )
-        path = line_path(metric, line, as_count(resolution, "resolution"))
+        path = line_path(metric, line, 2)
         return cls(paths=[path], marks=np.empty((0, 2)), domains=domains_of(metric))
 
     def plot(
@@ -133,7 +121,6 @@ class GeodesicDisplay(PlaneDisplay):
         **style
             For the lines, a LineCollection.
         """
-        as_color(color)
         ax = new_axes(ax)
         look = {"colors": color, "linewidths": 1.2, "label": label} | style
         self.lines_ = draw_lines(ax, self.paths, **look)
@@ -193,7 +180,7 @@ class CrossRatioDisplay(PlaneDisplay):
     def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
         """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
-        if as_metric(metric, single=True).geometry != "hyperbolic":
+        if as_curved(metric).geometry != "hyperbolic":
             raise NotRepresentableError(
                 f"The conic of a {metric.geometry} metric has no real points to draw; take a "
                 f"metric with K < 0."
@@ -234,13 +221,12 @@ class CrossRatioDisplay(PlaneDisplay):
         names = as_texts(labels, "labels")
         if len(names) != len(self.points):
             raise InvalidInputError(f"Got labels={labels!r}, but expected four names.")
-        as_color(color)
         ax = new_axes(ax)
-        P, Q = self.points[2:]
-        along = (Q - P) / math.dist(P, Q)
-        t = (self.points - P) @ along
+        start, end = self.points[2:]
+        along = (end - start) / math.dist(start, end)
+        t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
-        line = P + ends[:, None] * along
+        line = start + ends[:, None] * along
         draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | style))
         draw_points(ax, self.points[:2], color=color, s=30)
         draw_points(ax, self.points[2:], color="white", s=30, edgecolors="black", linewidths=1)
@@ -248,10 +234,10 @@ class CrossRatioDisplay(PlaneDisplay):
         across = across if across[1] >= 0 else -across
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
-            for end, outwards in ((2, -along), (3, along)):
-                normal = domain.matrix @ (self.points[end] - domain.center)
+            for i, outwards in ((2, -along), (3, along)):
+                normal = domain.matrix @ (self.points[i] - domain.center)
                 side = 1.0 if normal @ across >= 0 else -1.0
-                shifts[end] = 9 * outwards + 11 * side * across
+                shifts[i] = 9 * outwards + 11 * side * across
         self.texts_ = [
             ax.annotate(
                 f"${name}$",
@@ -265,10 +251,9 @@ class CrossRatioDisplay(PlaneDisplay):
             for name, point, shift in zip(labels, self.points, shifts, strict=True)
         ]
         if title and not ax.get_title():
-            ax.set_title(self._summary(labels), fontsize="medium")
+            p, q, P, Q = labels
+            text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
+            if self.distance is not None:
+                text += f",  $d({p}, {q}) = {self.distance:.3f}$"
+            ax.set_title(text, fontsize="medium")
         return self._finish(ax, self.domains, line, *edges_of(self.domains))
-
-    def _summary(self, labels: Sequence[str]) -> str:
-        p, q, P, Q = labels
-        ratio = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
-        return ratio if self.distance is None else f"{ratio},  $d({p}, {q}) = {self.distance:.3f}$"

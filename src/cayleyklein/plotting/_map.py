@@ -20,20 +20,17 @@ from cayleyklein.plotting._charts import (
     EDGE_POINTS,
     EYE,
     RIGHT,
-    RIM_POINTS,
     ChartPanel,
     draw_surface,
     in_front,
 )
+from cayleyklein.plotting._outlines import edges_of
 from cayleyklein.plotting._sections import as_labels
 from cayleyklein.plotting._style import (
-    CLASS_MARKERS,
+    PlaneDisplay,
     as_axes,
-    class_colors,
-    draw_domains,
     draw_lines,
     draw_points,
-    finish_axes,
     new_axes,
 )
 from cayleyklein.plotting._svg import number
@@ -50,7 +47,7 @@ EDGE_COLOR = "0.6"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MapDisplay:
+class MapDisplay(PlaneDisplay):
     """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
 
     Make one by :meth:`from_estimator`. :meth:`plot` sets `ax_` and `figure_`.
@@ -180,28 +177,20 @@ class MapDisplay:
             ax.annotate(
                 name, point, (2, 2), textcoords="offset points", fontsize="x-small", zorder=5
             )
-        bounds = self.points
-        if self.curvature:
-            draw_domains(ax, [DISC])
-            bounds = DISC.boundary(RIM_POINTS)
-        finish_axes(ax, bounds, ("$y_1$", "$y_2$"))
+        domains = [DISC] if self.curvature else []
+        shown = edges_of(domains) or [self.points]
+        self._finish(ax, domains, *shown, names=("$y_1$", "$y_2$"))
 
     def _draw_globe(self, ax: Any, style: dict[str, Any]) -> None:
         nothing = np.empty((0, 3))
         panel = ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, GLOBE)
         draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
         near = in_front(self.points, "sphere")
-        labels = np.zeros(len(self.points), int) if self.y is None else self.y
-        classes = np.unique(labels)
-        colors = ["black"] if self.y is None else class_colors(len(classes))
-        for i, (label, color) in enumerate(zip(classes, colors, strict=True)):
-            for front, alpha in ((False, BEHIND), (True, 1.0)):
-                rows = self.points[(labels == label) & (near == front)]
-                look = {"color": color, "alpha": alpha, "linewidths": 0, "depthshade": False}
-                if self.y is not None:
-                    look["marker"] = CLASS_MARKERS[i % len(CLASS_MARKERS)]
-                    look["label"] = str(label) if front else None
-                ax.scatter(*rows.T, **(look | style))
+        classes = None if self.y is None else np.unique(self.y)
+        look = {"linewidths": 0, "depthshade": False} | style
+        for some, sight in ((~near, {"alpha": BEHIND, "label": None}), (near, {})):
+            labels = None if self.y is None else self.y[some]
+            draw_points(ax, self.points[some], labels, classes, **(look | sight))
         for point, name, front in zip(self.points, self.names or (), near, strict=False):
             if front:
                 ax.text(*(1.04 * point), name, fontsize="x-small")

@@ -34,7 +34,6 @@ from cayleyklein.plotting._style import (
     GEOMETRY_COLORS,
     NAMES,
     PlaneDisplay,
-    as_color,
     as_metric,
     draw_domains,
     draw_lines,
@@ -156,27 +155,28 @@ class BallDisplay(PlaneDisplay):
         **style
             For the outlines, a LineCollection.
         """
-        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else as_color(color)
+        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         as_real(fill, "fill", "[0, 1]")
         ax = new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | style)
         if show_centers:
             draw_points(ax, self.centers, color=shade, s=12)
-        full = [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
         domains = domains_of(self.metric)
-        return self._finish(ax, domains, self.centers, *full, *edges_of(domains))
+        return self._finish(ax, domains, self.centers, *self._full, *edges_of(domains))
+
+    @property
+    def _full(self) -> list[Floats]:
+        """The closed outlines."""
+        return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
     def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
         """Draw the balls without changing the limits of the axes."""
         collections = require("matplotlib.collections", "plot")
-        outlines = list(zip(self.outlines, self.closed, strict=True))
         self.fill_ = collections.PolyCollection(
-            [path for path, whole in outlines if whole],
-            facecolors=color,
-            edgecolors="none",
-            alpha=fill,
+            self._full, facecolors=color, edgecolors="none", alpha=fill
         )
         ax.add_collection(self.fill_, autolim=False)
+        outlines = zip(self.outlines, self.closed, strict=True)
         paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in outlines]
         self.lines_ = draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | style))
 
@@ -211,6 +211,9 @@ class MetricDisplay(PlaneDisplay):
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
     >>> figure = display.plot().figure_
+    >>> display = MetricDisplay.from_metric(learner.metric_, features="pca", lattice=3)
+    >>> len(display.balls.centers)
+    9
     """
 
     metric: Metric
@@ -258,22 +261,14 @@ class MetricDisplay(PlaneDisplay):
         y : array-like of shape (n,), optional
         features : pair of int or str, "pca" or None
             The plane to show: two columns, with the others at the mean of X (at the centre without
-            X), or the principal plane of X in the coordinates z of the metric. Balls are cut by
-            the plane exactly; rows are projected to it. None is "pca" when d > 2.
+            X), or the principal plane of X in the coordinates z of the metric (of the metric
+            itself without X). Balls are cut by the plane exactly; rows are projected to it. None
+            is "pca" for X of d > 2, and else the first two columns.
         feature_names : sequence of d str, optional
         radius : float, optional
             Of the balls; by default such that they nearly touch.
         lattice : int, default=7
             Balls along the longer side of the data.
-
-        Examples
-        --------
-        >>> from cayleyklein import CurvedMetric
-        >>> display = MetricDisplay.from_metric(
-        ...     CurvedMetric.euclidean(2, curvature=-1.0), lattice=3
-        ... )
-        >>> len(display.balls.centers)
-        9
         """
         as_metric(metric)
         rows = None if X is None else as_rows(X, metric.dimension)
@@ -308,7 +303,8 @@ class MetricDisplay(PlaneDisplay):
         if self.X is not None:
             draw_points(ax, self.X, self.y, **({"s": 14} | style))
         domains = domains_of(self.metric)
-        near = bounds_of(self.balls.centers, *([] if self.X is None else [self.X]))
+        rows = self.balls._full if self.X is None else [self.X]
+        near = bounds_of(self.balls.centers, *rows)
         far = bounds_of(near, *edges_of(domains))
         distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
         self._finish(ax, domains, near if distant else far, names=self.names)

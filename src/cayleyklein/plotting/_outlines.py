@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from scipy.optimize.elementwise import find_root
 
 from cayleyklein._typing import Floats
-from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric, Metric, first_term
@@ -16,14 +16,8 @@ from cayleyklein.metrics import CurvedMetric, Metric, first_term
 RIM = 1e-9
 """Points on the conic are drawn this far inside, relative to its size: charts end there."""
 
-BISECTIONS = 60
-"""Enough to find a number to the last bit of its scale."""
-
 HORIZON = 1e-4
 """Polylines to infinity end this angle before it."""
-
-ARC_STEP = math.pi / 120
-"""Angle of a chord of the absolute, 1e-4 of its radius off."""
 
 BALL_OF_CELL = 0.4
 """Radius of balls relative to the distance of neighbours in the lattice."""
@@ -68,16 +62,17 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
         u *= radius
         step = float(np.min(metric.distance(center, center + u)))
         u *= radius / step if step > 0 else 1.0
-    # Without a domain, t = tan φ reaches infinity at φ = π/2.
     last = np.min(exits, axis=0) * (1 - RIM) if exits else np.full(n, math.pi / 2 - HORIZON)
-    low, high = np.zeros(n), last
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        t = middle if exits else np.tan(middle)
-        near = metric.distance(center, center + t[:, None] * u) < radius
-        low, high = np.where(near, middle, low), np.where(near, high, middle)
-    path = center + (high if exits else np.tan(high))[:, None] * u
-    reached = high < last
+
+    def point(t: Floats, *direction: Floats) -> Floats:
+        # without a domain, tan t reaches infinity at π/2
+        return center + np.stack(direction, axis=-1) * (t if exits else np.tan(t))[..., None]
+
+    def excess(t: Floats, *direction: Floats) -> Floats:
+        return np.asarray(metric.distance(center, point(t, *direction)) - radius, dtype=float)
+
+    found = find_root(excess, (np.zeros(n), last), args=tuple(u.T))
+    path, reached = point(found.x, *u.T), found.success
     if reached.all():
         return path, True
     # Start the open branch after a gap, so that it is one piece.
@@ -149,20 +144,3 @@ def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floa
     if not out.any():
         return points
     return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)
-
-
-def cell_outlines(diagram: CayleyKleinVoronoi, step: float = ARC_STEP) -> list[Floats]:
-    """Return the corners of each cell of a plane diagram; none for a cell outside the window."""
-    # arcs of the absolute, x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K, are cut into chords of the angle step
-    metric = diagram.metric
-    found = []
-    for starts, _, angles in diagram.boundaries():
-        pieces = [np.empty((0, 2))]
-        for start, (first, last) in zip(starts, angles, strict=True):
-            pieces.append(start[None])
-            if last - first > step:  # NaN for a segment
-                theta = np.linspace(first, last, 2 + int((last - first) / step))[1:-1]
-                circle = np.stack([np.cos(theta), np.sin(theta)], axis=1)
-                pieces.append(metric.points(circle / math.sqrt(-metric.curvature)))
-        found.append(np.concatenate(pieces))
-    return found

@@ -91,8 +91,9 @@ def choose_section(
     """Return the plane of two columns, or the principal plane ("pca") of the rows.
 
     It goes through the mean of the rows, or without them through the centre. The principal plane is
-    taken in the coordinates z of the metric, of its first part where it has several. None is the
-    plane itself for d = 2 and "pca" otherwise.
+    taken in the coordinates z of the metric, of its first part where it has several; without rows
+    it is that of its two longest axes. None is "pca" for rows of d > 2, and else the first two
+    columns.
     """
     d = metric.dimension
     part = first_term(metric)
@@ -103,34 +104,18 @@ def choose_section(
     if features is None:
         features = (0, 1) if d == 2 or X is None else "pca"
     if isinstance(features, str):
-        if features != "pca" or X is None:
+        if features != "pca":
             raise InvalidInputError(
-                f'Got features={features!r}, but expected two columns, or "pca" with X given.'
+                f'Got features={features!r}, but expected two columns, or "pca".'
             )
-        return _principal_plane(part, X)
+        z = part.factor.T if X is None else (X - middle) @ part.factor.T
+        V = np.linalg.svd(z, full_matrices=False)[2][:2]
+        basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
+        return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
     i, j = _column_pair(features, names)
     basis = np.eye(d)[:, [i, j]]
     origin = np.where(basis.any(axis=1), 0.0, middle)
     return Section(origin, basis, basis.T, (names[i], names[j]))
-
-
-def principal_section(metric: CurvedMetric) -> Section:
-    """Return the plane through μ of the metric's two largest directions, in coordinates z."""
-    _, lengths, directions = np.linalg.svd(metric.factor, full_matrices=False)
-    if len(lengths) < 2 or lengths[1] <= np.finfo(float).eps * lengths[0] * metric.dimension:
-        raise NotRepresentableError("The metric has rank 1, so there is no plane to show.")
-    V, scale = directions[:2], lengths[:2, None]
-    return Section(metric.center, (V / scale).T, V * scale, ("first", "second"))
-
-
-def _principal_plane(metric: CurvedMetric, X: Floats) -> Section:
-    middle = X.mean(axis=0)
-    z = (X - middle) @ metric.factor.T
-    _, _, directions = np.linalg.svd(z, full_matrices=False)
-    V = directions[:2]
-    return Section(
-        middle, np.linalg.pinv(metric.factor) @ V.T, V @ metric.factor, ("$z_1$", "$z_2$")
-    )
 
 
 def _column_pair(features: Any, names: Sequence[str]) -> tuple[int, int]:

@@ -12,7 +12,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import Metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,20 +48,14 @@ PADDING = 0.04
 """Margin of a picture on each side, as a part of its size."""
 
 
-def as_metric(metric: Any, *, single: bool = False) -> Any:
-    """Check a metric."""
-    allowed = (CurvedMetric,) if single else (CurvedMetric, MixedMetric, ProductMetric)
-    if not isinstance(metric, allowed):
-        names = " or a ".join(kind.__name__ for kind in allowed)
-        raise InvalidInputError(f"metric must be a {names}; got {type(metric).__name__}.")
+def as_metric(metric: Any) -> Any:
+    """Check a metric of any kind."""
+    if not isinstance(metric, Metric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, MixedMetric or ProductMetric; got "
+            f"{type(metric).__name__}."
+        )
     return metric
-
-
-def as_color(color: Any) -> str:
-    """Check a colour."""
-    if not require("matplotlib.colors", "plot").is_color_like(color):
-        raise InvalidInputError(f"Got color={color!r}, but expected a colour of matplotlib.")
-    return str(color) if isinstance(color, str) else color
 
 
 def as_axes(ax: Any, name: str = "ax") -> Any:
@@ -157,17 +151,6 @@ def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
     return lines
 
 
-def draw_cells(ax: Axes, cells: Sequence[Floats], colors: Sequence[Any]) -> Any:
-    """Fill polygons, without edges and beneath everything else."""
-    collections = require("matplotlib.collections", "plot")
-    # Edges of the same colour close the hairlines that antialiasing leaves between cells.
-    painted = collections.PolyCollection(
-        list(cells), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
-    )
-    ax.add_collection(painted, autolim=False)
-    return painted
-
-
 def draw_points(
     ax: Axes,
     points: Floats,
@@ -178,17 +161,14 @@ def draw_points(
     """Draw points: black dots, or one colour and one marker for each label, `classes` first."""
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
-        ax.scatter(points[:, 0], points[:, 1], **({"color": "black"} | look))
+        ax.scatter(*points.T, **({"color": "black"} | look))
         return
     first = np.unique(labels) if classes is None else classes
     names = [*first, *np.setdiff1d(labels, first)]
     markers = cycle(CLASS_MARKERS)
     for name, color, marker in zip(names, class_colors(len(names)), markers, strict=False):
-        rows = points[labels == name]
-        if not len(rows):
-            continue
-        mine = {"color": color, "marker": marker, "label": str(name)} | look
-        ax.scatter(rows[:, 0], rows[:, 1], **mine)
+        mine: dict[str, Any] = {"color": color, "marker": marker, "label": str(name)} | look
+        ax.scatter(*points[labels == name].T, **mine)
 
 
 def class_colors(n: int) -> list[str]:

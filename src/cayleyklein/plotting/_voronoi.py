@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,17 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
+from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, cell_outlines, domains_of, edges_of
+from cayleyklein.plotting._outlines import bounds_of, domains_of, edges_of
 from cayleyklein.plotting._style import (
     PADDING,
     VERMILION,
     YELLOW,
     PlaneDisplay,
     class_tints,
-    draw_cells,
     draw_lines,
     draw_points,
     new_axes,
@@ -46,9 +47,25 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
     return bounds_of(*edges_of(domains_of(diagram.metric)))
 
 
+def draw_cells(ax: Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
+    """Fill the cells of a diagram of the plane, beneath everything else."""
+    # edges of the same colour close the hairlines that antialiasing leaves between cells
+    cells = require("matplotlib.collections", "plot").PolyCollection(
+        diagram.outlines(), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
+    )
+    ax.add_collection(cells, autolim=False)
+    return cells
+
+
+def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
+    """Return the colour of the label of each cell."""
+    tints = class_tints(len(diagram.classes))
+    return [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class VoronoiDisplay(PlaneDisplay):
-    """A Voronoi diagram of the plane, of order 1 or more (paper, figures 5, 7 and 8).
+    """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`. :meth:`plot` sets `ax_`, `figure_`,
     `edges_` (a LineCollection) and `cells_` (a PolyCollection).
@@ -74,18 +91,9 @@ class VoronoiDisplay(PlaneDisplay):
     diagram: CayleyKleinVoronoi
 
     @classmethod
-    def from_points(
-        cls,
-        points: ArrayLike,
-        metric: CurvedMetric,
-        *,
-        order: int = 1,
-        labels: ArrayLike | None = None,
-        window: ArrayLike | None = None,
-    ) -> VoronoiDisplay:
-        """Compute the diagram, see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`."""
-        diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels, window=window)
-        return cls.from_diagram(diagram)
+    def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> VoronoiDisplay:
+        """Compute the diagram with the options of :class:`cayleyklein.CayleyKleinVoronoi`."""
+        return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
 
     @classmethod
     def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
@@ -116,20 +124,17 @@ class VoronoiDisplay(PlaneDisplay):
         **style
             For the edges, a LineCollection.
         """
-        diagram, cells = self.diagram, cell_outlines(self.diagram)
-        if highlight is not None and highlight not in range(len(cells)):
+        diagram, n = self.diagram, len(self.diagram.cell_generators)
+        if highlight is not None and highlight not in range(n):
             raise InvalidInputError(
-                f"Got highlight={highlight!r}, but expected the number of one of the "
-                f"{len(cells)} cells."
+                f"Got highlight={highlight!r}, but expected the number of one of the {n} cells."
             )
         ax = new_axes(ax)
-        colors: list[Any] = ["none"] * len(cells)
-        if fill and diagram.labels is not None:
-            tints = class_tints(len(diagram.classes))
-            colors = [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
+        labelled = fill and diagram.labels is not None
+        colors = label_tints(diagram) if labelled else ["none"] * n
         if highlight is not None:
             colors[highlight] = tint(YELLOW, 0.8)
-        self.cells_ = draw_cells(ax, cells, colors)
+        self.cells_ = draw_cells(ax, diagram, colors)
         edges = list(diagram.ridge_segments()[1])
         self.edges_ = draw_lines(ax, edges, **({"colors": "0.35"} | style))
         if show_points:

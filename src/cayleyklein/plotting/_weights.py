@@ -13,7 +13,7 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count
 from cayleyklein.metrics import Metric
 from cayleyklein.plotting._sections import as_names, metric_of
-from cayleyklein.plotting._style import BLUE, as_color, as_metric, new_axes
+from cayleyklein.plotting._style import BLUE, as_metric, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -107,7 +107,6 @@ class FeatureWeightsDisplay:
             For the bars, of ``Axes.barh``.
         """
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
-        as_color(color)
         ax = new_axes(ax)
         names = [str(self.names[i]) for i in order]
         self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], color=color, **style)
