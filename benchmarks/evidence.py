@@ -57,6 +57,9 @@ RUNS = {
 ALL_CORES = ("first", "large", "dask", "explorer")
 """Measurements with as many threads as a user would have; the others run in one."""
 
+MEASURED = ("src", "benchmarks", "examples", "tests", "pyproject.toml")
+"""What a measurement depends on."""
+
 HEAD = """\
 # Evidence
 
@@ -82,10 +85,16 @@ class Claim(NamedTuple):
 
 def provenance() -> str:
     """Say which code was measured, with what and when."""
-    commit = subprocess.run(
-        ["git", "describe", "--always", "--abbrev=12", "--dirty=, with changes"],
-        cwd=ROOT, check=True, capture_output=True, text=True,
-    ).stdout.strip()  # fmt: skip
+
+    def git(*command: str) -> str:
+        done = subprocess.run(
+            ["git", *command], cwd=ROOT, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    commit = git("describe", "--always", "--abbrev=12")
+    if git("status", "--porcelain", "--", *MEASURED):  # documents change as they are written
+        commit += ", with changes"
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     return (
         f"cayleyklein {version('cayleyklein')}, commit {commit}, {time.strftime('%Y-%m-%d')}\n"
