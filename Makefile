@@ -77,7 +77,7 @@ soak: $(READY) ## Fit 10,000 times and predict a million rows in one process
 lowest: ## Run the tests with the oldest releases of what we depend on
 	$(PYTHON) -m venv .venv-lowest
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
-	  $$($(PYTHON) tests/lowest.py) pytest pytest-xdist hypothesis mpmath numpydoc polars==1.20
+	  $$($(PYTHON) tests/lowest.py) pytest pytest-xdist hypothesis mpmath numpydoc polars==1.20 faiss-cpu
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
