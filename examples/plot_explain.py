@@ -8,8 +8,9 @@ them near. Wines of three cultivars, 13 chemical measurements each.
 
 # %%
 # ``explain`` lists the voters of one wine, the largest vote first, and the columns with the largest
-# shares in the distance to each of them. Shares add up to 1; a negative one says that the column
-# brings the two wines closer than the others have them. This is one of the few divided votes.
+# shares in the distance to each of them. The absolute values of all shares add up to 1; a column
+# with a negative share brings the two wines closer than the other columns alone would have them.
+# This is one of the few divided votes.
 
 import matplotlib.pyplot as plt
 import numpy as np

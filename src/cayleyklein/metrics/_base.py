@@ -112,11 +112,13 @@ class MetricBase(NotebookCard):
         return np.asarray(shares / shares.sum())
 
     def column_shares(self, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return the share of each column in the distances between p and q (n, d).
+        """Return the signed share of each column in the distances between p and q (n, d).
 
         A geodesic is a straight line, so its squared length is a multiple of uᵀG(p)u with
-        u = p - q, and Σⱼ uⱼ(G(p)u)ⱼ gives each column its share; the mean of both ends is taken. A
-        share may be negative, where a column brings two rows closer than the others have them.
+        u = p - q, and column j contributes uⱼ(G(p)u)ⱼ to it; the mean of both ends is taken. A
+        contribution is negative where a column brings two rows closer than the others alone would
+        have them, as correlated columns may. Shares are contributions over the sum of their
+        absolute values, so that columns which cancel have no shares beyond 1.
 
         Parameters
         ----------
@@ -126,28 +128,30 @@ class MetricBase(NotebookCard):
         Returns
         -------
         ndarray of shape (n, d)
-            Each row adds up to 1; zeros for two points at distance 0.
+            The absolute values of a row add up to 1; zeros for two points at distance 0.
 
         Examples
         --------
         >>> from cayleyklein import CurvedMetric
         >>> CurvedMetric.euclidean(2).column_shares([[0.0, 0.0]], [[3.0, 4.0]])
         array([[0.36, 0.64]])
+        >>> metric = CurvedMetric(matrix=[[1.0, -0.9], [-0.9, 1.0]])
+        >>> metric.column_shares([[0.0, 0.0]], [[2.0, 1.0]]).round(2)
+        array([[ 0.73, -0.27]])
         """
         p = as_points(p, "p", self.dimension, ndim=2)
         q = as_points(q, "q", self.dimension, ndim=2)
         if len(p) != len(q):
             raise InvalidInputError(f"p and q must be as many points; got {len(p)} and {len(q)}.")
-        total, found = np.zeros(len(p)), np.zeros(p.shape)
+        found = np.zeros(p.shape)
         for metric, length in self._lengths(p, q):
             ends = []
             for at, name in ((p, "p"), (q, "q")):
                 carried = (p - q) * lower_steps(p - q, at, metric, name)
                 whole = carried.sum(axis=1)[:, None]
                 ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
-            total += length
             found += length[:, None] * (ends[0] + ends[1]) / 2
-        whole = total[:, None]
+        whole = np.abs(found).sum(axis=1, keepdims=True)
         return np.divide(found, whole, np.zeros_like(found), where=whole > 0)
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:

@@ -23,7 +23,7 @@ def test_agrees_with_the_prediction(geometry, weights):
     np.testing.assert_allclose([why.probabilities for why in every], model.predict_proba(some))
     for row, why in zip(some, every, strict=True):
         assert why.votes.sum() == pytest.approx(1)
-        np.testing.assert_allclose(why.columns.sum(axis=1), 1)
+        np.testing.assert_allclose(np.abs(why.columns).sum(axis=1), 1)
         np.testing.assert_array_equal(why.labels, Y[TRAIN][why.rows])
         np.testing.assert_allclose(
             why.distances, model.metric_.distance(row, X[TRAIN][why.rows]), rtol=1e-6
@@ -49,8 +49,19 @@ def test_curved_shares_near_the_centre_are_flat_ones():
     flat = CurvedMetric(matrix=metric.matrix)
     np.testing.assert_allclose(metric.column_shares(p, q), flat.column_shares(p, q), atol=1e-9)
     u = (p - q)[0]
-    expected = u * (metric.matrix @ u) / (u @ metric.matrix @ u)
+    made = u * (metric.matrix @ u)
+    expected = made / np.abs(made).sum()
     np.testing.assert_allclose(flat.column_shares(p, q)[0], expected, atol=1e-12)
+
+
+def test_columns_that_cancel_have_signed_shares_within_one():
+    metric = CurvedMetric(matrix=[[1.0, -0.999], [-0.999, 1.0]])
+    (shares,) = metric.column_shares([[0.0, 0.0]], [[1.0, 0.98]])
+    assert np.abs(shares).sum() == pytest.approx(1)
+    assert shares[0] > 0 > shares[1]
+    model = CurvedKNeighborsClassifier(1, metric=metric).fit([[0.0, 0.0], [9.0, 9.0]], ["a", "b"])
+    assert repr(model.explain([1.0, 0.98])).endswith("brings the two rows closer)")
+    assert "closer" not in repr(model.explain([1.0, 0.0]))
 
 
 def test_names_and_one_row():

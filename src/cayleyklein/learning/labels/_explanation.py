@@ -33,8 +33,9 @@ class Explanation:
     votes : ndarray of shape (k,)
         Their shares of all votes, with sum 1.
     columns : ndarray of shape (k, d)
-        Share of each column in the distance to each voter, each row with sum 1, see
-        ``metric_.column_shares``. NaN where the distance is infinite.
+        Signed share of each column in the distance to each voter, see ``metric_.column_shares``:
+        a column with a negative share brings the two rows closer. NaN where the distance is
+        infinite.
     names : ndarray of shape (d,)
         Names of the columns.
 
@@ -65,8 +66,10 @@ class Explanation:
         lines = [f"{self.prediction} ({', '.join(shares)})"]
         width = max(5, *(len(str(label)) for label in self.labels[:MOST_ROWS]))
         lines.append(f"  vote  {'class':{width}}  row  distance  columns")
+        closer = False
         for at in range(min(len(self.rows), MOST_ROWS)):
             largest = np.argsort(-np.abs(self.columns[at]), kind="stable")[:MOST_COLUMNS]
+            closer |= bool((self.columns[at, largest] <= -0.005).any())  # printed as -0.01 or less
             made = ", ".join(f"{self.names[j]} {self.columns[at, j]:.2f}" for j in largest)
             lines.append(
                 f"  {self.votes[at]:.2f}  {self.labels[at]!s:{width}}  {self.rows[at]:3}  "
@@ -74,6 +77,8 @@ class Explanation:
             )
         if len(self.rows) > MOST_ROWS:
             lines.append(f"  and {len(self.rows) - MOST_ROWS} more voters")
+        if closer:
+            lines.append("  (a column with a negative share brings the two rows closer)")
         return "\n".join(lines)
 
 
