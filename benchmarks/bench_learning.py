@@ -93,7 +93,7 @@ def loss() -> None:
 
 
 def flat() -> None:
-    """Time flat LMNN beside pylmnn's and mlpack's; accuracy of 3-NN on 2,000 other rows."""
+    """Time flat LMNN beside pylmnn's and mlpack's, 50 iterations; 3-NN accuracy on 2,000 rows."""
     X, y = generated(7000, 50)
     X_train, y_train, X_test, y_test = X[:5000], y[:5000], X[5000:], y[5000:]
     seconds: dict[str, list[float]] = {}
@@ -110,7 +110,9 @@ def flat() -> None:
             seconds.setdefault(name, []).append(spent)
             model = KNeighborsClassifier(3).fit(X_train @ factor.T, y_train)
             shares[name] = model.score(X_test @ factor.T, y_test)
+    plain = KNeighborsClassifier(3).fit(X_train, y_train).score(X_test, y_test)
     print("flat LMNN, 5,000 × 50, CPU seconds and 3-NN accuracy:")
+    print(f"  nothing learned: 0 s, {plain:.4f}")
     for name, all_seconds in seconds.items():
         print(f"  {name}: {np.median(all_seconds):.2f} s, {shares[name]:.4f}")
 
