@@ -29,11 +29,12 @@ def small_shards(monkeypatch):
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 
-def problem(family, curvature, seed=0, n=150):
+def problem(family, curvature, seed=0, n=150, equal=True):
     """A metric, its rows with some of them equal, and queries half of which may be outside."""
     rng = np.random.default_rng(seed)
     metric, X = make(rng, family, 3, curvature, "random", n)
-    X[20:60:3] = X[100:140:3]  # equally near, and far apart in the order
+    if equal:
+        X[20:60:3] = X[100:140:3]  # equally near, and far apart in the order
     Q = X[:: n // 25] + rng.normal(scale=0.05, size=X[:: n // 25].shape)
     Q[::2] = X.mean(axis=0) + 3 * (Q[::2] - X.mean(axis=0))
     return metric, X, np.vstack([Q, X[20:25]])
@@ -143,7 +144,7 @@ def test_empty_partitions_are_no_rows():
 
 
 def test_classifier(client):
-    metric, X, Q = problem("curved", -1.0)
+    metric, X, Q = problem("curved", -1.0, equal=False)
     y = np.array(["x", "y", "z"])[np.arange(len(X)) * 7 % 3]
     lazy_X, lazy_Q = da.from_array(X, chunks=(40, 2)), da.from_array(Q, chunks=(12, 3))
     targets = [y, da.from_array(y, chunks=33), dd.from_pandas(pd.Series(y), npartitions=2)]
@@ -163,7 +164,7 @@ def test_classifier(client):
 
 
 def test_classifier_takes_a_fitted_learner():
-    metric, X, Q = problem("curved", -1.0)
+    metric, X, Q = problem("curved", -1.0, equal=False)
     y = np.arange(len(X)) % 2
 
     class Learner(CurvedNeighbors):
@@ -176,7 +177,7 @@ def test_classifier_takes_a_fitted_learner():
 
 @pytest.mark.parametrize("outputs", [(), (1,), (2,)])
 def test_regressor(outputs):
-    metric, X, Q = problem("curved", 1.0)
+    metric, X, Q = problem("curved", 1.0, equal=False)
     y = np.random.default_rng(0).normal(size=(len(X), *outputs))
     inside = CurvedKNeighborsRegressor(metric=metric, weights="distance").fit(X, y)
     lazy_Q = da.from_array(Q, chunks=(12, 3))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +13,7 @@ from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.objectives import Parameters
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.neighbors import class_votes, distinct_rows
 
 LARGEST = 1e151
 """Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
@@ -31,13 +32,14 @@ class TrainingRows:
     `basis`, with the same distances, and what is learned there is the same metric.
 
     Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
-    weight. Labels are 0, 1, …, ascending, and weights positive. The rows of a `basis` (r, d) come
-    by falling variance.
+    weight. Labels are 0, 1, …, ascending, and weights positive. `counts` are the rows that each
+    was made of. The rows of a `basis` (r, d) come by falling variance.
     """
 
     X: Floats
     labels: Ints
     weights: Floats
+    counts: Ints
     mean: Floats
     scale: Floats
     basis: Floats | None = None
@@ -76,8 +78,8 @@ class TrainingRows:
         X = (X - mean) / deviation
         basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
-            deviation * unit, basis,
+            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total,
+            np.bincount(inverse.ravel()), mean * unit, deviation * unit, basis,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -92,6 +94,12 @@ class TrainingRows:
     def class_sizes(self) -> Ints:
         """Distinct rows of each label, 0 where there is none."""
         return np.bincount(self.labels)
+
+    @cached_property
+    def points(self) -> tuple[Ints, Floats]:
+        """The first row at each distinct point, and the `class_votes` there."""
+        first, point = distinct_rows(self.X)
+        return first, class_votes(point, self.labels, self.weights)
 
     @property
     def shares(self) -> Floats:
@@ -121,8 +129,15 @@ class TrainingRows:
         """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         return TrainingRows(
-            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale, self.basis
-        )
+            self.X[rows], self.labels[rows], self.weights[rows], self.counts[rows], self.mean,
+            self.scale, self.basis,
+        )  # fmt: skip
+
+    def take_counts(self, counts: Ints) -> TrainingRows:
+        """Return rows made of so many of the `counts` of each, with their part of the weight."""
+        rows = np.flatnonzero(counts)
+        weights = self.weights[rows] * (counts[rows] / self.counts[rows])
+        return replace(self.take(rows), weights=weights, counts=counts[rows])
 
     def nested_order(self, rng: np.random.Generator) -> Ints:
         """Return an order of the rows in which each beginning has all classes by their shares."""

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
+import numpy as np
 from sklearn.base import clone
 
 from cayleyklein._distributed import RowBlocks, in_place
 from cayleyklein._estimators import check_columns
-from cayleyklein._typing import AnyArray
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._sampling import read_targets
-from cayleyklein.neighbors import LEAST_ROWS, CurvedNeighbors
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors import (
+    CHUNK,
+    LEAST_ROWS,
+    Ballot,
+    CurvedNeighbors,
+    Ranked,
+    SearchIndex,
+    distinct_rows,
+)
 
 
 class LearningNeighbors(CurvedNeighbors):
     """Neighbours by a metric that is learned in fit, given, or left to a learner.
 
     A subclass sets `default_learner`, a class whose `fit` leaves a `metric_` and perhaps a
-    `selection_`, and `default_neighbors`.
+    `selection_`, and `default_neighbors`. In memory, equal rows are one neighbour with the votes
+    of all; a subclass says what is known of a row (`_index` gets it as payload), of a point where
+    some rows are (`_at_points`), and what is left of it without one of them (`_without`).
     """
+
+    _ballot: Ballot | None = None
+    """Distinct points, where some rows are equal or weigh nothing."""
 
     default_learner: Any
     default_neighbors: int
@@ -108,3 +124,68 @@ class LearningNeighbors(CurvedNeighbors):
         if isinstance(k, str) and k == "auto":
             return int(getattr(self, "n_neighbors_", self.default_neighbors))
         return cast(int, k)
+
+    # -- equal rows are one neighbour -----------------------------------------------
+
+    def _weights_in(self, payload: Floats) -> Floats:
+        """Return the weights of rows, or of points, from their payload (n, …)."""
+        raise NotImplementedError
+
+    def _at_points(self, X: Floats, metric: Metric, points: Ints, payload: Floats) -> Floats:
+        """Return the payload of distinct points X, from that of the rows at them."""
+        raise NotImplementedError
+
+    def _without(self, known: Floats, payload: Floats) -> Floats:
+        """Return the payload of points (q, …) without one row each, whose payload is given."""
+        raise NotImplementedError
+
+    def _index(self, X: Floats, metric: Metric, payload: AnyArray | None = None) -> None:
+        """Index all rows for searches, and distinct points of positive weight for votes."""
+        payload = cast(Floats, payload)
+        kept = self._weights_in(payload) > 0
+        some = X if kept.all() else X[kept]
+        first, point = distinct_rows(some)
+        points = np.full(len(X), -1)
+        points[kept] = point
+        rows = np.flatnonzero(kept)[first]
+        known = self._at_points(X[rows], metric, point, payload[kept])
+        if len(rows) == len(X):
+            super()._index(X, metric, known)
+            self._ballot = None
+        else:
+            super()._index(X, metric, payload)
+            voting = SearchIndex(X[rows], metric, self.algorithm, payload=known)
+            self._ballot = Ballot(voting, rows, points)
+
+    def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
+        super()._spread(rows, metric, payloads)
+        self._ballot = None
+
+    def _polled(
+        self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Any
+    ) -> tuple[Any, ...]:
+        """Return arrays that `finish` makes of the k nearest points, see `_answers`."""
+        ballot = self._ballot
+        if ballot is None or X is not None:
+            return self._answers(X, k, finish, *kinds, index=ballot and ballot.searcher)
+        index, parts = self._in_memory(), []
+        for at in range(0, len(index), CHUNK):
+            some = slice(at, at + CHUNK)
+            found = ballot.searcher.nearest(index.X[some], k + 1, self.n_jobs)
+            mine = ballot.points[some], cast(Floats, index.payload)[some]
+            parts.append(finish(self._left_out(found, k, *mine)))
+        return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+
+    def _left_out(self, found: Ranked, k: int, points: Ints, payload: Floats) -> Ranked:
+        """Return the k nearest points, each query left out, a row with a payload at a point."""
+        assert found.payload is not None
+        query, own = np.nonzero(found.rows == points[:, None])
+        known, values = found.payload.copy(), found.values.copy()
+        known[query, own] = self._without(known[query, own], payload[query])
+        gone = self._weights_in(known[query, own]) <= 0
+        values[query[gone], own[gone]] = np.inf
+        order = np.argsort(values, axis=1, kind="stable")[:, :k]
+        each = np.arange(len(known))[:, None]
+        return Ranked(
+            values[each, order], found.rows[each, order], found.inside, known[each, order]
+        )

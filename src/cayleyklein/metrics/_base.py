@@ -152,7 +152,7 @@ class MetricBase(NotebookCard):
                 ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
             found += length[:, None] * (ends[0] + ends[1]) / 2
         whole = np.abs(found).sum(axis=1, keepdims=True)
-        return np.divide(found, whole, np.zeros_like(found), where=whole > 0)
+        return np.asarray(np.divide(found, whole, np.zeros_like(found), where=whole > 0))
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
         """Return the parts, and numbers that say what share of the distances each has."""

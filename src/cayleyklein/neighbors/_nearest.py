@@ -157,7 +157,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         added, before = self._rows(X, reset=False), self._in_memory()
         refuse_outside(self.metric_.contains(added))
         if payload is not None and before.payload is not None:
-            payload = np.concatenate([before.payload, payload])
+            payload = np.concatenate([before.payload[:, : payload.shape[1]], payload])
         self._index(np.concatenate([before.X, added]), self.metric_, payload)
 
     def _index(self, X: Floats, metric: Metric, payload: AnyArray | None = None) -> None:
@@ -249,12 +249,17 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         return found if return_distance else found[1]
 
     def _answers(
-        self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind
-    ) -> tuple[Any, ...]:
-        """Return arrays that `finish` makes of the k nearest rows; kinds are shapes and dtypes."""
+        self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind,
+        index: SearchIndex | None = None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return arrays that `finish` makes of the k nearest rows; kinds are shapes and dtypes.
+
+        With an `index`, of the k nearest rows in this one.
+        """
         # k may have been set after the fit
         check_is_fitted(self, "metric_")
-        k, own, index = as_count(k, "n_neighbors"), X is None, self._searcher
+        k, own = as_count(k, "n_neighbors"), X is None
+        searcher = self._searcher if index is None else index
         available = self.n_samples_fit_ - own
         if k > available:
             raise InvalidInputError(
@@ -262,8 +267,8 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
                 f"{' other than the query itself' if own else ''}, but "
                 f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
-        lazy = is_dask(X) or (own and isinstance(index, Shards))
-        if isinstance(index, SearchIndex) and not lazy:
+        lazy = is_dask(X) or (own and isinstance(searcher, Shards))
+        if isinstance(searcher, SearchIndex) and not lazy:
             Q = self._query_rows(X)
             check_memory(
                 PAIR_BYTES * len(Q) * k,
@@ -271,11 +276,13 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
                 "Ask for some rows at a time, or for fewer neighbours.",
             )
             parts = [
-                finish(index.nearest(Q[at : at + CHUNK], k, self.n_jobs, at if own else None))
+                finish(searcher.nearest(Q[at : at + CHUNK], k, self.n_jobs, at if own else None))
                 for at in range(0, len(Q), CHUNK)
             ]
             return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        shards = index if isinstance(index, Shards) else Shards.of_index(index, self.n_jobs)
+        shards = (
+            searcher if isinstance(searcher, Shards) else Shards.of_index(searcher, self.n_jobs)
+        )
         answers = shards.nearest(self._query_blocks(X, shards), k, finish, own=own)
         return answers.lazy(*kinds) if lazy else answers.in_memory()
 

@@ -150,21 +150,7 @@ def weighted_mean(weights: Floats, targets: Floats) -> Floats:
     return np.asarray(np.einsum("mk,mk...->m...", shares, targets))
 
 
-# -- the payload of a labelled row: its class, its weight and its scale --------------
-
-
-def payload_of(labels: Ints, weights: Floats | None, scales: Floats | None) -> Floats:
-    """Return labels, weights and scales (n, 3), which are 1 where there are none."""
-    ones = np.ones(len(labels))
-    return np.column_stack(
-        [labels, ones if weights is None else weights, ones if scales is None else scales]
-    )
-
-
-def labels_and_weights(payload: Floats) -> tuple[Ints, Floats | None]:
-    """Return labels and weights, None where all are 1."""
-    weights = payload[:, 1]
-    return payload[:, 0].astype(np.intp), None if (weights == 1).all() else weights
+# -- how dense rows are around a row -------------------------------------------------
 
 
 class LocalScales:

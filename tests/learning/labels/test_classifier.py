@@ -48,19 +48,12 @@ def _quiet():
         yield
 
 
-SAMPLE_WEIGHTS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "k neighbours are rows, not weights"
-    for kind in ("dense", "sparse")
-}
-
-
 @parametrize_with_checks(
     [
         CurvedKNeighborsClassifier(),
         CurvedKNeighborsClassifier(geometry="hyperbolic"),
         CurvedKNeighborsClassifier(learner=MMC(), weights="distance"),
-    ],
-    expected_failed_checks=lambda estimator: SAMPLE_WEIGHTS,
+    ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
@@ -307,3 +300,100 @@ def test_n_jobs_changes_nothing():
     rows, y = make_classification(400, n_features=8, n_informative=5, n_classes=3, random_state=0)
     one, two = (CurvedKNeighborsClassifier(random_state=0, n_jobs=n).fit(rows, y) for n in (1, 2))
     np.testing.assert_array_equal(one.predict_proba(rows), two.predict_proba(rows))
+
+
+# -- equal rows are one neighbour -----------------------------------------------------
+
+
+def few_points(n=300, seed=0):
+    """Rows of three yes/no columns, and three classes with other shares at each of 8 points."""
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(2, size=(n, 3)).astype(float)
+    shares = rng.dirichlet(np.ones(3), size=8)[(rows @ [1, 2, 4]).astype(int)]
+    return rows, (shares.cumsum(axis=1) < rng.uniform(size=(n, 1))).sum(axis=1)
+
+
+def test_the_order_of_equal_rows_does_not_matter():
+    rows, y = few_points()
+    order = np.argsort(y, kind="stable")
+    model, other = (
+        CurvedKNeighborsClassifier(random_state=0).fit(rows[o], y[o])
+        for o in (np.arange(300), order)
+    )
+    np.testing.assert_allclose(model.predict_proba(rows), other.predict_proba(rows), rtol=1e-9)
+    np.testing.assert_allclose(
+        model.predict_proba(None)[order], other.predict_proba(None), rtol=1e-9
+    )
+
+
+def test_a_point_votes_with_all_its_rows():
+    """One neighbour, many equal rows of three classes: probabilities are their shares."""
+    rows, y = few_points()
+    model = CurvedKNeighborsClassifier(1, metric=CurvedMetric.euclidean(3), weights="uniform")
+    found = model.fit(rows, y).predict_proba(rows)
+    for row, shares in zip(rows, found, strict=True):
+        counts = np.bincount(y[(rows == row).all(axis=1)], minlength=3)
+        if (counts == counts.max()).sum() > 1:
+            continue  # a tenth of a vote decides
+        np.testing.assert_allclose(
+            shares, (counts + 0.1 * model.class_prior_) / (counts.sum() + 0.1)
+        )
+    why = model.explain(rows[0])
+    assert (rows[why.rows] == rows[0]).all()
+    assert why.votes.sum() == pytest.approx(1)
+
+
+def test_leaving_a_row_out_leaves_the_rows_that_equal_it():
+    rows, y = few_points(40)
+    rows[7] = 9.0  # a row that no other equals
+    options = {"metric": CurvedMetric.euclidean(3), "weights": "linear"}
+    model = CurvedKNeighborsClassifier(2, **options).fit(rows, y)
+    found = model.predict_proba(None)
+    for i in range(40):
+        rest = np.arange(40) != i
+        other = CurvedKNeighborsClassifier(2, **options).fit(rows[rest], y[rest])
+        other.class_prior_ = model.class_prior_
+        np.testing.assert_allclose(found[i], other.predict_proba(rows[i : i + 1])[0])
+
+
+def test_a_weight_is_so_many_equal_rows():
+    rng = np.random.default_rng(0)
+    rows, y = X[::2], NAMES[::2]
+    times = rng.integers(4, size=len(rows))
+    options = {"metric": CurvedMetric.euclidean(X.shape[1])}
+    weighted = CurvedKNeighborsClassifier(5, **options).fit(rows, y, sample_weight=times)
+    repeated = CurvedKNeighborsClassifier(5, **options)
+    repeated.fit(np.repeat(rows, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(
+        weighted.predict_proba(X[1::2]), repeated.predict_proba(X[1::2]), rtol=1e-9
+    )
+
+
+def test_rows_added_later_join_the_points_they_equal():
+    rows, y = few_points()
+    options = {"metric": CurvedMetric.euclidean(3), "weights": "linear"}
+    whole = CurvedKNeighborsClassifier(3, **options).fit(rows, y)
+    grown = CurvedKNeighborsClassifier(3, **options).fit(rows[:200], y[:200])
+    grown.partial_fit(rows[200:], y[200:])
+    np.testing.assert_allclose(grown.predict_proba(rows), whole.predict_proba(rows))
+    assert grown.kneighbors(rows[:2])[1].shape == (2, 3)  # rows, as they are
+
+
+def test_held_out_rows_of_a_few_categories_tell_the_truth():
+    """Equal rows of two classes are divided between folds, and predict each other."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(2, size=(2000, 5)).astype(float)
+    y = (rng.uniform(size=2000) < np.where(rows[:, 0] > 0, 0.8, 0.3)).astype(int)
+    model = CurvedKNeighborsClassifier(random_state=0).fit(rows[:1000], y[:1000])
+    told = model.learner_.selection_.trials[0].scores["accuracy"]
+    assert "1000 held-out rows" in model.learner_.selection_.reason
+    assert told == pytest.approx(model.score(rows[1000:], y[1000:]), abs=0.05)
+
+
+def test_a_class_of_one_row_leaves_the_log_loss_finite():
+    iris, species = load_iris(return_X_y=True)
+    some = [*range(80), 100]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Classes .* have fewer than")
+        model = CurvedKNeighborsClassifier(random_state=0).fit(iris[some], species[some])
+    assert model.learner_.selection_.trials[0].scores["log loss"] < 0.5

@@ -4,6 +4,7 @@ import io
 import pickle
 import warnings
 from contextlib import redirect_stderr
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,7 +181,8 @@ def test_on_a_tie_the_simpler_model_wins(gain, chosen):
     right = np.ones((8, 400))
     better = loss - gain + 0.3 * rng.normal(size=400)
     scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
-    assert choose(scores, [np.ones(400)], named).chosen == chosen
+    held_out = SimpleNamespace(weights=np.ones(400), counts=np.ones(400, dtype=int))
+    assert choose(scores, [held_out], named).chosen == chosen
 
 
 def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
@@ -404,11 +406,12 @@ def test_a_callback_stops_every_part(geometry):
         seen.append(progress)
         return len(seen) == 3
 
-    learner = quick(geometry, callback=stop).fit(X, Y)
+    rows, y = blobs(150)
+    learner = quick(geometry, callback=stop).fit(rows, y)
     assert 3 <= len(seen) <= 4
     assert [progress.iteration for progress in seen[:3]] == [1, 2, 3]
     assert seen[2].loss == learner.loss_history_[0][3]
-    assert learner.metric_.pairwise(X).shape == (150, 150)
+    assert learner.metric_.pairwise(rows).shape == (150, 150)
 
 
 def test_an_interrupted_refit_leaves_the_first():

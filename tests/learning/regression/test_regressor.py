@@ -20,19 +20,13 @@ METRICS = {
 X = RNG.uniform(-0.5, 0.5, size=(300, 3))
 Q = RNG.uniform(-0.5, 0.5, size=(40, 3))
 
-SAMPLE_WEIGHTS = {
-    f"check_sample_weight_equivalence_on_{kind}_data": "k neighbours are rows, not weights"
-    for kind in ("dense", "sparse")
-}
-
 
 @parametrize_with_checks(
     [
         CurvedKNeighborsRegressor(),
         CurvedKNeighborsRegressor(geometry="hyperbolic"),
         CurvedKNeighborsRegressor(learner=CurvedMLKR(geometry="learned"), weights="distance"),
-    ],
-    expected_failed_checks=lambda estimator: SAMPLE_WEIGHTS,
+    ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
@@ -103,13 +97,13 @@ def test_several_targets():
 
 
 def test_weights_of_rows_count_in_the_mean():
-    """A row of weight 0 is a neighbour that has no vote."""
+    """A row of weight 0 is left out."""
     metric = CurvedMetric.euclidean(1)
     rows, y = [[0.0], [0.1], [5.0]], [1.0, 3.0, 9.0]
     model = CurvedKNeighborsRegressor(2, metric=metric, weights="uniform")
     assert model.fit(rows, y, sample_weight=[3.0, 1.0, 1.0]).predict([[0.0]]) == [1.5]
-    assert model.fit(rows, y, sample_weight=[0.0, 1.0, 1.0]).predict([[0.0]]) == [3.0]
-    assert model.fit(rows, y, sample_weight=[0.0, 0.0, 1.0]).predict([[0.0]]) == [2.0]
+    assert model.fit(rows, y, sample_weight=[0.0, 1.0, 1.0]).predict([[0.0]]) == [6.0]
+    assert model.fit(rows, y, sample_weight=[0.0, 0.0, 1.0]).predict([[0.0]]) == [9.0]
 
 
 def test_leaving_one_row_out():
@@ -180,7 +174,23 @@ def test_constant_targets_are_warned_about():
 
 def test_one_distinct_row_predicts_its_mean():
     model = CurvedKNeighborsRegressor(3).fit(np.ones((4, 2)), [1.0, 2.0, 3.0, 4.0])
-    assert model.predict([[5.0, 5.0]]) == [2.0]
+    assert model.predict([[5.0, 5.0]]) == [2.5]
+
+
+def test_equal_rows_are_one_neighbour_whatever_their_order():
+    """Many rows at a few points: each point predicts its mean, as its rows have it."""
+    rng = np.random.default_rng(0)
+    rows = rng.integers(2, size=(300, 3)).astype(float)
+    y = 2 * rows[:, 0] + rng.normal(scale=0.5, size=300)
+    order = np.argsort(y)
+    model = CurvedKNeighborsRegressor(1, random_state=0).fit(rows, y)
+    other = CurvedKNeighborsRegressor(1, random_state=0).fit(rows[order], y[order])
+    means = [y[(rows == row).all(axis=1)].mean() for row in rows]
+    np.testing.assert_allclose(model.predict(rows), means)
+    np.testing.assert_allclose(other.predict(rows), means)
+    same = [(rows == row).all(axis=1) for row in rows]
+    rest = [(y[s].sum() - y[i]) / (s.sum() - 1) for i, s in enumerate(same)]
+    np.testing.assert_allclose(model.predict(None), rest)
 
 
 def test_cross_validation_and_a_column_that_never_changes():

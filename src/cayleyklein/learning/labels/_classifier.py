@@ -33,7 +33,7 @@ from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.labels._explanation import explanations
 from cayleyklein.learning.labels._lmnn import CurvedLMNN
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
     Algorithm,
@@ -41,12 +41,13 @@ from cayleyklein.neighbors import (
     Ranked,
     Weights,
     as_metric,
+    cast_votes,
     check_weights,
     class_shares,
-    labels_and_weights,
+    class_votes,
     local_votes,
-    payload_of,
     votes_of,
+    without_vote,
 )
 
 
@@ -58,7 +59,8 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote. "auto" is the number with the least log loss on held-out rows where
+        Neighbours that vote; equal rows in memory are one neighbour, which has the votes of all of
+        them. "auto" is the number with the least log loss on held-out rows where
         geometry="auto" holds some out, and 15 otherwise.
     geometry : str, default="auto"
         Of the metric to learn, see :class:`CurvedLMNN`.
@@ -173,11 +175,10 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         if is_dask(X):
             X, blocks, target, sample_weight = self._read_spread(X, y, sample_weight)
             target, d = as_target(target), blocks.n_columns
-            take: Callable[[Ints], Floats] = partial(rows_at, blocks)
         else:
             rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], order="C")
             rows = np.asarray(rows, dtype=np.float64)
-            d, take = rows.shape[1], rows.__getitem__
+            d = rows.shape[1]
         known = np.unique(as_labels(target) if classes is None else as_classes(classes))
         labels = labels_of(target, known)
         weights = as_weights(sample_weight, labels)
@@ -185,12 +186,12 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         metric = as_metric(self._metric_of(learner), d)
         self._local: LocalScales | None = None
         with few_threads(len(labels), d):
-            if self.weights == "local":
-                some = LocalScales.numbers_of(len(labels))
-                self._local = LocalScales(take(some), some, metric, self.n_jobs)
             if blocks is None:
-                self._index(rows, metric, payload_at(rows, labels, weights, 0, self._local))
+                self._index(rows, metric, np.column_stack([labels, weights]))
             else:
+                if self.weights == "local":
+                    some = LocalScales.numbers_of(len(labels))
+                    self._local = LocalScales(rows_at(blocks, some), some, metric, self.n_jobs)
                 local, starts = held(self._local), blocks.starts
                 cuts = zip(blocks.blocks, starts, [*starts[1:], len(labels)], strict=True)
                 payloads = [
@@ -237,18 +238,35 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
                 f"classes are {known.tolist()}, but the first call had {self.classes_.tolist()}; "
                 f"leave them out, or fit again."
             )
-        rows, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
+        _, target = check_data(self, X, y, dtype=[np.float64, np.float32], reset=False)
         labels = labels_of(as_labels(target), self.classes_)
         n = self.n_samples_fit_
-        rows = np.asarray(rows, dtype=np.float64)
-        self._append(X, payload_at(rows, labels, np.ones(len(labels)), n, self._local))
+        self._append(X, np.column_stack([labels, np.ones(len(labels))]))
         added = np.bincount(labels, minlength=len(self.classes_))
         self.class_prior_ = (n * self.class_prior_ + added) / (n + len(labels))
         return self
 
     def _labels(self) -> Ints:
         """Return the positions among ``classes_`` of the fitted rows."""
-        return labels_and_weights(cast(Floats, self._in_memory().payload))[0]
+        return cast(Floats, self._in_memory().payload)[:, 0].astype(np.intp)
+
+    # The payload of a row is its label and weight, that of a point its class votes and scale.
+
+    def _weights_in(self, payload: Floats) -> Floats:
+        return np.asarray(payload[:, 1 : payload.shape[1] // 2 * 2 : 2].sum(axis=1))
+
+    def _at_points(self, X: Floats, metric: Metric, points: Ints, payload: Floats) -> Floats:
+        votes = class_votes(points, payload[:, 0].astype(np.intp), payload[:, 1])
+        if self.weights != "local":
+            return np.column_stack([votes, np.ones(len(votes))])
+        if self._local is None:
+            some = LocalScales.numbers_of(len(X))
+            self._local = LocalScales(X[some], some, metric, self.n_jobs)
+        return np.column_stack([votes, self._local.of(X, np.arange(len(X)))])
+
+    def _without(self, known: Floats, payload: Floats) -> Floats:
+        left = without_vote(known[:, :-1], payload[:, 0], payload[:, 1])
+        return np.column_stack([left, known[:, -1]])
 
     # -- predicting -----------------------------------------------------------------
 
@@ -297,7 +315,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         check_weights(self.weights, ("local", *KINDS))
         k, more = self._voters(X, self._default_neighbors(), self.weights)
         counted = partial(finish, k=k, weights=self.weights, prior=self.class_prior_)
-        return self._answers(X, k + more, counted, kind)[0]
+        return self._polled(X, k + more, counted, kind)[0]
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Say why rows are predicted as they are: who voted, and what made the voters near.
@@ -329,11 +347,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         rows = self._rows(X, reset=False)
         k, more = self._voters(rows, self._default_neighbors(), self.weights)
         finish = partial(explained, k=k, weights=self.weights, prior=self.class_prior_)
-        found = self._answers(X, k + more, finish)
+        near, *found = self._polled(X, k + more, finish)
+        if self._ballot is not None:
+            near = self._ballot.rows[near]
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(rows.shape[1])])
-        why = explanations(rows, fitted, self.metric_, self.classes_, names, found)
+        why = explanations(rows, fitted, self.metric_, self.classes_, names, (near, *found))
         return why[0] if single else why
 
     def score(
@@ -352,21 +372,26 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
 def payload_at(
     rows: Floats, labels: Ints, weights: Floats, first_row: int, local: LocalScales | None
 ) -> Floats:
-    """Return the payload of rows from a number on."""
-    numbers = first_row + np.arange(len(rows))
-    return payload_of(labels, weights, None if local is None else local.of(rows, numbers))
+    """Return labels, weights and scales of rows from a number on, each a point of its own."""
+    scales = np.ones(len(rows))
+    if local is not None:
+        scales = local.of(rows, first_row + np.arange(len(rows)))
+    return np.column_stack([labels, weights, scales])
 
 
 def voters_of(found: Ranked, k: int, weights: Weights) -> tuple[Ints, Ints, Floats]:
-    """Return which k of the neighbours found vote, their labels, and their votes, each (m, k)."""
+    """Return which of the neighbours found vote, k at the most, their labels and their votes.
+
+    Each is of shape (m, k · s): s labels are at a point, some of them without votes.
+    """
     assert found.payload is not None
     if weights == "local":
-        chosen, votes = local_votes(found.distances, found.payload[:, :, 2], k)
+        chosen, votes = local_votes(found.distances, found.payload[:, :, -1], k)
     else:
         votes = votes_of(found, k, weights)
-        chosen = np.broadcast_to(np.arange(k), votes.shape)
-    payload = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)
-    return chosen, payload[:, :, 0].astype(np.intp), votes * payload[:, :, 1]
+        chosen = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
+    known = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)[:, :, :-1]
+    return np.repeat(chosen, known.shape[2] // 2, axis=1), *cast_votes(votes, known)
 
 
 def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:

@@ -14,14 +14,14 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import RowBlocks, in_memory, is_dask
 from cayleyklein._estimators import as_weights, check_data, check_truth, restore_on_error
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning._descent import Progress
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.regression._mlkr import CurvedMLKR
 from cayleyklein.learning.regression._selection import DEFAULT_NEIGHBORS
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     Algorithm,
     Ranked,
@@ -32,6 +32,9 @@ from cayleyklein.neighbors import (
     weighted_mean,
 )
 
+ROUNDED = 1e-12
+"""Share of the weight of a point below which nothing is left of it."""
+
 
 class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
     """Learn a curved metric from rows with targets, and predict by the nearest ones.
@@ -41,7 +44,8 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that are averaged. "auto" is the number with the least squared error on held-out
+        Neighbours that are averaged; equal rows in memory are one neighbour with their mean target
+        and the weight of all of them. "auto" is the number with the least squared error on held-out
         rows, or of leaving one row out with a single geometry; 9 with a ready-made metric.
     geometry : str, default="auto"
         Of the metric to learn, see :class:`CurvedMLKR`.
@@ -180,6 +184,25 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         self._append(X, np.column_stack([np.ones(len(targets)), targets]))
         return self
 
+    # The payload of a row is its weight and targets, that of a point their sum and mean.
+
+    def _weights_in(self, payload: Floats) -> Floats:
+        return payload[:, 0]
+
+    def _at_points(self, X: Floats, metric: Metric, points: Ints, payload: Floats) -> Floats:
+        if len(X) == len(payload):
+            return payload
+        total = np.bincount(points, weights=payload[:, 0])
+        mean = np.zeros((len(X), payload.shape[1] - 1))
+        np.add.at(mean, points, (payload[:, :1] / total[points, None]) * payload[:, 1:])
+        return np.column_stack([total, mean])
+
+    def _without(self, known: Floats, payload: Floats) -> Floats:
+        left = known[:, :1] - payload[:, :1]
+        left[left <= ROUNDED * known[:, :1]] = 0.0
+        share = np.divide(payload[:, :1], left, np.zeros_like(left), where=left > 0)
+        return np.hstack([left, known[:, 1:] + share * (known[:, 1:] - payload[:, 1:])])
+
     def _checked(self, X: ArrayLike, y: Any, *, reset: bool) -> tuple[Floats, Floats]:
         if y is not None and not is_dask(y):
             refuse_missing_targets(y)
@@ -207,7 +230,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         check_weights(self.weights)
         k, more = self._voters(X, self._default_neighbors(), self.weights)
         finish = partial(mean_of, k=k, weights=self.weights, outputs=self._outputs)
-        return cast(Floats, self._answers(X, k + more, finish, (self._outputs, np.float64))[0])
+        return cast(Floats, self._polled(X, k + more, finish, (self._outputs, np.float64))[0])
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None
