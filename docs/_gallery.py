@@ -1,5 +1,6 @@
 # What the gallery asks of sphinx-gallery beyond its defaults.
 
+import pickle
 import shutil
 from pathlib import Path
 
@@ -66,21 +67,17 @@ def panel_scraper(_block, block_vars, _gallery_conf):
     """Keep the first panel of an example's first figure, small, so that its text can be read."""
     path = PANELS / f"{Path(block_vars['src_file']).stem}.png"
     if plt.get_fignums() and not path.exists():
-        figure = plt.figure(plt.get_fignums()[0])
-        size, engine = figure.get_size_inches(), figure.get_layout_engine()
-        others = [*figure.legends, *figure.axes[1:]]
+        # A copy, since a layout that was computed at another size leaves traces.
+        figure = pickle.loads(pickle.dumps(plt.figure(plt.get_fignums()[0])))
         figure.canvas.draw()
         shrink = min(1.0, max(LEAST_SHRINK, PANEL_WIDTH / panel_box(figure).width))
-        figure.set_size_inches(size * shrink)
+        figure.set_size_inches(figure.get_size_inches() * shrink)
         figure.canvas.draw()
         figure.set_layout_engine("none")
-        for artist in others:
+        for artist in [*figure.legends, *figure.axes[1:]]:
             artist.set_visible(False)
         figure.savefig(path, dpi=150, bbox_inches=panel_box(figure))
-        for artist in others:
-            artist.set_visible(True)
-        figure.set_layout_engine(engine)
-        figure.set_size_inches(size)
+        plt.close(figure)
     return ""
 
 

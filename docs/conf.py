@@ -42,6 +42,7 @@ myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # numpydoc's parameter lists already say the types
+toc_object_entries_show_parents = "hide"  # "fit()" has room beside a page, its full name has not
 numpydoc_show_class_members = False
 autosummary_generate = False
 
@@ -59,7 +60,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_signature": False,
     "capture_repr": (),
-    "min_reported_time": 5,
+    "write_computation_times": False,  # their page asks a server for its script
     "remove_config_comments": True,
 }
 

@@ -50,7 +50,7 @@ for number, (color, marker) in enumerate(looks):
     ax.scatter(*some.T, color=color, marker=marker, s=18, label=f"cultivar {number + 1}")
 ax.set(xlabel=placed.columns[0], ylabel=placed.columns[1], aspect="equal")
 ax.set_title("13 columns in the two that matter")
-figure.legend(loc="outside right upper", frameon=False)
+ax.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
 plt.show()
 
 # %%

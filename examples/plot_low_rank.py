@@ -58,5 +58,5 @@ for ax, name in zip(panels.flat, order, strict=True):
     for point, label in zip(placed[::4], labels[::4], strict=True):
         ax.text(*point, label, color=colors[label % 5], ha="center", va="center", fontsize=9)
     ax.set(title=f"{name}: accuracy {score:.2f}", aspect="equal", adjustable="datalim")
-    ax.set(xticks=[], yticks=[])
+    ax.set(xlabel="first coordinate", ylabel="second coordinate", xticks=[], yticks=[])
 plt.show()

@@ -1,6 +1,6 @@
 """
-The Earth from a table of distances
-===================================
+Can I draw a map from distances alone?
+======================================
 
 Only the distances between 48 cities along the Earth's surface are given, in km. CurvedMDS finds a
 globe: where the cities are on it, up to rotations and mirror images, and how large it is, since
@@ -9,6 +9,7 @@ K = 1/R². A flat map of the same distances, by ``curvature=0.0``, has errors of
 
 import matplotlib.pyplot as plt
 import numpy as np
+from scipy.linalg import orthogonal_procrustes
 from sklearn.metrics.pairwise import haversine_distances
 
 from cayleyklein import CurvedMDS
@@ -44,5 +45,25 @@ pairs = len(names) * (len(names) - 1) / 2
 print(f"Radius of the globe: {globe.curvature_**-0.5:.0f} km, of the Earth: {RADIUS:.0f} km")
 print(f"Root-mean-square error of the flat map: {np.sqrt(flat.stress_ / pairs):.0f} km")
 
-figure = MapDisplay.from_estimator(globe, names=names).plot().figure_
+# %%
+# Distances do not say where north is. For the picture the globe is turned, as a whole, to where the
+# cities are seen from above 25° N, 20° E. Cities that are too close to others have no name in it.
+
+latitude, longitude = np.radians(list(CITIES.values())).T - np.radians([[0], [20]])
+east = np.cos(latitude) * np.sin(longitude)
+north, near = np.sin(latitude), np.cos(latitude) * np.cos(longitude)
+tilt = np.radians(25)
+seen = np.stack(
+    [
+        east,
+        np.cos(tilt) * north - np.sin(tilt) * near,
+        np.sin(tilt) * north + np.cos(tilt) * near,
+    ],
+    axis=1,
+)
+globe.sphere_ = globe.sphere_ @ orthogonal_procrustes(globe.sphere_, seen)[0]
+unnamed = {"Dubai", "Halifax", "Helsinki", "Istanbul", "Lagos", "Mumbai", "Novosibirsk", "Nuuk"}
+shown = ["" if name in unnamed else name for name in names]
+ax = MapDisplay.from_estimator(globe, names=shown).plot().ax_
+ax.set_title(f"{ax.get_title()} km$^{{-2}}$", fontsize=11)
 plt.show()

@@ -1,16 +1,18 @@
 """
-A family tree of languages, and a learned metric, as maps
-=========================================================
+When is a curved map better than a flat one?
+============================================
 
-(a) Indo-European languages and their branches, by the number of steps between them in the family
-tree, in Poincaré's disc. Leaves multiply with every step, faster than there is room in a plane, and
-as fast as in the hyperbolic plane. The curvature that CurvedMDS learns has the smallest errors, but
-is so strong that it presses the leaves to the rim; for the picture a weaker one is given. (b) The
-same in the flat plane, where branches are stretched and leaves fall together. (c) Wines, in the
-elliptic metric that a learner found for telling three growers apart by 13 columns: two dimensions
-of the same curvature hold it almost exactly, each grower on an arc of a great circle; a flat map
-does not.
+When the dissimilarities are those of a curved space: steps in a tree, or distances in a curved
+metric that was learned.
 """
+
+# %%
+# **A tree.** Indo-European languages and their branches, by the number of steps between them in the
+# family tree: (a) in Poincaré's disc, (b) in the flat plane. Leaves multiply with every step, for
+# which a plane has too little room and the hyperbolic plane enough. So the flat map stretches
+# branches and lets leaves fall together. The curvature that CurvedMDS learns has the smallest
+# errors, but is so strong that it presses the leaves to the rim; for the picture a weaker one is
+# given.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -49,13 +51,13 @@ edges = np.array([(names.index(a), names.index(b)) for a, branch in TREE.items()
 ones = np.ones(len(edges))
 steps = shortest_path(coo_array((ones, edges.T), shape=(len(names),) * 2).tocsr(), directed=False)
 branch_of = shortest_path(coo_array((ones, edges.T), shape=(len(names),) * 2).tocsr())
-families = TREE["Indo-European"]
+families = [name for name in TREE["Indo-European"] if name in TREE]
 family = np.array([
-    next((f for f in families if np.isfinite(branch_of[names.index(f), i])), "(root)")
+    next((f for f in families if np.isfinite(branch_of[names.index(f), i])), "others")
     for i in range(len(names))
 ])  # fmt: skip
 
-figure = plt.figure(figsize=(13, 4.6), layout="constrained")
+figure, panels = plt.subplots(1, 2, figsize=(9, 5), layout="compressed")
 pairs = len(names) * (len(names) - 1) / 2
 for place, curvature in enumerate([-0.5, 0.0, "learned"]):
     mds = CurvedMDS(metric="precomputed", curvature=curvature, random_state=0).fit(steps)
@@ -63,11 +65,15 @@ for place, curvature in enumerate([-0.5, 0.0, "learned"]):
     print(f"K = {mds.curvature_:.2f}: distances are wrong by {error:.2f} steps")
     if curvature == "learned":
         continue
-    ax = figure.add_subplot(1, 3, place + 1)
-    shown = [name if name in TREE else "" for name in names]
-    display = MapDisplay.from_estimator(mds, family, names=shown, edges=edges)
-    display.plot(ax, legend=False)
+    ax = panels[place]
+    MapDisplay.from_estimator(mds, family, edges=edges).plot(ax, legend=False, s=26)
     ax.set_title(f"({'ab'[place]}) {ax.get_title()}: errors of {error:.2f} steps", fontsize=10)
+figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=6, frameon=False)
+
+# %%
+# **A learned metric.** Wines, in the elliptic metric that a learner found for telling three
+# cultivars apart by 13 columns. A sphere of the same curvature holds it almost exactly, each
+# cultivar on an arc of a great circle; a flat map does not.
 
 wine = load_wine()
 X, y = StandardScaler().fit_transform(wine.data), wine.target_names[wine.target]
@@ -77,8 +83,6 @@ flat = CurvedMDS(metric=metric, curvature=0.0).fit(X)
 print(f"Wines: K = {mds.curvature_:.3f}, in the metric {metric.curvature:.3f}")
 kruskal = [np.sqrt(2 * m.stress_ / np.square(m.distances_).sum()) for m in (mds, flat)]
 print(f"Kruskal's stress {kruskal[0]:.4f}, in a flat map {kruskal[1]:.4f}")
-ax = figure.add_subplot(1, 3, 3, projection="3d")
-MapDisplay.from_estimator(mds, y).plot(ax)
-ax.set_title(f"(c) wines by a learned metric, {ax.get_title()}", fontsize=10)
-
+ax = MapDisplay.from_estimator(mds, "cultivar " + y.astype(object)).plot().ax_
+ax.set_title(f"wines by a learned metric: {ax.get_title()}", fontsize=10)
 plt.show()

@@ -1,12 +1,12 @@
 """
-Meshes in three geometries
-==========================
+How do I mesh a region in a curved metric?
+==========================================
 
-One polygon with a hole, meshed under a hyperbolic, a flat and an elliptic metric (top). Every
-triangle has angles of at least 25° and at most a thousandth of the polygon's area, both *in the
-metric*: so triangles shrink in the chart towards the boundary of a hyperbolic domain (thick), and
-grow outwards in an elliptic one. Below, sixty points moved to the centroids of their Voronoi cells
-by Lloyd's method, with the centroids of each geometry.
+``mesh_polygon`` does it. Here one polygon with a hole is meshed under a hyperbolic, a flat and an
+elliptic metric (top). Every triangle has angles of at least 25° and at most a thousandth of the
+polygon's area, both *in the metric*: so triangles shrink towards the boundary of a hyperbolic
+domain (thick), and grow outwards in an elliptic one. Below, ``lloyd`` has moved sixty points to the
+centroids of their Voronoi cells, which spreads them evenly in each metric.
 """
 
 import matplotlib.pyplot as plt
@@ -22,7 +22,8 @@ leaf = (0.8 + 0.12 * np.sin(5 * turn))[:, None] * around
 hole = 0.2 * around[::5] + [0.1, -0.1]
 start = 0.5 * np.random.default_rng(0).uniform(-1, 1, size=(60, 2))
 
-figure, panels = plt.subplots(2, 3, figsize=(10, 6.8), layout="compressed")
+shape = {"figsize": (10, 6.8), "layout": "compressed", "sharex": True, "sharey": True}
+figure, panels = plt.subplots(2, 3, **shape)
 for (top, bottom), K in zip(panels.T, (-1.0, 0.0, 4.0), strict=True):
     metric = CurvedMetric.euclidean(2, curvature=K)
     area = mesh_polygon(leaf, metric).areas.sum() / 1000
@@ -37,15 +38,19 @@ for (top, bottom), K in zip(panels.T, (-1.0, 0.0, 4.0), strict=True):
     outline = Polygon(leaf, fill=False, color="black")
     bottom.add_patch(outline)
     _, walls = found.diagram.ridge_segments()
-    lines = bottom.add_collection(LineCollection(walls, color="tab:blue", linewidth=0.8))
+    lines = bottom.add_collection(LineCollection(walls, color="#0072B2", linewidth=0.8))
     lines.set_clip_path(outline)
-    bottom.scatter(*found.points.T, s=6, color="tab:orange", zorder=3)
+    bottom.scatter(*found.points.T, s=6, color="#D55E00", zorder=3)
     fall = 100 * (1 - found.energies[-1] / found.energies[0])
     bottom.set_title(f"{len(found.energies) - 1} steps, energy −{fall:.0f} %")
     for ax in (top, bottom):
         if metric.domain is not None:
             ax.plot(*metric.domain.from_euclidean(around[[*range(60), 0]]).T, color="black", lw=2)
-        ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal", xticks=[], yticks=[])
-figure.colorbar(colors, ax=panels[0], label="smallest angle in the metric")
+        ax.set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05), aspect="equal")
+        ax.set(xticks=[-1, 0, 1], yticks=[-1, 0, 1])
+    bottom.set_xlabel("$x_1$")
+for ax in panels[:, 0]:
+    ax.set_ylabel("$x_2$")
+figure.colorbar(colors, ax=panels[0], label="smallest angle in the metric, degrees")
 
 plt.show()

@@ -1,8 +1,8 @@
 """
-Margins in curved spaces
-========================
+What is a largest margin in a curved space?
+===========================================
 
-The hyperplane of largest margin between two classes (orange, the curves of the margin dashed,
+The hyperplane of largest margin between two classes (black, the curves of the margin dashed,
 support rows ringed), and the one that a flat machine finds in the same coordinates (grey). (a) In
 the hyperbolic plane, drawn in Poincaré's disc: hyperplanes are arcs that meet the rim at right
 angles. Towards the rim a small step is a long way, and the flat machine does not know. (b) On the
@@ -16,7 +16,7 @@ import numpy as np
 from cayleyklein import CurvedLinearSVC, CurvedMetric
 
 HARD = 1e6
-ORANGE, BLUE, GREY = "#D55E00", "#0072B2", "0.6"
+ORANGE, BLUE, GREY = "#D55E00", "#0072B2", "0.55"
 
 
 def draw(ax, metric, X, y, plane, chart):
@@ -24,18 +24,21 @@ def draw(ax, metric, X, y, plane, chart):
     model = CurvedLinearSVC(metric, C=HARD).fit(X, y)
     flat = CurvedLinearSVC(CurvedMetric.euclidean(2), C=HARD).fit(X, y)
     grid = metric.from_chart(plane, chart).reshape(-1, 2)
-    for machine, color, levels in ((flat, GREY, [0]), (model, ORANGE, [-1, 0, 1])):
+    for machine, color, levels in ((flat, GREY, [0]), (model, "black", [-1, 0, 1])):
         values = machine.decision_function(grid).reshape(plane.shape[:2])
-        styles = ["-"] if len(levels) == 1 else ["--", "-", "--"]
+        styles = ["-."] if len(levels) == 1 else ["--", "-", "--"]
         ax.contour(*np.moveaxis(plane, -1, 0), values, levels, colors=color, linestyles=styles)
     points = metric.to_chart(X, chart)
-    ax.scatter(*points.T, c=np.where(y == 1, ORANGE, BLUE), s=14, zorder=3)
+    for label, color, marker in ((0, BLUE, "s"), (1, ORANGE, "o")):
+        ax.scatter(*points[y == label].T, color=color, marker=marker, s=16, zorder=3)
     support = np.abs(model.decision_function(X)) < 1 + 1e-3
     ax.scatter(*points[support].T, s=70, facecolors="none", edgecolors="black", zorder=3)
     nearest = [abs_distance(machine, metric, X).min() for machine in (model, flat)]
     print(f"{metric.geometry}: margin {nearest[0]:.3f}, of the flat machine {nearest[1]:.3f}")
-    ax.set(aspect="equal", xticks=[], yticks=[])
-    ax.set_title(f"$K = {metric.curvature:g}$: margin {nearest[0]:.2f}, flat {nearest[1]:.2f}")
+    ax.set_aspect("equal")
+    ax.locator_params(nbins=5)
+    title = f"{metric.geometry}, $K = {metric.curvature:g}$: margin {nearest[0]:.2f}"
+    ax.set_title(f"{title}, flat machine {nearest[1]:.2f}", fontsize=11)
 
 
 def abs_distance(machine, metric, X):
@@ -65,7 +68,7 @@ radius, angle = np.meshgrid(np.linspace(0, 0.995, 300), np.linspace(0, 2 * np.pi
 plane = np.stack([radius * np.cos(angle), radius * np.sin(angle)], -1)
 draw(panels[0], disc, X, y, plane, "conformal")
 panels[0].add_patch(plt.Circle((0, 0), 1, fill=False, linewidth=2.5))
-panels[0].set_axis_off()
+panels[0].set(xlabel="$y_1$", ylabel="$y_2$")
 
 sphere = CurvedMetric.euclidean(2, curvature=1.0)
 clusters = [([4.5, 3.2], 0), ([-0.4, 0.7], 0), ([4.2, -0.2], 1), ([0.6, -0.8], 1)]
@@ -73,6 +76,6 @@ X = np.vstack([around(sphere, center, 0.12, 12, rng) for center, _ in clusters])
 y = np.repeat([label for _, label in clusters], 12)
 wide = np.linspace(-3, 7, 801)
 draw(panels[1], sphere, X, y, np.stack(np.meshgrid(wide, wide - 1), -1), "klein")
-panels[1].set(xlim=(-1.8, 6.6), ylim=(-3, 5.2))
+panels[1].set(xlim=(-1.8, 6.9), ylim=(-3, 5.7), xlabel="$x_1$", ylabel="$x_2$")
 
 plt.show()

@@ -19,14 +19,24 @@ from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
 from cayleyklein.datasets import make_elliptic_blobs, make_hyperbolic_tree
 
 palette = ["#D55E00", "#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
+
+
+def draw(ax, X, y):
+    """Draw rows, each class with a colour and a marker of its own."""
+    for label in range(y.max() + 1):
+        look = {"color": palette[label % 7], "marker": "o^sx"[label // 7], "linewidths": 0.7}
+        ax.scatter(*X[y == label].T, s=8, **look)
+    ax.set(xlabel="$x_1$", ylabel="$x_2$", aspect="equal")
+
+
 figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained")
 X, y = make_elliptic_blobs(1200, 2, centers=12, cluster_std=0.08, reach=1.3, random_state=0)
-left.scatter(*X.T, c=np.take(palette, y % 7), s=5)
-left.set(title="Clusters on a hemisphere", aspect="equal")
+draw(left, X, y)
+left.set(title="Clusters on a hemisphere")
 X, y = make_hyperbolic_tree(1380, depth=3, cluster_std=0.15, random_state=1)
-right.scatter(*X.T, c=np.take(palette, y % 7), s=5)
+draw(right, X, y)
 right.add_patch(plt.Circle((0, 0), 1, fill=False, linewidth=2.5))
-right.set(title="A tree in the hyperbolic plane", aspect="equal")
+right.set(title="A tree in the hyperbolic plane")
 right.locator_params(nbins=5)
 
 # %%
@@ -54,15 +64,17 @@ def accuracies(make, seed):
 
 
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-for make, color, marker, title in (
-    (make_elliptic_blobs, "#D55E00", "o", "hemisphere"),
-    (make_hyperbolic_tree, "#009E73", "s", "hyperbolic tree"),
+for make, color, marker, title, shift in (
+    (make_elliptic_blobs, "#D55E00", "o", "hemisphere", -0.12),
+    (make_hyperbolic_tree, "#009E73", "s", "hyperbolic tree", 0.12),
 ):
     scores, curvatures = zip(*(accuracies(make, seed) for seed in range(4)), strict=True)
     mean, error = np.mean(scores, axis=0), np.std(scores, axis=0, ddof=1) / 2
     label = f"{title}, learned K = {np.mean(curvatures):+.1f}".replace("-", "−")
-    ax.errorbar(mean, names, xerr=error, fmt=marker, color=color, markersize=8, label=label)
+    place = np.arange(4) + shift
+    ax.errorbar(mean, place, xerr=error, fmt=marker, color=color, markersize=8, label=label)
     print(title, dict(zip(names, mean.round(3).tolist(), strict=True)))
+ax.set_yticks(range(4), names)
 ax.invert_yaxis()
 ax.margins(y=0.15)
 ax.set(xlabel="accuracy, mean of four draws ± standard error", title="The right curvature wins")

@@ -178,9 +178,11 @@ class ChartDisplay:
         pyplot = require("matplotlib.pyplot", "plot")
         n = len(self.panels)
         if axes is None:
-            figure = pyplot.figure(figsize=(3.2 * n, 3.7), layout="constrained")
+            across = min(n, 3)
+            down = math.ceil(n / across)
+            figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [
-                figure.add_subplot(1, n, i + 1, projection=_projection(panel))
+                figure.add_subplot(down, across, i + 1, projection=_projection(panel))
                 for i, panel in enumerate(self.panels)
             ]
         axes = list(np.ravel(np.asarray(axes, dtype=object)))

@@ -193,7 +193,8 @@ class MapDisplay(PlaneDisplay):
             draw_points(ax, self.points[some], labels, classes, **(look | sight))
         for point, name, front in zip(self.points, self.names or (), near, strict=False):
             if front:
-                ax.text(*(1.04 * point), name, fontsize="x-small")
+                side = "left" if point @ RIGHT > 0 else "right"  # away from the middle
+                ax.text(*(1.04 * point), f" {name} ", ha=side, va="center", fontsize="x-small")
 
 
 def _as_edges(edges: ArrayLike, n: int) -> AnyArray:
