@@ -91,7 +91,7 @@ class RegressionRows(TrainingRows):
 
 def default_neighbors(n: int) -> int:
     """Return the number of voting neighbours where held-out rows were not asked."""
-    return int(np.clip(n // 10, 1, DEFAULT_NEIGHBORS))
+    return int(np.clip(n // 3, 1, DEFAULT_NEIGHBORS))
 
 
 def plain(rows: RegressionRows, n_components: int | None, reason: str) -> Learned:
