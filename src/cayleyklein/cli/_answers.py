@@ -187,12 +187,14 @@ def pieces_of(
             f"{counted(count, 'row')} {have} a value in {name!r} that the model has not seen"
         )
     filling = {column.name: column.filling for column in model.encoder_.columns_}
-    for name, count in missing.most_common(MOST_GAPS):
+    filled = [(name, count) for name, count in missing.most_common() if filling[name]]
+    for name, count in filled[:MOST_GAPS]:
         have = "has" if count == 1 else "have"
-        becomes = f"; it becomes {filling[name]}" if filling[name] else ""
-        console.note(f"{counted(count, 'row')} {have} no value in {name!r}{becomes}")
-    if len(missing) > MOST_GAPS:
-        console.note(f"{counted(len(missing) - MOST_GAPS, 'other column')} have missing cells, too")
+        console.note(
+            f"{counted(count, 'row')} {have} no value in {name!r}; it becomes {filling[name]}"
+        )
+    if len(filled) > MOST_GAPS:
+        console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:

@@ -213,7 +213,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
         return distances, rows
 
-    def explain(self, table: Any) -> list[Explanation]:
+    def explain(self, table: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: who voted, and which columns made them near.
 
         ``rows`` are numbers of rows of the fitted table, and ``columns`` those of the table, the
@@ -222,7 +222,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
         """
         found = self._neighbors().explain(self.encoder_.transform(table))
-        every: list[Explanation] = []
+        every = []
         missing = self.encoder_._is_missing(table)
         for why, gaps in zip(cast(list[Explanation], found), missing, strict=True):
             names, columns = self.encoder_._add_up(why.columns)
