@@ -54,8 +54,11 @@ def run(block: Block, names: dict[str, object]) -> None:
 
 
 def copy_downloads(folder):
+    clone = folder / "docs" / "_static"
+    clone.mkdir(parents=True)
     for table in DOWNLOADS.values():
         shutil.copy(table, folder)
+        shutil.copy(table, clone)
 
 
 @pytest.mark.parametrize("block", SNIPPETS, ids=lambda block: block.name)
@@ -95,7 +98,7 @@ def is_quick(arguments):
     """Say whether a command line is run: a quick command, on tables and models there are."""
     tables = [word for word in arguments if re.search(r"\.(csv|tsv|parquet)(\.\w+)?$", word)]
     written = {arguments[i + 1] for i, word in enumerate(arguments[:-1]) if word in ("-o", "--out")}
-    known = TABLES | written | set(DOWNLOADS)
+    known = TABLES | written | set(DOWNLOADS) | {f"docs/_static/{name}" for name in DOWNLOADS}
     return (arguments[0] in QUICK or "--help" in arguments) and set(tables) <= known
 
 

@@ -72,6 +72,36 @@ def naming(*names: str) -> Iterator[None]:
         raise kind(said) from error
 
 
+@contextmanager
+def naming_columns(X: Any) -> Iterator[None]:
+    """Let an error name the columns of a data frame that hold no numbers, if there are any."""
+    try:
+        yield
+    except CayleyKleinError as error:
+        wrong = columns_without_numbers(X)
+        if not wrong:
+            raise
+        names = ", ".join(map(repr, wrong[:5])) + (", …" if len(wrong) > 5 else "")
+        raise type(error)(
+            f"X has columns that hold no numbers: {names} ({str(error).removeprefix('X: ')}). Drop "
+            f"them, or encode them, as sklearn.preprocessing.OneHotEncoder does; "
+            f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
+        ) from error
+
+
+def columns_without_numbers(X: Any) -> list[Any]:
+    """Return the names of the columns of a data frame that cannot become floats."""
+    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
+        return []
+    wrong = []
+    for name in X.columns:
+        try:
+            np.asarray(X[name]).astype(np.float64)
+        except (TypeError, ValueError):
+            wrong.append(name)
+    return wrong
+
+
 def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
     """Return X, or X and y, as arrays by `validate_data`; X must be in memory, y is computed."""
     refuse_dask(X, "X", "pass X.compute() if it fits")
@@ -87,7 +117,8 @@ def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> An
     of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
     finite = options.pop("ensure_all_finite", True)
     theirs = False if finite is True else finite  # we name the entries
-    with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # its sums may overflow
+    columns = naming_columns(X)
+    with columns, naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
         rows = validate_data(estimator, X, **options, ensure_all_finite=theirs)
         if finite is True:
             refuse_not_finite(rows)

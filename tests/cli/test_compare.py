@@ -30,7 +30,7 @@ def test_tables_report_and_python(table, tmp_path, capsys):
     report = tmp_path / "report.html"
     assert run(table, "--target", "kind", "--splits", 2, "-o", report) == 0
     printed = capsys.readouterr().out
-    for title in ("Euclidean k-NN", "flat LMNN", "elliptic", "hyperbolic", "mixed", "auto", "NCA"):
+    for title in ("standardised k-NN", "flat LMNN", "elliptic", "hyperbolic", "mixed", "NCA"):
         assert title in printed
     assert str(report.resolve()) in printed
     assert not external_references(report.read_text("utf-8"))

@@ -81,7 +81,7 @@ def test_fit_says_what_each_column_became(command):
     )
     _, said = accuracy(command, table)
     assert "note: income: number; 1 missing cell becomes the median" in said
-    assert "1 cell is no number, and taken as missing ('unknown')" in said
+    assert "1 cell is no number, and counts among the missing ('unknown')" in said
     assert "  score: number\n" in said
     assert "note: id: not used: whole numbers that never repeat, an identifier" in said
     assert "  when: date as days, 2021-" in said
@@ -89,6 +89,17 @@ def test_fit_says_what_each_column_became(command):
     assert "note: same: not used: every cell is 1" in said
     assert "--drop and --as" in said
     assert "id: not used" in command("info", "m.ckm").out
+
+
+def test_a_note_is_printed_once(command):
+    days = [f"{1 + i % 12:02}/{1 + i % 5:02}/2024" for i in range(N)]
+    _, said = accuracy(command, PLAIN.rename(columns={"score": "d'achat"}).assign(**{"l'an": days}))
+    assert said.count("its dates are read as %m/%d/%Y, but could be %d/%m/%Y") == 1
+    later = PLAIN.rename(columns={"score": "d'achat"}).assign(**{"l'an": "25/03/2024"})
+    later.to_csv("later.csv", index=False)
+    answer = command("predict", "m.ckm", "later.csv")
+    assert answer.code == 1
+    assert "=date:%d/%m/%Y" in answer.err
 
 
 def test_drop_and_as_override(command):
@@ -103,6 +114,7 @@ def test_drop_and_as_override(command):
     for wrong, message in [
         ("zip", "Got --as zip; expected COLUMN=KIND"),
         ("zap=number", "There is no column 'zap'. Did you mean 'zip'?"),
+        ("zip=integer", "Column 'zip' was said to be 'integer' (by --as, or kinds in Python)"),
         ("zip=integer", "expected one of 'number', 'category', 'date', 'text'"),
         ("city=date", "Column 'city' was said to be a date, but none of its cells is"),
     ]:

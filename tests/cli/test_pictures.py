@@ -27,7 +27,7 @@ def test_voronoi(command, points, tmp_path, options, ending, start):
         "voronoi", points, "--x", "a", "--y", "b", "--label", "kind", *options, "-o", out
     )
     assert answer.code == 0, answer.err
-    assert "1 rows with missing values are left out" in answer.err
+    assert "left out 1 row with missing values" in answer.err
     assert "cells of 12 points" in answer.out
     assert (tmp_path / out).read_bytes().startswith(start)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["t.csv", out]

@@ -37,7 +37,7 @@ def test_fit_drops_columns_and_rows_without_class(command, tmp_path):
         "fit", "t.csv", "-t", "y", "--drop", "id", "-o", "m.ckm", "-g", "flat", "--json"
     )
     assert answer.code == 0
-    assert "1 rows without a class in 'y' are left out" in answer.err
+    assert "left out 1 row without a class in 'y'" in answer.err
     kinds = {column["name"]: column["kind"] for column in answer.json["columns"]}
     assert kinds == {"a": "number", "b": "number", "id": "unused"}
     assert answer.json["rows"] == 40
@@ -90,6 +90,24 @@ def test_columns_in_another_order_and_extra_ones(command, wine_files):
     assert "89 rows have a value in 'tint' that the model has not seen" in answer.err
 
 
+def test_missing_cells_are_noted(command, wine_files):
+    test = pd.read_csv(wine_files / "test.csv")
+    test.loc[[3, 5], "hue"] = None
+    test.loc[3, "tint"] = "-"
+    test.to_csv("t.csv", index=False)
+    for name in ("predict", "neighbors", "evaluate"):
+        answer = command(name, wine_files / "wine.ckm", "t.csv")
+        assert "note: 2 rows have no value in 'hue'; it becomes the median, " in answer.err
+        assert "note: 1 row has no value in 'tint'; it becomes the most frequent, " in answer.err
+        assert answer.err.count("no value") == 2
+    test[3:4].to_csv("t.csv", index=False)
+    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain")
+    assert "hue (missing) " in answer.out
+    answer = command("predict", wine_files / "wine.ckm", "t.csv", "--explain", "--json")
+    assert {name for vote in answer.json["votes"] for name in vote["missing"]} == {"hue", "tint"}
+    assert command("predict", wine_files / "wine.ckm", "t.csv", "-q").err == ""
+
+
 def test_missing_columns_are_listed(command, wine_files):
     test = pd.read_csv(wine_files / "test.csv").drop(columns=["hue", "ash", "class"])
     test.to_csv("t.csv", index=False)
@@ -103,7 +121,7 @@ def test_evaluate_says_that_rows_are_those_fitted(command, wine_files):
     model = wine_files / "wine.ckm"
     own = command("evaluate", model, wine_files / "train.csv", "--json")
     assert own.json["fitted_rows"] == own.json["rows"]
-    assert "89 of 89 rows are the same as rows that the model was fitted on" in own.err
+    assert "89 of 89 rows have the same values as rows that the model was fitted on" in own.err
     other = command("evaluate", model, wine_files / "test.csv", "--json")
     assert (other.json["fitted_rows"], other.err) == (0, "")
 
@@ -145,7 +163,7 @@ def test_evaluate_with_strange_classes(command, wine_files):
     answer = command("evaluate", wine_files / "wine.ckm", "t.csv", "--json")
     assert answer.json["rows"] == 87
     assert "does not know the classes 'rosé'" in answer.err
-    assert "2 rows without a class in 'class' are left out" in answer.err
+    assert "left out 2 rows without a class in 'class'" in answer.err
     wrong = command("evaluate", wine_files / "wine.ckm", "t.csv", "-t", "clas")
     assert wrong.code == 1
     assert "Did you mean 'class'?" in wrong.err
@@ -173,6 +191,19 @@ def test_info(command, wine_files):
     assert f"weights       {next(iter(weights))} " in command("info", wine_files / "wine.ckm").out
 
 
+def test_fit_and_info_say_that_plain_neighbors_were_as_good(command):
+    X = np.random.default_rng(3).uniform(0, 4, size=(200, 2))
+    y = np.floor(X).sum(axis=1) % 2  # a chessboard, of which no direction matters more
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1] * 100, "y": y}).to_csv("t.csv", index=False)
+    answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm")
+    assert command("info", "m.ckm", "--json").json["learned"]["chosen"] == "standardised k-NN"
+    said = "plain k-NN on standardised columns was as good as what was learned"
+    assert answer.out.endswith(f"metric flat, K = 0 ({said})\n")
+    assert f"learned from  {said}\n" in command("info", "m.ckm").out
+    command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert "learned from  200 rows in " in command("info", "m.ckm").out
+
+
 def test_memory_of_predict_does_not_grow_with_the_table(command, wine_files, tmp_path):
     import tracemalloc
 
@@ -198,6 +229,11 @@ def test_predict_explains_the_votes(command, wine_files):
     votes = command("predict", model, table, "--explain", "--json").json["votes"]
     first = [vote for vote in votes if vote["row"] == votes[0]["row"]]
     assert abs(sum(vote["vote"] for vote in first) - 1) < 1e-9
+    for vote in first:
+        assert len(vote["columns"]) == 14
+        assert abs(sum(map(abs, vote["columns"].values())) - 1) < 1e-9
+    written = command("predict", model, table, "--explain", "--json", "-o", "out.parquet")
+    assert written.json == {"output": "out.parquet", "rows": 89}
     both = command("predict", model, table, "--explain", "--proba")
     assert both.code == 1
     assert "--proba or --explain, not both" in both.err

@@ -249,7 +249,7 @@ def test_a_table_from_a_file(tmp_path):
     assert problem.X.shape == (60, 2)
     assert list(problem.classes) == ["s0", "s1"]
     said = " ".join(problem.notes)
-    for words in ("1 rows without a class", "only one of its class", "median", "red"):
+    for words in ("1 row without a class", "only one of its class", "median", "red"):
         assert words in said
     elliptic = found["flowers.csv", "elliptic"]["accuracy"]
     assert elliptic > 0.8

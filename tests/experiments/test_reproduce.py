@@ -62,7 +62,8 @@ def test_a_damaged_cell_is_computed_again(tmp_path, damage):
     path = tmp_path / "cells-short" / "wine-knn-k3.json"
     path.write_text(damage(path.read_text()))
     again, steps = run(tmp_path)
-    assert [step[2] for step in steps] == ["finished before"] + ["wine, Euclidean k-NN, k = 3"] * 2
+    made = ["wine, standardised k-NN, k = 3"] * 2
+    assert [step[2] for step in steps] == ["finished before", *made]
     assert accuracies(again) == accuracies(first)
 
 
@@ -179,7 +180,7 @@ def test_every_number_of_the_paper_is_beside_ours(found, table):
         assert row[at] == f"{cell.accuracy:.3f}"
         ours = row[at + 1 : at + 3 - (cell.method == "mixed")]
         assert all(entry.strip("*")[-1] in "▲=▼" for entry in ours)
-    assert shown.columns[-2 - (table == "mixed") :][:2] == ("Euclidean k-NN", "auto")
+    assert shown.columns[-2 - (table == "mixed") :][:2] == ("standardised k-NN", "auto")
 
 
 def test_the_paper_s_algorithm_and_ours_are_counted_apart(found):

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_iris
@@ -176,3 +177,19 @@ def test_bad_input():
         CurvedSVC(disc, C=1.0, gamma=1.0, class_weight={9: 2.0}).fit(X / 20, y)
     with pytest.raises(InvalidInputError, match="X has entries"):
         CurvedSVC(CurvedMetric.euclidean(4)).fit(X * 1e200, y)
+
+
+def test_there_are_no_probabilities_but_a_hint():
+    model = CurvedSVC()
+    assert not hasattr(model, "predict_proba")
+    with pytest.raises(AttributeError, match="CalibratedClassifierCV"):
+        model.predict_proba  # noqa: B018
+
+
+def test_columns_of_text_are_named():
+    table = pd.DataFrame({"a": [0.0, 1.0, 2.0], "colour": ["x", "y", "x"], "b": ["1", "2", "3"]})
+    with pytest.raises(
+        InvalidInputError, match=r"no numbers: 'colour' \(could not convert"
+    ) as error:
+        CurvedSVC().fit(table, [0, 1, 0])
+    assert "TableClassifier" in str(error.value)

@@ -108,3 +108,15 @@ def test_clones():
 def test_refuses(y, options, message):
     with pytest.raises(InvalidInputError, match=message):
         TableClassifier(**options).fit(pd.DataFrame({"x": range(6)}), y)
+
+
+def test_explanations_mark_missing_cells(wine):
+    table, y = wine
+    model = TableClassifier(geometry="flat").fit(table, y)
+    some = table[:2].copy()
+    some.loc[some.index[1], "proline"] = np.nan
+    whole, gap = model.explain(some)
+    assert not whole.missing.any()
+    assert gap.names[gap.missing].tolist() == ["proline"]
+    assert "(missing)" not in repr(whole)
+    assert "proline (missing) " in repr(gap)

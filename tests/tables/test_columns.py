@@ -31,7 +31,17 @@ def test_classes_are_text(values, expected):
 
 
 @pytest.mark.parametrize(
-    "values", [np.linspace(0, 1, 40), np.arange(40), np.arange(40).astype(str)]
+    "values",
+    [
+        np.linspace(0, 1, 40),
+        np.arange(40),
+        np.arange(40).astype(str),
+        [f"1.0{i:02},82 €" for i in range(40)],
+        [f"{i},5" for i in range(40)],
+        [f"${i},250" for i in range(1, 41)],
+        [f"{i} kg" for i in range(40)],
+        [f"{i} %" for i in range(40)],
+    ],
 )
 def test_quantities_are_refused(values):
     table = pd.DataFrame({"x": 1.0, "price": values})
@@ -40,6 +50,14 @@ def test_quantities_are_refused(values):
     ):
         split_target(table, "price")
     assert len(split_target(table, "price", to_learn=False)[1]) == 40
+
+
+def test_dates_are_refused_and_codes_are_not():
+    days = pd.date_range("2024-01-01", periods=40).strftime("%Y-%m-%d")
+    with pytest.raises(InvalidInputError, match="'y' holds 40 distinct dates in 40 rows"):
+        classes_of(days)
+    assert len(classes_of([f"{i:05}" for i in range(40)])) == 40
+    assert len(set(classes_of([f"{i % 8},5 €" for i in range(40)]))) == 8
 
 
 def test_many_whole_numbers_with_many_rows_are_classes():

@@ -141,16 +141,85 @@ def test_times_are_parts_of_a_day():
 def test_codes_with_leading_zeros_are_categories():
     assert encoded(["00501", "10115", "00501", "08001", "10115"])[0].kind == "category"
     assert encoded(["08", "09", "10", "11", "08"])[0].kind == "number"
+    zips = ["02114", "10001", "02114", "10001", "02114"]
+    assert encoded(["007", "12", "1234", "12", "007"])[0].kind == "category"
+    for other in ("unknown", "2A004"):  # neither is a number, nor makes numbers of the rest
+        assert encoded([*zips * 4, other])[0].categories == ("02114", "10001", other)
+    assert encoded([f"{i:05}" for i in range(40)])[0].text.endswith("an identifier")
+    column, rows = encoded(zips, kinds={"a": "number"})
+    assert (column.kind, rows[0, 0]) == ("number", 2114)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        ["0.5", "0", "1.25", "0.5", "10"],
+        ["0012.5", "007.0", "100", "3.5", "8.25"],
+        ["007 kg", "12 kg", "8 kg", "12 kg", "9 kg"],
+        [*map(str, range(0, 200, 3)), "007", "7"],
+    ],
+)
+def test_numbers_with_some_zeros_in_front_stay_numbers(written):
+    assert encoded(written)[0].kind == "number"
 
 
 def test_a_date_that_is_unknown_is_missing():
     days = pd.date_range("2023-01-05", periods=40).strftime("%d.%m.%Y")
-    with pytest.warns(UserWarning, match="1 cell is no date, and taken as missing"):
+    with pytest.warns(UserWarning, match="1 cell is no date, and counts among the missing"):
         column, _ = encoded([*days, "unknown"])
     assert (column.kind, column.n_missing) == ("date", 1)
 
 
+def test_a_date_of_the_other_order_names_the_remedy():
+    with pytest.warns(UserWarning, match="could be %d/%m/%Y"):
+        encoder = TableEncoder().fit(pd.DataFrame({"le jour": ["01/02/2024", "03/04/2024"]}))
+    with pytest.raises(InvalidInputError, match="row 1 has '25/03/2024'") as error:
+        encoder.transform(pd.DataFrame({"le jour": ["25/03/2024"]}))
+    assert "--as 'le jour=date:%d/%m/%Y'" in str(error.value)
+    assert "kinds={'le jour': 'date:%d/%m/%Y'}" in str(error.value)
+
+
 # -- categories, text, identifiers -----------------------------------------------------------
+
+
+def test_a_dash_is_a_missing_category():
+    column, rows = encoded(["red", "blue", "red", "-", "–"])
+    assert (column.categories, column.n_missing) == (("blue", "red"), 2)
+    np.testing.assert_array_equal(rows[3:], [[0, 1], [0, 1]])
+    later = column.encode(pd.Series(["—", "blue"]))
+    np.testing.assert_array_equal(later, [[0, 1], [1, 0]])
+    encoder = TableEncoder().fit(pd.DataFrame({"a": ["red", "blue", "red"]}))
+    table = pd.DataFrame({"a": ["-", "green"]})
+    assert (encoder.missing(table), encoder.unseen(table)) == ({"a": 1}, {"a": 1})
+
+
+@pytest.mark.parametrize("written", [["+", "-", "+", "0", "-"], ["x", "-", "x", "-", "-"]])
+def test_a_dash_with_a_meaning_is_a_category(written):
+    column, _ = encoded(written)
+    assert (column.n_missing, column.is_missing(pd.Series(["-"])).tolist()) == (0, [False])
+    assert "-" in column.categories
+
+
+def test_missing_cells_are_counted():
+    table = pd.DataFrame(
+        {
+            "price": ["$1.5", "$2.5", "$9"],
+            "when": ["2024-01-01", "2024-01-03", "2024-02-01"],
+            "colour": ["red", "blue", "red"],
+        }
+    )
+    encoder = TableEncoder().fit(table)
+    later = pd.DataFrame(
+        {"colour": [None, "-", "red"], "price": [None, "unknown", "$3"], "when": "2024-01-01"}
+    )
+    assert encoder.missing(later) == {"price": 2, "colour": 2}
+    assert encoder.missing(table) == {}
+    filling = {column.name: column.filling for column in encoder.columns_}
+    assert filling == {
+        "price": "the median, 2.5",
+        "when": "the median, 2024-01-03",
+        "colour": "the most frequent, red",
+    }
 
 
 def test_categories_are_one_hot():

@@ -18,6 +18,7 @@ from cayleyklein.cli._console import (
     Rows,
     Table,
     columns_of_text,
+    counted,
     refuse_overwriting,
     with_console,
 )
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 EXPLAINED_COLUMNS = 5
 """Columns that --explain names for each voter."""
+
+MOST_GAPS = 20
+"""Columns whose missing cells are noted one by one."""
 
 DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
@@ -63,7 +67,7 @@ def predict(
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
     if explain:
-        voters = partial(reasons, digits="" if console.json else ".4g")
+        voters = partial(reasons, whole=console.json and output is None)
         answer(console, voters, "votes", model, table, output)
         return
 
@@ -76,17 +80,25 @@ def predict(
     answer(console, answers, "predictions", model, table, output)
 
 
-def reasons(fitted: TableClassifier, piece: Any, digits: str) -> dict[str, Any]:
-    """Return a line for each voter of each row."""
-    lines: list[tuple[Any, ...]] = []
+def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
+    """Return a line for each voter of each row: with all shares, or the largest ones as text."""
+    lines: list[list[Any]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
+        names = why.names if whole else why.marked_names
         for at, (neighbor, vote) in enumerate(zip(why.rows, why.votes, strict=True)):
-            shares = sorted(zip(why.names, why.columns[at], strict=True), key=lambda s: -abs(s[1]))
-            made = ", ".join(f"{name} {share:.2f}" for name, share in shares[:EXPLAINED_COLUMNS])
-            numbers = (float(format(number, digits)) for number in (vote, why.distances[at]))
-            lines.append((row, why.prediction, neighbor + 1, why.labels[at], *numbers, made))
-    names = ("row", "prediction", "neighbor", "class", "vote", "distance", "columns")
-    return dict(zip(names, zip(*lines, strict=True), strict=True))
+            shares = sorted(
+                zip(names, why.columns[at].tolist(), strict=True), key=lambda s: -abs(s[1])
+            )
+            line = [row, why.prediction, neighbor + 1, why.labels[at]]
+            if whole:
+                line += [vote, why.distances[at], dict(shares), names[why.missing].tolist()]
+            else:
+                line += [float(f"{number:.4g}") for number in (vote, why.distances[at])]
+                largest = shares[:EXPLAINED_COLUMNS]
+                line.append(", ".join(f"{name} {share:.2f}" for name, share in largest))
+            lines.append(line)
+    columns = ("row", "prediction", "neighbor", "class", "vote", "distance", "columns", "missing")
+    return dict(zip(columns, zip(*lines, strict=True), strict=False))
 
 
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
@@ -138,7 +150,9 @@ def answer(
         return
     n_rows = write_rows(frames, output)
     if output is not None:
-        console.written({"output": str(output), "rows": n_rows}, f"{output}: {n_rows:,} rows")
+        console.written(
+            {"output": str(output), "rows": n_rows}, f"{output}: {counted(n_rows, 'row')}"
+        )
 
 
 def pieces_of(
@@ -151,6 +165,7 @@ def pieces_of(
     from cayleyklein.tables import iter_table
 
     unseen: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
     with console.progress(f"reading {table.name}") as show:
@@ -161,12 +176,25 @@ def pieces_of(
                 has = ", ".join(map(repr, piece.columns[:20]))
                 message = f"{table} does not fit the model. {error} It has: {has}."
                 raise InvalidInputError(message) from error
+            missing.update(model.encoder_.missing(piece))
             ignored = [repr(name) for name in piece.columns if name not in known]
             yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
     for name, count in unseen.items():
-        console.note(f"{count} rows have a value in {name!r} that the model has not seen")
+        have = "has" if count == 1 else "have"
+        console.note(
+            f"{counted(count, 'row')} {have} a value in {name!r} that the model has not seen"
+        )
+    filling = {column.name: column.filling for column in model.encoder_.columns_}
+    filled = [(name, count) for name, count in missing.most_common() if filling[name]]
+    for name, count in filled[:MOST_GAPS]:
+        have = "has" if count == 1 else "have"
+        console.note(
+            f"{counted(count, 'row')} {have} no value in {name!r}; it becomes {filling[name]}"
+        )
+    if len(filled) > MOST_GAPS:
+        console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
@@ -258,7 +286,7 @@ def evaluate(
             groups = groups + calibration(shares, fitted.classes_, classes)
             n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
-        console.note(f"{n_unlabelled} rows without a class in {column!r} are left out")
+        console.note(f"left out {counted(n_unlabelled, 'row')} without a class in {column!r}")
     if not known:
         raise InvalidInputError(f"No row of {table} has a class in {column!r}.")
     truth, found = np.concatenate(known), np.concatenate(predicted)
@@ -268,8 +296,8 @@ def evaluate(
         console.note(f"the model does not know the classes {names}; their rows count as wrong")
     if n_fitted:
         console.note(
-            f"{n_fitted:,} of {len(truth):,} rows are the same as rows that the model was fitted "
-            f"on, and find themselves: expect less accuracy on new ones"
+            f"{n_fitted:,} of {counted(len(truth), 'row')} have the same values as rows that the "
+            f"model was fitted on; if they are the same rows, expect less accuracy on new ones"
         )
     values = {
         **scores(truth, found),
@@ -310,7 +338,7 @@ def scores_text(values: dict[str, Any]) -> str:
     rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
     matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
     lines = [
-        f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {n:,} rows)",
+        f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {counted(n, 'row')})",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
         f"log loss           {values['log_loss']:.4f}",
         f"\n{columns_of_text(values['classes'])}",

@@ -91,6 +91,15 @@ def plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
+def counted(n: int, name: str) -> str:
+    """Format a number of things.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{n:,} {name}{'' if n == 1 else 's'}"
+
+
 def columns_of_text(rows: Any, **columns: Any) -> str:
     """Format rows as a table of text."""
     import pandas as pd

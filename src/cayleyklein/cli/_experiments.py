@@ -36,7 +36,7 @@ Dask = Annotated[
     ),
 ]
 LEGEND = (
-    "* better than Euclidean k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
+    "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
     "Bengio) and for the number of methods (Holm)."
 )
 
@@ -96,11 +96,12 @@ def compare(
 ) -> None:
     """Compare the default classifier with others, on bundled data or on your own tables.
 
-    Methods: the default (auto), each geometry, plain k-NN, NCA + k-NN, a random forest and an RBF
-    SVM. For each data set: accuracy ± standard error over random splits that all methods share; log
-    loss; the difference in accuracy to Euclidean k-NN with its 95 % interval; CPU seconds of a fit
-    and of a prediction; the curvature K of each part of the metric; the share α of the elliptic
-    part of a mixed one. A star (*) means better than Euclidean k-NN on the evidence.
+    Methods: the default (auto), each geometry, k-NN on standardised columns (5 neighbours, or -k),
+    NCA + k-NN, a random forest and an RBF SVM. For each data set: accuracy ± standard error over
+    random splits that all methods share; log loss; the difference in accuracy to standardised k-NN
+    with its 95 % interval; CPU seconds of a fit and of a prediction; the curvature K of each part
+    of the metric; the share α of the elliptic part of a mixed one. A star (*) means better than
+    standardised k-NN on the evidence.
 
     One HTML file holds the tables, pictures of the learned metric, and how to read them. The lines
     of Python that do the same are printed at the end.

@@ -14,6 +14,7 @@ from cayleyklein.cli._console import (
     Console,
     Model,
     Table,
+    counted,
     not_zero,
     refuse_overwriting,
     with_console,
@@ -97,10 +98,10 @@ def fit(
         rows = pd.concat(list(pieces))
     rows, classes, n_unlabelled = tables.split_target(rows, target)
     if n_unlabelled:
-        console.note(f"{n_unlabelled} rows without a class in {target!r} are left out")
+        console.note(f"left out {counted(n_unlabelled, 'row')} without a class in {target!r}")
     if len(rows) < 2:
         raise InvalidInputError(f"{table} has one labelled row; learning needs many.")
-    console.detail(f"{len(rows):,} rows, {rows.shape[1]} columns")
+    console.detail(f"{counted(len(rows), 'row')}, {counted(rows.shape[1], 'column')}")
     with console.progress("learning") as show:
         model = tables.TableClassifier(
             neighbors or "auto",
@@ -113,7 +114,7 @@ def fit(
             callback=lambda progress: show(progress.iteration, None),
         )
         with warnings.catch_warnings():  # the report on the columns has them
-            warnings.filterwarnings("ignore", message="Column '")
+            warnings.filterwarnings("ignore", message="Column ['\"]")
             model.fit(rows, classes)
     del rows, classes  # the model has its own, and saving needs memory
     model.target_ = target
@@ -151,10 +152,11 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
             f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--learn-rows)"
         )
     console.detail(learned["selection"])
+    plain = plain_text(model)
     console.written(
         facts_of(model, output),
         f"{output}: {n_rows:,} rows, {len(model.classes_)} classes of {model.target_!r}, metric "
-        f"{metric_text(model)}",
+        f"{metric_text(model)}{f' ({plain})' if plain else ''}",
     )
 
 
@@ -179,6 +181,19 @@ def metric_text(model: TableClassifier) -> str:
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
+PLAIN = {
+    "standardised k-NN": "plain k-NN on standardised columns",
+    "Euclidean k-NN": "plain k-NN on the columns as they are",
+}
+"""What held-out rows can prefer to a learned metric."""
+
+
+def plain_text(model: TableClassifier) -> str:
+    """Say that the metric is none that was learned, or nothing."""
+    plain = PLAIN.get(model.learned_.get("chosen", ""))
+    return f"{plain} was as good as what was learned" if plain else ""
+
+
 @with_console("info flowers.ckm")
 def info(console: Console, model: Model) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
@@ -190,12 +205,13 @@ def info(console: Console, model: Model) -> None:
     largest = [f"{name} {share:.2f}" for name, share in weights.items()][:MOST_WEIGHTS]
     more = ", …" if len(weights) > MOST_WEIGHTS else ""
     classes = ", ".join(f"{name} ({count:,})" for name, count in values["classes"].items())
+    learning = f"{counted(learned['n_rows'], 'row')} in {counted(learned['n_iter'], 'iteration')}"
     n_used = sum(column.kind != "unused" for column in columns)
     facts = [
         ["predicts", f"{values['target'] or 'classes'}: {classes}"],
-        ["by", f"{values['neighbors']} nearest of {values['rows']:,} rows"],
+        ["by", f"{values['neighbors']} nearest of {counted(values['rows'], 'row')}"],
         ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
-        ["learned from", f"{learned['n_rows']:,} rows in {learned['n_iter']} iterations"],
+        ["learned from", plain_text(fitted) or learning],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
         ["weights", f"{', '.join(largest)}{more}"],
     ]

@@ -15,6 +15,7 @@ import typer
 from cayleyklein.cli._console import (
     Console,
     Table,
+    counted,
     refuse_overwriting,
     with_console,
 )
@@ -66,7 +67,7 @@ def voronoi(
     rows = read_table(table, text=text, **console.reading)
     points, labels, n_missing = points_of(rows, names)
     if n_missing:
-        console.note(f"{n_missing} rows with missing values are left out")
+        console.note(f"left out {counted(n_missing, 'row')} with missing values")
     metric = metric_for(points, curvature)
     diagram = CayleyKleinVoronoi(points, metric, order=order, labels=labels)
     if len(diagram.duplicates):

@@ -57,7 +57,7 @@ class Comparison:
     problems : tuple of Problem
     results : list of dict
         A row for each data set and method: "accuracy", "standard_error", "log_loss", "over_knn"
-        and "over_flat" (the :class:`PairedDifference` to Euclidean k-NN and to flat LMNN),
+        and "over_flat" (the :class:`PairedDifference` to standardised k-NN and to flat LMNN),
         "is_better_than_knn" and "is_better_than_flat" (a gain that is significant at 5 %, adjusted
         for the number of methods), "fit_seconds" and "predict_seconds" (median CPU time),
         "learned" (geometry and curvatures), "alpha", and "outcomes", the same for each split.

@@ -107,7 +107,7 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
 
 
 METHODS = {
-    BASELINE: _scaled("Euclidean k-NN"),
+    BASELINE: _scaled("standardised k-NN"),
     AUTO: _curved("auto", "auto"),
     "flat": _curved("flat LMNN", "flat"),
     "elliptic": _curved("elliptic", "elliptic"),

@@ -157,7 +157,7 @@ def _from_table(table: Any, path: Path, target: str, drop: list[str]) -> Problem
         table = table.sample(MOST_ROWS, random_state=0)
     rows, labels, n_unlabelled = split_target(table, target)
     if n_unlabelled:
-        notes.append(f"Left out: {n_unlabelled} rows without a class.")
+        notes.append(f"Left out: {n_unlabelled} row{'s' * (n_unlabelled > 1)} without a class.")
     classes, y, counts = np.unique(labels, return_inverse=True, return_counts=True)
     single = counts[y] == 1
     if single.any():

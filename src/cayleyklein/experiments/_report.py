@@ -32,11 +32,11 @@ HOW_TO_READ = (
     "curvature and every other choice from the training rows only.",
     "Log loss is the mean of −log p, where p is the probability of the true class. Smaller is "
     "better; equal probabilities have the logarithm of the number of classes.",
-    "Over k-NN is the mean difference to Euclidean k-NN on standardised columns, split by split, "
+    "Over k-NN is the mean difference to k-NN on standardised columns, split by split, "
     "with its 95 % interval. Training sets overlap, so splits are not independent, and the "
     "interval is widened for that (Nadeau and Bengio 2003). An interval with 0 in it shows no "
     "difference.",
-    "Bold is a gain over Euclidean k-NN that is significant at 5 % after an adjustment for the "
+    "Bold is a gain over standardised k-NN that is significant at 5 % after an adjustment for the "
     "number of methods (Holm). Other methods may be better too, but the data do not show it.",
     "K is the curvature of each part of the metric: above 0 elliptic, 0 flat, below 0 hyperbolic. "
     "It is the median over the splits with the most frequent geometry, with their number if it is "
@@ -46,7 +46,7 @@ HOW_TO_READ = (
     "reliability curves group the test rows of all splits by it, in ten steps, and compare it with "
     "the share of right predictions in each group.",
     "In the chart a ring is a mean, its bar the standard error, and a grey dot one split. The "
-    "dashed line is Euclidean k-NN. A filled ring is bold in the table.",
+    "dashed line is standardised k-NN. A filled ring is bold in the table.",
 )
 
 
@@ -75,7 +75,7 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
     verdict = (
         f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
-        f"than Euclidean k-NN."
+        f"than standardised k-NN."
     )
     title = f"{problem.name}: {problem.describe()}"
     return html.Table(title, COLUMNS, rows, notes=(*problem.notes, verdict))

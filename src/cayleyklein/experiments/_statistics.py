@@ -134,7 +134,7 @@ BASELINES: dict[str, Callable[[Cell], Cell]] = {
 
 
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
-    """Summarise each cell, and compare it with Euclidean k-NN and with flat LMNN."""
+    """Summarise each cell, and compare it with standardised k-NN and with flat LMNN."""
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
     for name, baseline in BASELINES.items():
         for base in dict.fromkeys(map(baseline, outcomes)):

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any, ClassVar, get_args
+from typing import Any, ClassVar, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -292,6 +292,14 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         check_is_fitted(self, "classes_")
         found = np.concatenate([self.svc_.predict(some) for some in self._grams(X)])
         return np.asarray(self.classes_[found])
+
+    @property
+    def predict_proba(self) -> NoReturn:
+        """Not there, for scores are no probabilities; see the notes."""
+        raise AttributeError(
+            "CurvedSVC has no predict_proba: its scores are no probabilities. "
+            "sklearn.calibration.CalibratedClassifierCV(CurvedSVC()) makes some of them."
+        )
 
     def _grams(self, X: ArrayLike) -> Iterator[Floats]:
         """Return Gram matrices of blocks of rows; columns of no support vector stay 0, unread."""

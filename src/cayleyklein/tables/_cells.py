@@ -7,6 +7,7 @@ missing or an error, never another number. A missing cell is NaN here; `Column.e
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -24,6 +25,9 @@ PLACEHOLDER = re.compile(
     re.IGNORECASE,
 )
 """Words for a missing value."""
+
+DASHES = ("-", "–", "—")
+"""Missing in a column of words, too, unless a plus or a single word stands beside them."""
 
 PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
 """The typographic spaces, minus signs and apostrophe."""
@@ -59,6 +63,9 @@ DATES = {
     r"\d?\d:\d\d:\d\d": "%H:%M:%S",
 }
 """Formats that pandas does not guess."""
+
+DAY_AND_MONTH = str.maketrans("md", "dm")
+"""Exchanges day and month in a format."""
 
 DAY = 86_400_000_000
 """Microseconds."""
@@ -125,9 +132,17 @@ class CellFormat:
             expected += " without thousands separators"
         elif not self.bare:
             expected += f" in {self.unit}"
+        remedy = "correct the cell, or leave it empty if it is missing."
+        other = self.date.translate(DAY_AND_MONTH)
+        if other != self.date and not np.isnan(parsed_dates(as_words(values), other)[row]):
+            said = shlex.quote(f"{values.name}=date:{other}")
+            remedy = (
+                f"if that is how dates are written, fit again with --as {said} "
+                f"(kinds={{{values.name!r}: 'date:{other}'}} in Python)."
+            )
         raise InvalidInputError(
             f"Column {values.name!r} should hold {expected}, but row {number} has "
-            f"{cell[:40]!r}; correct the cell, or leave it empty if it is missing."
+            f"{cell[:40]!r}; {remedy}"
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -13,13 +13,29 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import as_target
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Explanation
 from cayleyklein.metrics import terms_of
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
+
+
+@dataclass(frozen=True, repr=False)
+class TableExplanation(Explanation):
+    """An explanation that knows which cells of its row were missing."""
+
+    missing: Bools
+
+    def __repr__(self) -> str:
+        return Explanation.__repr__(replace(self, names=self.marked_names))
+
+    @property
+    def marked_names(self) -> AnyArray:
+        """The names of the columns, with a remark where the cell of the row was missing."""
+        marks = np.where(self.missing, " (missing)", "").astype(object)
+        return np.asarray(self.names + marks)
 
 
 class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
@@ -54,8 +70,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         On the encoded columns.
     learned_ : dict
         How the metric was learned, in plain values: its "geometry", the "curvatures" and "weights"
-        of its parts, "n_iter", "n_rows" (rows it was learned from) and "selection" (what was tried
-        on held-out rows, and what was chosen).
+        of its parts, "n_iter", "n_rows" (rows it was learned from), "selection" (what was tried on
+        held-out rows, and why) and "chosen" (the name of what was chosen of it).
     labels_ : ndarray of int
         Position of each neighbour's class in ``classes_``.
     row_numbers_ : ndarray of int
@@ -142,6 +158,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             "n_iter": int(learner.n_iter_),
             "n_rows": int(learner.n_samples_learned_),
             "selection": str(learner.selection_),
+            "chosen": learner.selection_.chosen,
         }
         index = np.asarray(table.index)
         numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
@@ -196,19 +213,24 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
         return distances, rows
 
-    def explain(self, table: Any) -> list[Explanation]:
+    def explain(self, table: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: who voted, and which columns made them near.
 
         ``rows`` are numbers of rows of the fitted table, and ``columns`` those of the table, the
-        shares of the numbers that each became added up. See
+        shares of the numbers that each became added up. ``missing`` says which cells of the row
+        were missing; their columns are marked where it is printed. See
         :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
         """
         found = self._neighbors().explain(self.encoder_.transform(table))
         every = []
-        for why in cast(list[Explanation], found):
+        missing = self.encoder_._is_missing(table)
+        for why, gaps in zip(cast(list[Explanation], found), missing, strict=True):
             names, columns = self.encoder_._add_up(why.columns)
+            totals = np.abs(columns).sum(axis=1, keepdims=True)  # signs within a column cancel
+            columns = columns / np.where(totals > 0, totals, 1.0)
             rows = self.row_numbers_[why.rows]
-            every.append(replace(why, rows=rows, columns=columns, names=names))
+            values = vars(why) | {"rows": rows, "columns": columns, "names": names}
+            every.append(TableExplanation(**values, missing=gaps))
         return every
 
     def feature_weights(self) -> dict[str, float]:

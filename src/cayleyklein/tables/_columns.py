@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Texts
-from cayleyklein._validation import as_choice, as_text, as_texts, did_you_mean, require
+from cayleyklein._typing import Bools, Floats, Texts
+from cayleyklein._validation import as_text, as_texts, did_you_mean, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import CellFormat, as_series, as_timestamps, as_words
-from cayleyklein.tables._formats import find_formats
+from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
+from cayleyklein.tables._formats import find_formats, quantities
 
 KINDS = ("number", "category", "date", "text")
 
@@ -108,7 +108,7 @@ class Column:
         if self.kind in ("number", "date"):
             floats = self.cells.floats(values)[:, None]
             return np.where(np.isnan(floats), float(self.fill or 0), floats)
-        words = as_words(values)
+        words = self._words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
         words = words.fillna(self.fill)
@@ -117,6 +117,42 @@ class Column:
         if self.rare:
             encoded = np.column_stack([encoded, words.isin(self.rare)])
         return np.asarray(encoded, dtype=np.float64)
+
+    def is_missing(self, values: Any) -> Bools:
+        """Say which cells of a later table are missing.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> from cayleyklein.tables import TableEncoder
+        >>> column = TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0]
+        >>> column.is_missing(pd.Series(["3%", "unknown", None]))
+        array([False,  True,  True])
+        """
+        if self.kind in ("number", "date"):
+            return np.isnan(self.cells.floats(values))
+        return np.asarray(self._words(values).isna())
+
+    def _words(self, values: Any) -> Any:
+        """Return text cells; dashes are missing unless they or a plus are categories."""
+        words = as_words(values)
+        if {"+", *DASHES}.isdisjoint((*self.categories, *self.rare)):
+            words = words.mask(words.isin(DASHES))
+        return words
+
+    @property
+    def filling(self) -> str:
+        """What a missing cell becomes, in words; empty for text and columns that are not used."""
+        if self.kind == "category":
+            return f"the most frequent, {self.fill}"
+        if self.kind not in ("number", "date"):
+            return ""
+        median = float(self.fill or 0)
+        if self.kind == "number":
+            return f"the median, {median:.6g}"
+        if 0 <= median < 1:  # a time
+            return "the median"
+        return f"the median, {as_timestamps(np.array([median])).date[0]}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON.
@@ -166,8 +202,13 @@ def fit_columns(
         )
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
-        if not as_text(kind, f"kinds[{name!r}]").startswith("date:"):
-            as_choice(kind, f"kinds[{name!r}]", KINDS)
+        kind = as_text(kind, f"kinds[{name!r}]")
+        if kind not in KINDS and not kind.startswith("date:"):
+            raise InvalidInputError(
+                f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
+                f"expected one of {', '.join(map(repr, KINDS))}, or a format such as "
+                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(KINDS))}"
+            )
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
     formats = find_formats(table.drop(columns=list(drop)), kinds)
@@ -189,38 +230,45 @@ def check_name(name: str, table: Any, to: str = "") -> None:
 def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
     """Decide what becomes of one column, and fit its encoding."""
     if cells.kind == "words":
-        known = as_words(values).dropna()
+        known = without_dashes(as_words(values).dropna())
     else:
         known = require("pandas", "cli").Series(cells.floats(values)).dropna()
     kind, text = _use(values, known, cells, wanted)
-    n_missing, parts, filled = len(values) - len(known), {}, ""
+    n_missing, parts = len(values) - len(known), {}
     if kind == "text":
-        encoder = _fitted_text(as_words(values))
+        words = as_words(values)
+        encoder = _fitted_text(words.mask(words.isin(DASHES)))
         if encoder is None:
             kind, text = "unused", "text without words"
         else:
             text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
     elif kind == "category":
         text, parts = _categories(known.value_counts().sort_index(), max_categories)
-        filled = f"the most frequent, {parts['fill']}"
     elif kind != "unused":
         low, high, median = (float(known.agg(name)) for name in ("min", "max", "median"))
         parts = {"fill": median}
         if kind == "number":
-            unit = f" in {cells.unit}" if cells.unit else ""
-            text, filled = f"number{unit}", f"the median, {median:.6g}"
+            text = f"number in {cells.unit}" if cells.unit else "number"
         elif low >= 0 and high < 1:
-            text, filled = "time as part of a day", "the median"
+            text = "time as part of a day"
         else:
-            first, last, middle = as_timestamps(np.array([low, high, median])).date
-            text, filled = f"date as days, {first} to {last}", f"the median, {middle}"
+            first, last = as_timestamps(np.array([low, high])).date
+            text = f"date as days, {first} to {last}"
     if kind == "unused":
-        text, filled = f"not used: {text}", ""
-    if n_missing and filled:
-        text += f"; {n_missing} missing cell{'s become' if n_missing > 1 else ' becomes'} {filled}"
+        text = f"not used: {text}"
+    column = Column(str(values.name), kind, n_missing, text, cells, **parts)
+    if n_missing and column.filling:
+        become = "s become" if n_missing > 1 else " becomes"
+        text += f"; {n_missing} missing cell{become} {column.filling}"
     if cells.guess and kind != "unused":
         text += f"; {cells.guess}"
-    return Column(str(values.name), kind, n_missing, text, cells, **parts)
+    return replace(column, text=text)
+
+
+def without_dashes(known: Any) -> Any:
+    """Leave out dashes, which are missing cells; not beside a plus or a single other word."""
+    others = known[~known.isin(DASHES)]
+    return others if others.nunique() > 1 and not (others == "+").any() else known
 
 
 def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
@@ -320,28 +368,29 @@ def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any
     table = as_table(table)
     check_name(as_text(target, "target"), table)
     known = table[target].notna().to_numpy()
-    codes, distinct = require("pandas", "cli").factorize(as_words(table[target][known]))
+    words = as_words(table[target][known])
+    codes, distinct = require("pandas", "cli").factorize(words)
     names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
     classes = np.array(names, dtype=object)
     if to_learn:
         if not len(classes):
             raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
-        refuse_quantities(classes, len(codes), target)
+        refuse_quantities(words, target)
     rows = table.drop(columns=target)
     return (rows if known.all() else rows[known]), classes[codes], int((~known).sum())
 
 
-def refuse_quantities(classes: Texts, n_rows: int, target: str) -> None:
-    """Raise for numbers that are not class labels: fractions, or hardly a number twice."""
-    try:
-        numbers = classes.astype(np.float64)
-    except ValueError:
+def refuse_quantities(words: Any, target: str) -> None:
+    """Raise for numbers and dates that are not class labels: fractions, or hardly one twice."""
+    found = quantities(words)
+    if found is None:
         return
-    fractions = not (numbers == np.rint(numbers)).all()
-    scattered = n_rows < ROWS_PER_CLASS * len(numbers)
+    kind, numbers = found
+    fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
+    scattered = len(words) < ROWS_PER_CLASS * len(numbers)
     if len(numbers) > FEW_CLASSES and (fractions or scattered):
         raise InvalidInputError(
-            f"Column {target!r} holds {len(numbers)} distinct numbers in {n_rows} rows: a quantity,"
-            f" not classes. This is a classifier; choose a column of classes, or cut the quantity "
-            f"into ranges first."
+            f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
+            f"quantity, not classes. This is a classifier; choose a column of classes, or cut the "
+            f"quantity into ranges first."
         )

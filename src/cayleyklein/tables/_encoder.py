@@ -13,10 +13,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._typing import Floats, Texts
+from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import as_words
 from cayleyklein.tables._columns import Column, as_table, fit_columns
 
 ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}
@@ -198,10 +197,35 @@ class TableEncoder(  # type: ignore[call-arg]
         counts = {}
         for column in self._used():
             if column.kind == "category":
-                words = as_words(table[column.name]).dropna()
+                words = column._words(table[column.name]).dropna()
                 new = ~words.isin([*column.categories, *column.rare])
                 counts[column.name] = int(new.sum())
         return {name: count for name, count in counts.items() if count}
+
+    def missing(self, table: Any) -> dict[str, int]:
+        """Count the rows whose cell is missing, by column.
+
+        Such a cell becomes the median or the most frequent category of the fitted table.
+
+        Parameters
+        ----------
+        table : pandas.DataFrame
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> encoder = TableEncoder().fit(pd.DataFrame({"price": ["$2", "$3", "$3"]}))
+        >>> encoder.missing(pd.DataFrame({"price": ["$1", "unknown", None]}))
+        {'price': 2}
+        """
+        counts = self._is_missing(table).sum(axis=0).tolist()
+        names = (column.name for column in self._used())
+        return {name: count for name, count in zip(names, counts, strict=True) if count}
+
+    def _is_missing(self, table: Any) -> Bools:
+        """Say which cells are missing, in the order of the columns of `_add_up`."""
+        table = self._checked(table)
+        return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
 
     def _used(self) -> list[Column]:
         used = [column for column in self.columns_ if column.kind != "unused"]

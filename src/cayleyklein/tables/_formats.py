@@ -11,10 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import (
     CURRENCY,
+    DAY_AND_MONTH,
+    NUMBERS,
     PLACEHOLDER,
     CellFormat,
     as_series,
@@ -54,8 +57,9 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            are = f"s are no {cells.kind}s" if n_absent > 1 else f" is no {cells.kind}"
-            guesses.append(f"{n_absent} cell{are}, and taken as missing ({', '.join(shown)})")
+            one, several = f"is no {cells.kind}, and counts", f"s are no {cells.kind}s, and count"
+            are = several if n_absent > 1 else f" {one}"
+            guesses.append(f"{n_absent} cell{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
             warnings.warn(f"Column {name!r}: {formats[name].guess}.", stacklevel=4)
@@ -70,6 +74,16 @@ def typed(table: Any, text: Collection[str]) -> Any:
         values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
         columns[name] = as_timestamps(values) if cells.kind == "date" else values
     return pandas.DataFrame(columns, table.index, copy=False)
+
+
+def quantities(words: Any) -> tuple[str, Floats] | None:
+    """Return whether text cells are numbers or dates, and the distinct ones; None for words."""
+    counts = words.value_counts()
+    cells = _find_in_text(counts, "", "")[0]
+    if cells.kind == "words":
+        return None
+    floats = cells._parsed(counts.index)
+    return cells.kind, np.unique(floats[~np.isnan(floats)])
 
 
 def _find(values: Any, kind: str) -> list[CellFormat]:
@@ -98,6 +112,8 @@ def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
     is_day = not kind and counts.index.str.fullmatch(r"(19|20)\d{6}").all()
     if kind == "date" or (is_day and _is_enough(*date_format(counts))):
         return [date_format(counts)[0]]
+    if not kind and are_codes(counts):
+        return [CellFormat()]
     point, comma = number_formats(counts)
     cells, share = max(point, comma, key=lambda fit: fit[1])  # the point, of equals
     if kind or _is_enough(cells, share):
@@ -111,12 +127,26 @@ def _is_enough(cells: CellFormat, share: float) -> bool:
     return share >= (0.5 if all(map(PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
 
 
+def are_codes(counts: Any) -> bool:
+    """Say whether digits are names, not numbers: some start with a zero, as 007 and 00501 do.
+
+    Where their lengths differ one in ten must, since a single 007 may be a slip. Two digits, such
+    as 08, are hours or months.
+    """
+    index, weights = counts.index, counts.to_numpy()
+    zeros = index.str.fullmatch(r"0\d{2,}")
+    if not zeros.any():
+        return False
+    digits = index.str.fullmatch(r"\d+")
+    others = index[~index.str.fullmatch(r"\w*")]  # 2A004 is another code
+    if any(parse_number(text, mark) for text in others for mark in NUMBERS):
+        return False  # 0.5, -1 or 12 kg
+    return bool(index[digits].str.len().nunique() == 1 or zeros @ weights >= 0.1 * weights.sum())
+
+
 def number_formats(counts: Any) -> tuple[Fit, Fit]:
     """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
-    width = len(index[0])
-    if index.str.fullmatch(r"0\d{3,}").any() and index.str.fullmatch(rf"\d{{{width}}}").all():
-        return (CellFormat(), 0.0), (CellFormat(), 0.0)  # codes of one length, such as 00501
     if plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
     fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
@@ -155,7 +185,7 @@ def date_format(counts: Any) -> Fit:
     formats = Counter(filter(None, map(guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
-            formats[date.translate(str.maketrans("md", "dm"))] += 0
+            formats[date.translate(DAY_AND_MONTH)] += 0
     tried = []
     for date, _ in formats.most_common(6):
         date = "ISO8601" if date.startswith("%Y-%m-%d") else date
