@@ -8,6 +8,7 @@ WORKERS ?= 2
 ARGS ?=
 
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+USABLE := $(VENV)/.usable
 READY := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
@@ -18,15 +19,21 @@ help: ## Say what the targets are
 	@echo 'Options: PYTHON=python3.13  VENV=.venv-3.13  WORKERS=2  ARGS="-k name" (run, test)'
 
 # The version is part of the installed metadata, hence the second prerequisite.
-$(READY): pyproject.toml src/cayleyklein/_version.py
+$(USABLE): pyproject.toml src/cayleyklein/_version.py
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
 	  echo 'cayleyklein needs Python 3.11 or newer, which "$(PYTHON)" is not: name one, as in make test PYTHON=python3.12.' >&2; \
 	  exit 1; }
+	@echo 'Installing cayleyklein and what it needs into $(VENV): a minute or two.'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[cli]"
+	@touch $@
+
+$(READY): $(USABLE)
+	@echo 'Installing what developers need into $(VENV): a minute or two.'
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
 	@touch $@
 
-run: $(READY) ## Compare the geometries on bundled data and write a report
+run: $(USABLE) ## Compare the geometries on bundled data and write a report
 	$(BIN)/cayleyklein compare $(ARGS)
 
 # One BLAS thread per worker: the workers already fill the cores.

@@ -214,7 +214,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         return distances, rows
 
     def explain(self, table: Any) -> list[TableExplanation]:
-        """Say why rows are predicted as they are: who voted, and which columns made them near.
+        """Say why rows are predicted as they are: who voted, and what their distances are made of.
 
         ``rows`` are numbers of rows of the fitted table, and ``columns`` those of the table, the
         shares of the numbers that each became added up. ``missing`` says which cells of the row

@@ -318,7 +318,7 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         return self._polled(X, k + more, counted, kind)[0]
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
-        """Say why rows are predicted as they are: who voted, and what made the voters near.
+        """Say why rows are predicted as they are: who voted, and what the distances are made of.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Why a classifier predicts a class: the rows that voted, and the columns that made them near."""
+"""Why a classifier predicts a class: the rows that voted, and what their distances are made of."""
 
 from __future__ import annotations
 

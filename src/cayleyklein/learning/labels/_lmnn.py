@@ -294,8 +294,9 @@ class CurvedLMNN(DescentLearner):
         small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
         if len(small):
             warn_caller(
-                f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} "
-                f"distinct rows: they use the target neighbours there are."
+                f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} distinct "
+                f"rows, so that their rows have fewer than n_targets={self.n_targets} others of "
+                f"their class to be drawn to. They are learned from as they are."
             )
 
 
