@@ -148,14 +148,14 @@ class LearningNeighbors(CurvedNeighbors):
         points = np.full(len(X), -1)
         points[kept] = point
         rows = np.flatnonzero(kept)[first]
-        known = self._at_points(X[rows], metric, point, payload[kept])
         if len(rows) == len(X):
-            super()._index(X, metric, known)
+            super()._index(X, metric, self._at_points(X, metric, point, payload))
             self._ballot = None
-        else:
-            super()._index(X, metric, payload)
-            voting = SearchIndex(X[rows], metric, self.algorithm, payload=known)
-            self._ballot = Ballot(voting, rows, points)
+            return
+        known = self._at_points(X[rows], metric, point, payload[kept])
+        super()._index(X, metric, payload)
+        voting = SearchIndex(X[rows], metric, self.algorithm, payload=known)
+        self._ballot = Ballot(voting, rows, points)
 
     def _spread(self, rows: RowBlocks, metric: Metric, payloads: list[Any] | None = None) -> None:
         super()._spread(rows, metric, payloads)
