@@ -15,7 +15,7 @@ RADIUS = 6371.0
 def city_distances():
     """Return the great-circle distances in km between the cities of the example."""
     for node in ast.parse(EXAMPLE.read_text("utf-8")).body:
-        if isinstance(node, ast.Assign) and node.targets[0].id == "CITIES":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "CITIES":
             places = ast.literal_eval(node.value)
     assert len(places) >= 40
     return RADIUS * haversine_distances(np.radians(list(places.values())))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -19,6 +20,14 @@ LARGEST = 1e151
 """Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
 
 
+class Points(NamedTuple):
+    """The first row at each point, the point of each row, and the `class_votes` at each point."""
+
+    rows: Ints
+    of_rows: Ints
+    votes: Floats
+
+
 @dataclass(frozen=True)
 class TrainingRows:
     """Rows standardised column by column.
@@ -32,14 +41,13 @@ class TrainingRows:
     `basis`, with the same distances, and what is learned there is the same metric.
 
     Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
-    weight. Labels are 0, 1, …, ascending, and weights positive. `counts` are the rows that each
-    was made of. The rows of a `basis` (r, d) come by falling variance.
+    weight. Labels are 0, 1, …, ascending, and weights positive. The rows of a `basis` (r, d) come
+    by falling variance.
     """
 
     X: Floats
     labels: Ints
     weights: Floats
-    counts: Ints
     mean: Floats
     scale: Floats
     basis: Floats | None = None
@@ -78,8 +86,8 @@ class TrainingRows:
         X = (X - mean) / deviation
         basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
         return cls(
-            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total,
-            np.bincount(inverse.ravel()), mean * unit, deviation * unit, basis,
+            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
+            deviation * unit, basis,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -96,10 +104,10 @@ class TrainingRows:
         return np.bincount(self.labels)
 
     @cached_property
-    def points(self) -> tuple[Ints, Floats]:
-        """The first row at each distinct point, and the `class_votes` there."""
+    def points(self) -> Points:
+        """The distinct points where rows are, of whatever class."""
         first, point = distinct_rows(self.X)
-        return first, class_votes(point, self.labels, self.weights)
+        return Points(first, point, class_votes(point, self.labels, self.weights))
 
     @property
     def shares(self) -> Floats:
@@ -129,15 +137,8 @@ class TrainingRows:
         """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         return TrainingRows(
-            self.X[rows], self.labels[rows], self.weights[rows], self.counts[rows], self.mean,
-            self.scale, self.basis,
-        )  # fmt: skip
-
-    def take_counts(self, counts: Ints) -> TrainingRows:
-        """Return rows made of so many of the `counts` of each, with their part of the weight."""
-        rows = np.flatnonzero(counts)
-        weights = self.weights[rows] * (counts[rows] / self.counts[rows])
-        return replace(self.take(rows), weights=weights, counts=counts[rows])
+            self.X[rows], self.labels[rows], self.weights[rows], self.mean, self.scale, self.basis
+        )
 
     def nested_order(self, rng: np.random.Generator) -> Ints:
         """Return an order of the rows in which each beginning has all classes by their shares."""

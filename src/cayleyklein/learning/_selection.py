@@ -22,8 +22,8 @@ from cayleyklein.learning._trials import NEIGHBORS, TIE, Selection, Stage, Trial
 from cayleyklein.learning.objectives import Parameters, Recipe
 from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric
 
-SELECT_FROM, POINTS_FROM = 60, 10
-"""Rows, and distinct ones of any class, from which held-out rows can tell candidates apart."""
+SELECT_FROM = 60
+"""Distinct rows from which held-out ones can tell candidates apart."""
 
 N_FOLDS, FOLDS_UP_TO = 3, 2500
 """Folds, and the rows beyond which one held-out part is enough.
@@ -121,7 +121,7 @@ def learn_product(
         for name, factor in plain.items():
             found = task.score(train, held_out, train.X @ factor.T, held_out.X @ factor.T)
             scores.setdefault(name, []).append(found)
-    selection = choose(scores, [held_out for _, held_out in folds], task.named)
+    selection = choose(scores, [held_out.weights for _, held_out in folds], task.named)
     selection = replace(selection, stages=stages)
     if selection.chosen != "product":
         return Learned(plain_metric(rows, plain[selection.chosen]), (), selection)
@@ -187,7 +187,7 @@ def grow(
         found = score_product(near, held_out, some, more, task)
         lower = best_losses(found, weights)[1]
         stages.append(Stage(len(some), float(lower @ weights)))
-        gain, error = gain_of(loss, lower, weights, held_out.counts)
+        gain, error = gain_of(loss, lower, weights)
         if gain > 0:
             fits, scores, loss = more, found, lower
         if gain <= TIE * error:
@@ -248,12 +248,14 @@ def split_rows(
 ) -> list[tuple[TrainingRows, TrainingRows]]:
     """Return pairs of training and held-out rows, every class spread evenly.
 
-    Rows that are made of several equal ones are divided: held out as a whole, their class would be
-    missing just where it is.
+    Points are held out with all their rows: none predicts its copy, and none finds only the other
+    classes where it is.
     """
-    row = np.repeat(np.arange(len(rows)), rows.counts)
-    n, labels = len(row), rows.labels[row]
-    few = len(rows) <= FOLDS_UP_TO
+    _, point, votes = rows.points
+    classes, weights = votes[:, 0::2], votes[:, 1::2]
+    labels = classes[np.arange(len(classes)), weights.argmax(axis=1)]
+    n = len(labels)
+    few = n <= FOLDS_UP_TO
     n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
     part = np.empty(n, dtype=np.int64)
     shift = 0
@@ -261,11 +263,10 @@ def split_rows(
         some = rng.permutation(np.flatnonzero(labels == label))
         part[some] = (np.arange(len(some)) + shift) % n_parts
         shift += len(some)
-    parts = []
-    for p in range(N_FOLDS if few else 1):
-        held_out = np.bincount(row[part == p], minlength=len(rows))
-        parts.append((rows.take_counts(rows.counts - held_out), rows.take_counts(held_out)))
-    return parts
+    return [
+        (rows.take(np.flatnonzero(part[point] != p)), rows.take(np.flatnonzero(part[point] == p)))
+        for p in range(N_FOLDS if few else 1)
+    ]
 
 
 def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
@@ -275,17 +276,16 @@ def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
 
 
 def choose(
-    scores: dict[str, list[Floats]], held_out: list[Any],
+    scores: dict[str, list[Floats]], weights: list[Floats],
     named: Callable[[Floats], dict[str, float]], *, tie_to_first: bool = False,
 ) -> Selection:  # fmt: skip
     """Choose between the first candidate and the best of the others, by their loss.
 
-    `scores` of rows and the rows `held_out` come fold by fold. With `tie_to_first` the first wins
+    `scores` and `weights` of held-out rows come fold by fold. With `tie_to_first` the first wins
     where the difference is less than `TIE` standard errors.
     """
-    share = np.concatenate([rows.weights for rows in held_out])
+    share = np.concatenate(weights)
     share = share / share.sum()
-    counts = np.concatenate([rows.counts for rows in held_out])
     trials, losses = {}, {}
     for name, folds in scores.items():
         joined = np.concatenate(folds, axis=2)
@@ -294,12 +294,12 @@ def choose(
         trials[name] = Trial(name, NEIGHBORS[best], named(means))
     first, *others = losses
     rival = min(others, key=lambda name: float(losses[name] @ share))
-    gain, error = gain_of(losses[rival], losses[first], share, counts)
+    gain, error = gain_of(losses[rival], losses[first], share)
     enough = gain > (-TIE if tie_to_first else TIE) * error
     chosen, other = (trials[name] for name in ((first, rival) if enough else (rival, first)))
     score = next(iter(chosen.scores))
     reason = (
-        f"{score} {chosen.scores[score]:.3f} on {counts.sum()} held-out rows, {other.name} "
+        f"{score} {chosen.scores[score]:.3f} on {len(share)} held-out rows, {other.name} "
         f"{other.scores[score]:.3f}"
     )
     return Selection(chosen.name, reason, chosen.n_neighbors, tuple(trials.values()))

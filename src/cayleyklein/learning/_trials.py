@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cayleyklein._typing import Floats, Ints
+from cayleyklein._typing import Floats
 
 NEIGHBORS = (3, 5, 9, 15, 25, 40, 60, 100)
 """Numbers of voting neighbours that are tried."""
@@ -109,11 +109,8 @@ class Selection:
         return "\n".join(lines)
 
 
-def gain_of(before: Floats, after: Floats, share: Floats, counts: Ints) -> tuple[float, float]:
-    """Return the mean fall of a loss, and its standard error.
-
-    Rows have a share in all weights, and are made of `counts` equal ones.
-    """
+def gain_of(before: Floats, after: Floats, share: Floats) -> tuple[float, float]:
+    """Return the mean fall of a loss, and its standard error."""
     gain = before - after
     mean = float(gain @ share)
-    return mean, float(np.sqrt(share**2 / counts @ (gain - mean) ** 2))
+    return mean, float(np.sqrt(share**2 @ (gain - mean) ** 2))

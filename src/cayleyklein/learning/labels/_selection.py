@@ -16,7 +16,6 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning._descent import Fit, Report, descend
 from cayleyklein.learning._rows import TrainingRows, principal_axes
 from cayleyklein.learning._selection import (
-    POINTS_FROM,
     SELECT_FROM,
     Learned,
     Task,
@@ -62,13 +61,13 @@ def learn_auto(
 ) -> Learned:  # fmt: skip
     """Learn the product, and keep it unless plain neighbours do as well on held-out rows."""
     parts = tuple(replace(base, geometry=g, margin=m) for g, m in PRODUCT)
-    if can_select(rows):
+    if len(rows) >= SELECT_FROM:
         task = Task(parts, FOLD_PASSES, label_scores, named, partial(focus, base.init))
         return learn_product(rows, task, rng, report)
     (learn,) = focus(base.init, rows)
     fits = fit_parts(learn, parts, rng, report)
-    reason = too_few(rows)
-    k = int(np.clip(len(rows.points[0]) // 10, 3, DEFAULT_NEIGHBORS))
+    reason = f"too few distinct rows, {len(rows)}, to hold some out"
+    k = int(np.clip(len(rows) // 10, 3, DEFAULT_NEIGHBORS))
     return Learned(product_of(learn, fits), fits, Selection("product", reason, k))
 
 
@@ -82,22 +81,26 @@ def learn_mixed(
     def fit(some: TrainingRows, report: Report | None = None) -> tuple[Fit, ...]:
         return tuple(descend(some, recipe, rng, report=report) for recipe in recipes)
 
-    selection = Selection(f"α = {ALPHAS[0]:g}", too_few(rows))
-    if can_select(rows):
+    reason = f"too few distinct rows, {len(rows)}, to hold some out"
+    selection = Selection(f"α = {ALPHAS[0]:g}", reason)
+    if len(rows) >= SELECT_FROM:
         scores: dict[str, list[Floats]] = {}
         folds = split_rows(rows, rng)
         for train, held_out in folds:
             learn, test = focus(init, train, held_out)
+            points = learn.X[train.points.rows]
             tables = [
                 CurvedMetric(factor=found.factor, center=found.center, curvature=found.curvature)
-                .pairwise(test.X, learn.X[train.points[0]], outside="inf") / part_unit(learn, found)
+                .pairwise(test.X, points, outside="inf") / part_unit(learn, found)
                 for found in (part.found for part in fit(learn))
             ]  # fmt: skip
             for alpha in ALPHAS:
                 nearest = _smallest(alpha * tables[0] + (1 - alpha) * tables[1])
                 found = vote_scores(train, held_out, *nearest)
                 scores.setdefault(f"α = {alpha:g}", []).append(found)
-        selection = choose(scores, [held_out for _, held_out in folds], named, tie_to_first=True)
+        selection = choose(
+            scores, [held_out.weights for _, held_out in folds], named, tie_to_first=True
+        )
     alpha = float(selection.chosen.removeprefix("α = "))
     (rows,) = focus(init, rows)
     fits = fit(rows, report)
@@ -109,16 +112,6 @@ def learn_mixed(
 # -- held-out rows ------------------------------------------------------------------
 
 
-def can_select(rows: TrainingRows) -> bool:
-    """Return whether rows are enough to hold some out."""
-    return bool(rows.counts.sum() >= SELECT_FROM and len(rows.points[0]) >= POINTS_FROM)
-
-
-def too_few(rows: TrainingRows) -> str:
-    """Say why no rows are held out."""
-    return f"too few rows, {rows.counts.sum()}, {len(rows.points[0])} distinct, to hold some out"
-
-
 def named(scores: Floats) -> dict[str, float]:
     """Return the names of a mean log loss and accuracy."""
     return {"log loss": float(scores[0]), "accuracy": float(scores[1])}
@@ -126,7 +119,7 @@ def named(scores: Floats) -> dict[str, float]:
 
 def label_scores(train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats) -> Floats:
     """Return −log p and correctness (2, n_votes, m) of rows Q among rows Z."""
-    return vote_scores(train, held_out, *_nearest(Z[train.points[0]], Q))
+    return vote_scores(train, held_out, *_nearest(Z[train.points.rows], Q))
 
 
 def _nearest(Z: Floats, Q: Floats) -> tuple[Floats, Ints, Floats]:
@@ -161,7 +154,7 @@ def vote_scores(
         k = max(1, min(k, distances.shape[1] - 1))
         some = slice(0, 2 * k + 1)
         chosen, votes = local_votes(distances[:, some], scales[columns[:, some]], k)
-        known = train.points[1][np.take_along_axis(columns, chosen, axis=1)]
+        known = train.points.votes[np.take_along_axis(columns, chosen, axis=1)]
         labels, votes = cast_votes(votes, known)
         shares = class_shares(votes, labels, prior)
         losses = -np.log(np.maximum(shares[each, held_out.labels], np.finfo(float).tiny))
