@@ -183,7 +183,7 @@ def metric_text(model: TableClassifier) -> str:
 
 PLAIN = {
     "standardised k-NN": "plain k-NN on standardised columns",
-    "Euclidean k-NN": "plain k-NN on the columns as they are",
+    "unscaled k-NN": "plain k-NN on the columns as they are",
 }
 """What held-out rows can prefer to a learned metric."""
 

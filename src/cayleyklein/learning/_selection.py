@@ -103,7 +103,7 @@ def learn_product(
     n_components = task.parts[0].n_components
     plain = {"standardised k-NN": standardised(rows, n_components)}
     if n_components is None:
-        plain["Euclidean k-NN"] = identity(rows, rows.n_columns)
+        plain["unscaled k-NN"] = identity(rows, rows.n_columns)
     scores: dict[str, list[Floats]] = {}
     stages: tuple[Stage, ...] = ()
     folds = split_rows(rows, rng)

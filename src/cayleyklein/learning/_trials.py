@@ -84,7 +84,7 @@ class Selection:
     >>> X, y = load_wine(return_X_y=True)
     >>> selection = CurvedLMNN(random_state=0).fit(X, y).selection_
     >>> [trial.name for trial in selection.trials]
-    ['product', 'standardised k-NN', 'Euclidean k-NN']
+    ['product', 'standardised k-NN', 'unscaled k-NN']
     """
 
     chosen: str

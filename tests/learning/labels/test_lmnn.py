@@ -164,7 +164,7 @@ def test_auto_is_a_product_of_spheres():
     assert learner.geometry_ == "product"
     np.testing.assert_allclose(learner.curvature_, [0.09, 1.0, 0.0])
     names = [trial.name for trial in learner.selection_.trials]
-    assert names == ["product", "standardised k-NN", "Euclidean k-NN"]
+    assert names == ["product", "standardised k-NN", "unscaled k-NN"]
     assert learner.selection_.chosen == "product"
     assert "log loss" in repr(learner.selection_)
     few = CurvedLMNN(random_state=0).fit(*blobs(45))
