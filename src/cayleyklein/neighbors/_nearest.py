@@ -259,7 +259,7 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         # k may have been set after the fit
         check_is_fitted(self, "metric_")
         k, own = as_count(k, "n_neighbors"), X is None
-        searcher = self._searcher if index is None else index
+        searcher = index or self._searcher
         available = self.n_samples_fit_ - own
         if k > available:
             raise InvalidInputError(
@@ -280,10 +280,9 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
                 for at in range(0, len(Q), CHUNK)
             ]
             return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-        shards = (
-            searcher if isinstance(searcher, Shards) else Shards.of_index(searcher, self.n_jobs)
-        )
-        answers = shards.nearest(self._query_blocks(X, shards), k, finish, own=own)
+        if isinstance(searcher, SearchIndex):
+            searcher = Shards.of_index(searcher, self.n_jobs)
+        answers = searcher.nearest(self._query_blocks(X, searcher), k, finish, own=own)
         return answers.lazy(*kinds) if lazy else answers.in_memory()
 
     def _voters(self, X: Any, k: Any, weights: Weights) -> tuple[int, int]:

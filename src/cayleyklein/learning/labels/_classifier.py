@@ -33,20 +33,16 @@ from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.labels._explanation import explanations
 from cayleyklein.learning.labels._lmnn import CurvedLMNN
+from cayleyklein.learning.labels._votes import explained, payload_at, shares_of, winners_of
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
     Algorithm,
     LocalScales,
-    Ranked,
     Weights,
     as_metric,
-    cast_votes,
     check_weights,
-    class_shares,
     class_votes,
-    local_votes,
-    votes_of,
     without_vote,
 )
 
@@ -364,54 +360,3 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         truth, weights = check_truth(y, predicted, sample_weight)
         with naming("y"):
             return float(accuracy_score(truth, predicted, sample_weight=weights))
-
-
-# -- what an index knows of a labelled row, and what votes make of it ----------------
-
-
-def payload_at(
-    rows: Floats, labels: Ints, weights: Floats, first_row: int, local: LocalScales | None
-) -> Floats:
-    """Return labels, weights and scales of rows from a number on, each a point of its own."""
-    scales = np.ones(len(rows))
-    if local is not None:
-        scales = local.of(rows, first_row + np.arange(len(rows)))
-    return np.column_stack([labels, weights, scales])
-
-
-def voters_of(found: Ranked, k: int, weights: Weights) -> tuple[Ints, Ints, Floats]:
-    """Return which of the neighbours found vote, k at the most, their labels and their votes.
-
-    Each is of shape (m, k · s): s labels are at a point, some of them without votes.
-    """
-    assert found.payload is not None
-    if weights == "local":
-        chosen, votes = local_votes(found.distances, found.payload[:, :, -1], k)
-    else:
-        votes = votes_of(found, k, weights)
-        chosen = np.broadcast_to(np.arange(votes.shape[1]), votes.shape)
-    known = np.take_along_axis(found.payload, chosen[:, :, None], axis=1)[:, :, :-1]
-    return np.repeat(chosen, known.shape[2] // 2, axis=1), *cast_votes(votes, known)
-
-
-def shares_of(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Floats]:
-    """Return the probability of each class by the votes of k of the neighbours found."""
-    _, labels, votes = voters_of(found, k, weights)
-    return (class_shares(votes, labels, prior),)
-
-
-def explained(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[Any, ...]:
-    """Return rows, distances, labels and votes of the voters, and the probabilities."""
-    chosen, labels, votes = voters_of(found, k, weights)
-    rows, distances = (
-        np.take_along_axis(values, chosen, axis=1) for values in (found.rows, found.distances)
-    )
-    return rows, distances, labels, votes, class_shares(votes, labels, prior)
-
-
-def winners_of(
-    found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
-) -> tuple[AnyArray]:
-    """Return the most probable class."""
-    (shares,) = shares_of(found, k, weights, prior)
-    return (np.asarray(classes[shares.argmax(axis=1)]),)
