@@ -341,6 +341,7 @@ def test_a_point_votes_with_all_its_rows():
         )
     why = model.explain(rows[0])
     assert (rows[why.rows] == rows[0]).all()
+    np.testing.assert_array_equal(y[why.rows], why.labels)  # rows of the class they vote for
     assert why.votes.sum() == pytest.approx(1)
 
 

@@ -33,7 +33,13 @@ from cayleyklein.learning._trials import DEFAULT_NEIGHBORS
 from cayleyklein.learning._voters import LearningNeighbors
 from cayleyklein.learning.labels._explanation import explanations
 from cayleyklein.learning.labels._lmnn import CurvedLMNN
-from cayleyklein.learning.labels._votes import explained, payload_at, shares_of, winners_of
+from cayleyklein.learning.labels._votes import (
+    explained,
+    first_rows,
+    payload_at,
+    shares_of,
+    winners_of,
+)
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors import (
     KINDS,
@@ -343,13 +349,13 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         rows = self._rows(X, reset=False)
         k, more = self._voters(rows, self._default_neighbors(), self.weights)
         finish = partial(explained, k=k, weights=self.weights, prior=self.class_prior_)
-        near, *found = self._polled(X, k + more, finish)
+        near, distances, labels, *rest = self._polled(X, k + more, finish)
         if self._ballot is not None:
-            near = self._ballot.rows[near]
+            near = first_rows(self._ballot.points, self._labels(), near, labels)
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(rows.shape[1])])
-        why = explanations(rows, fitted, self.metric_, self.classes_, names, (near, *found))
+        why = explanations(rows, fitted, self.metric_, self.classes_, names, (near, distances, labels, *rest))
         return why[0] if single else why
 
     def score(

@@ -58,6 +58,21 @@ def explained(found: Ranked, k: int, weights: Weights, prior: Floats) -> tuple[A
     return rows, distances, labels, votes, class_shares(votes, labels, prior)
 
 
+def first_rows(points: Ints, labels: Ints, asked_points: Ints, asked_labels: Ints) -> Ints:
+    """Return the first row of each label at each point that is asked for.
+
+    `points` and `labels` are those of all rows. For a label that is not at a point, and so has no
+    votes there, any row is returned.
+
+    >>> first_rows(np.array([0, 0, 1, 0]), np.array([1, 0, 0, 0]), np.array([0]), np.array([0]))
+    array([1])
+    """
+    n_labels = int(labels.max()) + 1
+    keys, first = np.unique(points * n_labels + labels, return_index=True)
+    at = np.searchsorted(keys, asked_points * n_labels + asked_labels)
+    return np.asarray(first[np.minimum(at, len(first) - 1)])
+
+
 def winners_of(
     found: Ranked, k: int, weights: Weights, prior: Floats, classes: AnyArray
 ) -> tuple[AnyArray]:
