@@ -57,7 +57,7 @@ def test_the_curvature_that_is_suggested_is_enough(command, points):
 
 
 def test_figures(command, tmp_path):
-    figures = ("bisectors", "cross_ratio")
+    figures = ("cross_ratio", "spheres")
     answer = command("figures", *figures, "-o", "new/pictures", "--json")
     assert answer.code == 0, answer.err
     names = [f"{name}.{ending}" for name in figures for ending in ("png", "svg")]

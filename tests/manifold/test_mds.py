@@ -27,7 +27,11 @@ def fitted(D, **options):
 
 
 @parametrize_with_checks(
-    [CurvedMDS(), CurvedMDS(metric_mds=False, curvature=-0.05), CurvedMDS(metric="precomputed")]
+    [
+        CurvedMDS(),
+        CurvedMDS(metric_mds=False, curvature=-0.05, n_init=1),
+        CurvedMDS(metric="precomputed", curvature=0.0),
+    ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)

@@ -15,7 +15,10 @@ X, Y = make_friedman1(150, n_features=8, noise=0.5, random_state=0)
 
 
 @parametrize_with_checks(
-    [*(CurvedMLKR(geometry=g) for g in GEOMETRIES), CurvedMLKR(geometry="flat", kernel="gaussian")]
+    [
+        *(CurvedMLKR(geometry=g) for g in ("auto", "hyperbolic", "learned")),
+        CurvedMLKR(geometry="flat", kernel="gaussian"),
+    ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)

@@ -355,7 +355,9 @@ class CurvedKNeighborsClassifier(ClassifierMixin, LearningNeighbors):
         names = getattr(self, "feature_names_in_", None)
         if names is None:
             names = np.array([f"x{j}" for j in range(rows.shape[1])])
-        why = explanations(rows, fitted, self.metric_, self.classes_, names, (near, distances, labels, *rest))
+        why = explanations(
+            rows, fitted, self.metric_, self.classes_, names, (near, distances, labels, *rest)
+        )
         return why[0] if single else why
 
     def score(
