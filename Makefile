@@ -38,7 +38,7 @@ run: $(USABLE) ## Compare the geometries on bundled data and write a report
 
 # One BLAS thread per worker: the workers already fill the cores.
 test: $(READY) ## Run the tests and the examples in docstrings
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup $(ARGS)
 
 check: $(READY) ## Lint, format check, types, layers
 	$(BIN)/ruff check .

@@ -108,7 +108,7 @@ def test_a_tree_is_hyperbolic(depth, children):
 @pytest.mark.parametrize("data", ["digits", "iris", "swiss roll"])
 def test_stress_is_at_most_that_of_scikit_learn(data):
     X = {
-        "digits": lambda: load_digits().data[:500],
+        "digits": lambda: load_digits().data[:300],
         "iris": lambda: load_iris().data,
         "swiss roll": lambda: make_swiss_roll(200, random_state=0)[0],
     }[data]()
