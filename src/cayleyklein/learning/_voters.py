@@ -145,13 +145,12 @@ class LearningNeighbors(CurvedNeighbors):
         kept = self._weights_in(payload) > 0
         some = X if kept.all() else X[kept]
         first, point = distinct_rows(some)
-        points = np.full(len(X), -1)
-        points[kept] = point
-        rows = np.flatnonzero(kept)[first]
-        if len(rows) == len(X):
+        if len(first) == len(X):
             super()._index(X, metric, self._at_points(X, metric, point, payload))
             self._ballot = None
             return
+        rows, points = np.flatnonzero(kept)[first], np.full(len(X), -1)
+        points[kept] = point
         known = self._at_points(X[rows], metric, point, payload[kept])
         super()._index(X, metric, payload)
         voting = SearchIndex(X[rows], metric, self.algorithm, payload=known)
@@ -177,7 +176,10 @@ class LearningNeighbors(CurvedNeighbors):
         return tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))
 
     def _left_out(self, found: Ranked, k: int, points: Ints, payload: Floats) -> Ranked:
-        """Return the k nearest points, each query left out, a row with a payload at a point."""
+        """Return the k nearest points of fitted rows, without the rows' own votes.
+
+        `points` are where the rows are, and `payload` is what is known of them.
+        """
         assert found.payload is not None
         query, own = np.nonzero(found.rows == points[:, None])
         known, values = found.payload.copy(), found.values.copy()

@@ -252,11 +252,8 @@ class CurvedNeighbors(EstimatorCard, BaseEstimator):
         self, X: Any, k: int, finish: Callable[[Ranked], tuple[Any, ...]], *kinds: Kind,
         index: SearchIndex | None = None,
     ) -> tuple[Any, ...]:  # fmt: skip
-        """Return arrays that `finish` makes of the k nearest rows; kinds are shapes and dtypes.
-
-        With an `index`, of the k nearest rows in this one.
-        """
-        # k may have been set after the fit
+        """Return arrays that `finish` makes of the k nearest rows, of those in `index` if given."""
+        # kinds are shapes and dtypes; k may have been set after the fit
         check_is_fitted(self, "metric_")
         k, own = as_count(k, "n_neighbors"), X is None
         searcher = index or self._searcher

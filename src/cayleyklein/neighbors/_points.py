@@ -90,5 +90,5 @@ def without_vote(known: Floats, labels: Floats, weights: Floats) -> Floats:
     each = np.arange(len(found))
     own = (known[:, 0::2] == labels[:, None]) & (known[:, 1::2] > 0)
     slot = 2 * own.argmax(axis=1) + 1
-    found[each, slot] = np.maximum(found[each, slot] - weights, 0.0)
+    found[each, slot] -= weights  # never below 0: a sum is at least each of its terms
     return found

@@ -32,9 +32,6 @@ from cayleyklein.neighbors import (
     weighted_mean,
 )
 
-ROUNDED = 1e-12
-"""Share of the weight of a point below which nothing is left of it."""
-
 
 class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
     """Learn a curved metric from rows with targets, and predict by the nearest ones.
@@ -190,16 +187,13 @@ class CurvedKNeighborsRegressor(RegressorMixin, LearningNeighbors):
         return payload[:, 0]
 
     def _at_points(self, X: Floats, metric: Metric, points: Ints, payload: Floats) -> Floats:
-        if len(X) == len(payload):
-            return payload
         total = np.bincount(points, weights=payload[:, 0])
         mean = np.zeros((len(X), payload.shape[1] - 1))
         np.add.at(mean, points, (payload[:, :1] / total[points, None]) * payload[:, 1:])
         return np.column_stack([total, mean])
 
     def _without(self, known: Floats, payload: Floats) -> Floats:
-        left = known[:, :1] - payload[:, :1]
-        left[left <= ROUNDED * known[:, :1]] = 0.0
+        left = known[:, :1] - payload[:, :1]  # a sum of one weight is that weight: 0 is exact
         share = np.divide(payload[:, :1], left, np.zeros_like(left), where=left > 0)
         return np.hstack([left, known[:, 1:] + share * (known[:, 1:] - payload[:, 1:])])
 
