@@ -7,16 +7,16 @@ in ``projective``; its names are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
-from cayleyklein.geometry._bisectors import Hyperplane, proximity_planes
-from cayleyklein.geometry._bisectors import bisector as bisector
-from cayleyklein.geometry._bisectors import point_difference as point_difference
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
-from cayleyklein.geometry._distances import OUTSIDE as OUTSIDE
-from cayleyklein.geometry._distances import Outside as Outside
-from cayleyklein.geometry._distances import distance as distance
-from cayleyklein.geometry._distances import distance_between as distance_between
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
-from cayleyklein.geometry._forms import (
+from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
+from cayleyklein.geometry.bisectors import bisector as bisector
+from cayleyklein.geometry.bisectors import point_difference as point_difference
+from cayleyklein.geometry.distances import OUTSIDE as OUTSIDE
+from cayleyklein.geometry.distances import Outside as Outside
+from cayleyklein.geometry.distances import distance as distance
+from cayleyklein.geometry.distances import distance_between as distance_between
+from cayleyklein.geometry.forms import (
     blocks_from_form,
     canonical_factor,
     curvature_from_kappa,
@@ -24,31 +24,28 @@ from cayleyklein.geometry._forms import (
     kappa_from_curvature,
     spectral_factor,
 )
-from cayleyklein.geometry._forms import parameters_from_form as parameters_from_form
-from cayleyklein.geometry._frozen import Frozen as Frozen
-from cayleyklein.geometry._frozen import read_only as read_only
-from cayleyklein.geometry._geodesics import exp_map as exp_map
-from cayleyklein.geometry._geodesics import geodesic as geodesic
-from cayleyklein.geometry._geodesics import log_map as log_map
-from cayleyklein.geometry._geodesics import lower_by_mean as lower_by_mean
-from cayleyklein.geometry._geodesics import lower_steps as lower_steps
-from cayleyklein.geometry._geodesics import metric_tensor
-from cayleyklein.geometry._geodesics import transvection as transvection
-from cayleyklein.geometry._geodesics import vertex_angle as vertex_angle
-from cayleyklein.geometry._lifts import cosine as cosine
-from cayleyklein.geometry._lifts import distance_from_sqchord as distance_from_sqchord
-from cayleyklein.geometry._lifts import distances_in_place as distances_in_place
-from cayleyklein.geometry._lifts import euclidean_coordinates as euclidean_coordinates
-from cayleyklein.geometry._lifts import lift as lift
-from cayleyklein.geometry._lifts import lift_difference as lift_difference
-from cayleyklein.geometry._lifts import lift_points as lift_points
-from cayleyklein.geometry._lifts import sine as sine
-from cayleyklein.geometry._lifts import slopes_from_sqchord as slopes_from_sqchord
-from cayleyklein.geometry._lifts import sqchord_from as sqchord_from
-from cayleyklein.geometry._lifts import tangent as tangent
-from cayleyklein.geometry._rounding import map_rows as map_rows
-from cayleyklein.geometry._space import CurvedSpace as CurvedSpace
-from cayleyklein.geometry._space import as_space as as_space
+from cayleyklein.geometry.forms import parameters_from_form as parameters_from_form
+from cayleyklein.geometry.frozen import Frozen as Frozen
+from cayleyklein.geometry.frozen import read_only as read_only
+from cayleyklein.geometry.geodesics import exp_map as exp_map
+from cayleyklein.geometry.geodesics import geodesic as geodesic
+from cayleyklein.geometry.geodesics import log_map as log_map
+from cayleyklein.geometry.geodesics import lower_by_mean as lower_by_mean
+from cayleyklein.geometry.geodesics import lower_steps as lower_steps
+from cayleyklein.geometry.geodesics import metric_tensor
+from cayleyklein.geometry.geodesics import transvection as transvection
+from cayleyklein.geometry.geodesics import vertex_angle as vertex_angle
+from cayleyklein.geometry.lifts import cosine as cosine
+from cayleyklein.geometry.lifts import distance_from_sqchord as distance_from_sqchord
+from cayleyklein.geometry.lifts import distances_in_place as distances_in_place
+from cayleyklein.geometry.lifts import euclidean_coordinates as euclidean_coordinates
+from cayleyklein.geometry.lifts import lift as lift
+from cayleyklein.geometry.lifts import lift_difference as lift_difference
+from cayleyklein.geometry.lifts import lift_points as lift_points
+from cayleyklein.geometry.lifts import sine as sine
+from cayleyklein.geometry.lifts import slopes_from_sqchord as slopes_from_sqchord
+from cayleyklein.geometry.lifts import sqchord_from as sqchord_from
+from cayleyklein.geometry.lifts import tangent as tangent
 from cayleyklein.geometry.projective._absolute import (
     PLANAR_GEOMETRIES,
     Absolute,
@@ -69,6 +66,9 @@ from cayleyklein.geometry.projective._cross_ratio import (
 )
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
+from cayleyklein.geometry.rounding import map_rows as map_rows
+from cayleyklein.geometry.space import CurvedSpace as CurvedSpace
+from cayleyklein.geometry.space import as_space as as_space
 
 # Names imported "as" themselves are for the other folders of this package, not for users.
 

@@ -22,12 +22,12 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._distances import distance_between
 from cayleyklein.geometry._ellipsoids import Ellipsoid
-from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._geodesics import geodesic
-from cayleyklein.geometry._lifts import cosine, sine, tangent
-from cayleyklein.geometry._space import CurvedSpace, as_space
+from cayleyklein.geometry.distances import distance_between
+from cayleyklein.geometry.frozen import Frozen, read_only
+from cayleyklein.geometry.geodesics import geodesic
+from cayleyklein.geometry.lifts import cosine, sine, tangent
+from cayleyklein.geometry.space import CurvedSpace, as_space
 
 Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 

@@ -32,7 +32,7 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._lifts import lift
+from cayleyklein.geometry.lifts import lift
 
 
 def _sqnorm(w: Floats) -> Floats:

@@ -17,9 +17,9 @@ from cayleyklein._validation import (
     broadcast_points,
 )
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._rounding import binary_scale
-from cayleyklein.geometry._space import cholesky
+from cayleyklein.geometry.frozen import Frozen, read_only
+from cayleyklein.geometry.rounding import binary_scale
+from cayleyklein.geometry.space import cholesky
 
 
 @runtime_checkable

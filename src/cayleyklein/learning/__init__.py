@@ -2,7 +2,6 @@
 
 from cayleyklein.learning._comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
 from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._lbfgs import minimise as minimise
 from cayleyklein.learning._trials import Selection, Stage, Trial
 from cayleyklein.learning.labels import (
     MMC,

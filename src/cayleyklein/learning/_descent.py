@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cayleyklein._lbfgs import Minimum, minimise
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning._lbfgs import Minimum, minimise
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning._sampling import stratified_sample
 from cayleyklein.learning._starts import starting_factor

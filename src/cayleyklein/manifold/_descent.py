@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats, Ints
-from cayleyklein.learning import minimise
 from cayleyklein.manifold._starts import NEGATIVE, POSITIVE, classical
 from cayleyklein.manifold._stress import Stress, distances
 

@@ -20,9 +20,9 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from cayleyklein._jit import vectorised
+from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import cosine, distance_from_sqchord, slopes_from_sqchord, tangent
-from cayleyklein.learning import minimise
 
 STRIP = 16_384
 """Pairs computed at a time, which stay in cache through the passes over them."""

@@ -2,7 +2,7 @@
 
 For K ≥ 0 and for products, ranking by distance is ranking by ‖v_x - v_p‖. For K < 0 it is ranking
 by the affine function f_p(x) = ⟨z_x, u_p⟩ - h_p, with u = z/σ and h = ‖z‖²/(σ(1 + σ)), largest
-first (`geometry._bisectors`). As all vectors y_p = (u_p, β h_p, √(M² - ‖u_p‖² - β²h_p²)) have the
+first (`geometry.bisectors`). As all vectors y_p = (u_p, β h_p, √(M² - ‖u_p‖² - β²h_p²)) have the
 length M, that is the Euclidean order of q_x = (z_x, -1/β, 0) to them, and
 
     c² = (2/σ_x) (‖z_x‖²/(1 + σ_x) - f_p(x)),    2 f_p(x) = ‖q_x‖² + M² - ‖q_x - y_p‖².

@@ -23,7 +23,7 @@ def distance(v, i, w, j, cuts, curvatures, units, limit):
     """Return Σ weight · d of two rows, or the limit once that is passed.
 
     A row is its lifts v side by side, cut at `cuts`, and then its scales, 1 or 1/σ. A unit is
-    weight/√|K|, or the weight for K = 0. The formulas are those of `geometry._lifts`.
+    weight/√|K|, or the weight for K = 0. The formulas are those of `geometry.lifts`.
     """
     scales = cuts[len(curvatures)]
     total = 0.0

@@ -1,6 +1,6 @@
 """Rows in the coordinates in which the square of a chord is a sum of squares.
 
-With z = L(x - μ), σ = √S(x, x) and the chord c of a distance d (`geometry._lifts`),
+With z = L(x - μ), σ = √S(x, x) and the chord c of a distance d (`geometry.lifts`),
 
     K ≥ 0 and products:  c² = ‖v_p - v_q‖²,              v the coordinates of `metric.embed`
     K < 0:               c² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, (σ - 1)/√-K).
@@ -185,7 +185,7 @@ class ChordSpace:
         return np.asarray((2 * (blur + most) * queries.scale) @ weights)
 
     def affine_ranks(self, queries: ChordRows, rows: ChordRows, at: slice) -> Floats:
-        """Return -f_p(x), which ranks rows p for queries x outside too (`geometry._bisectors`)."""
+        """Return -f_p(x), which ranks rows p for queries x outside too (`geometry.bisectors`)."""
         v, scale = rows.v[at], rows.scale[at]
         height = v[:, -1:] * scale / -math.sqrt(-self.terms[0].K)
         return (height - map_rows(queries.v[:, :-1], v[:, :-1] * scale)).T

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
 from cayleyklein._validation import as_points, as_real, as_symmetric, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._frozen import Frozen, read_only
+from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.projective._measures import (
     as_form,
     as_hyperplanes,

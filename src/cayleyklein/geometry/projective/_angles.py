@@ -15,8 +15,6 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._rounding import binary_scale, total, two_product
-from cayleyklein.geometry._space import CurvedSpace
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
     EPS,
@@ -28,6 +26,8 @@ from cayleyklein.geometry.projective._measures import (
     multiply,
     vector_pencil,
 )
+from cayleyklein.geometry.rounding import binary_scale, total, two_product
+from cayleyklein.geometry.space import CurvedSpace
 
 UNCERTAIN = 1e-8
 """Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""

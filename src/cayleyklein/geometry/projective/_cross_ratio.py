@@ -18,7 +18,6 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._rounding import binary_scale
 from cayleyklein.geometry.projective._measures import (
     EPS,
     as_form_and_points,
@@ -28,6 +27,7 @@ from cayleyklein.geometry.projective._measures import (
     rescale,
     span,
 )
+from cayleyklein.geometry.rounding import binary_scale
 
 COLLINEARITY_TOLERANCE = 1e-8
 """Largest distance to the line, as a part of the extent of the points, that counts as rounding."""

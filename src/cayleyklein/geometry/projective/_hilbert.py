@@ -27,8 +27,8 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
-from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.frozen import Frozen, read_only
+from cayleyklein.geometry.rounding import binary_scale
 
 
 @final

@@ -28,7 +28,7 @@ from cayleyklein._validation import (
     float_dtype,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._rounding import binary_scale
+from cayleyklein.geometry.rounding import binary_scale
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -19,9 +19,9 @@ from cayleyklein._estimators import (
     encode_classes,
     restore_on_error,
 )
+from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats
 from cayleyklein._validation import warn_caller
-from cayleyklein.learning._lbfgs import minimise
 from cayleyklein.learning._learner import MetricLearner
 from cayleyklein.learning._rows import TrainingRows
 from cayleyklein.learning.labels._lmnn import refuse_one_class

@@ -29,8 +29,8 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._frozen import Frozen, read_only
-from cayleyklein.geometry._rounding import map_rows, one_plus_quadratic_form
+from cayleyklein.geometry.frozen import Frozen, read_only
+from cayleyklein.geometry.rounding import map_rows, one_plus_quadratic_form
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 

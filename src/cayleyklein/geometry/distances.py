@@ -24,10 +24,10 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._lifts import inner_point
-from cayleyklein.geometry._rounding import map_rows
-from cayleyklein.geometry._space import CurvedSpace, check_points
+from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective._measures import half_log
+from cayleyklein.geometry.rounding import map_rows
+from cayleyklein.geometry.space import CurvedSpace, check_points
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)

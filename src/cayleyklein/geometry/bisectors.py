@@ -24,8 +24,8 @@ from cayleyklein._validation import (
     refuse_overflow,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._lifts import lift_difference
-from cayleyklein.geometry._space import CurvedSpace, check_points
+from cayleyklein.geometry.lifts import lift_difference
+from cayleyklein.geometry.space import CurvedSpace, check_points
 
 
 class Hyperplane(NamedTuple):

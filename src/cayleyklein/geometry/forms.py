@@ -14,7 +14,7 @@ from scipy import linalg
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry._space import CurvedSpace
+from cayleyklein.geometry.space import CurvedSpace
 
 
 def curvature_from_kappa(kappa: float) -> float:

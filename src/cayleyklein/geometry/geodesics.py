@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry._distances import distance_between, wedge
-from cayleyklein.geometry._lifts import cosine, lift, sine, tangent
-from cayleyklein.geometry._rounding import binary_scale
-from cayleyklein.geometry._space import CurvedSpace, as_space, check_points
+from cayleyklein.geometry.distances import distance_between, wedge
+from cayleyklein.geometry.lifts import cosine, lift, sine, tangent
+from cayleyklein.geometry.rounding import binary_scale
+from cayleyklein.geometry.space import CurvedSpace, as_space, check_points
 
 
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
