@@ -21,14 +21,14 @@ if TYPE_CHECKING:
         metrics,
         neighbors,
         plotting,
+        prediction,
+        selection,
         svm,
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.learning import (
         MMC,
-        CurvedKNeighborsClassifier,
-        CurvedKNeighborsRegressor,
         CurvedLMNN,
         CurvedMLKR,
         CurvedPairs,
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
+    from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
     from cayleyklein.svm import CurvedLinearSVC, CurvedSVC
 
 __all__ = [
@@ -72,14 +73,16 @@ __all__ = [
     "metrics",
     "neighbors",
     "plotting",
+    "prediction",
+    "selection",
     "svm",
     "tables",
 ]
 
 _HOME = {
     "CayleyKleinVoronoi": "diagrams",
-    "CurvedKNeighborsClassifier": "learning",
-    "CurvedKNeighborsRegressor": "learning",
+    "CurvedKNeighborsClassifier": "prediction",
+    "CurvedKNeighborsRegressor": "prediction",
     "CurvedLMNN": "learning",
     "CurvedLinearSVC": "svm",
     "CurvedMDS": "manifold",

@@ -7,6 +7,7 @@ scheduler: the threads of this process.
 
 from __future__ import annotations
 
+import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -16,27 +17,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import validate_data
 
+from cayleyklein._estimators import is_dask, naming, refuse_no_numbers
 from cayleyklein._validation import as_finite_array, refuse_containers, require
 from cayleyklein.exceptions import ClusterError, InvalidInputError
 
 LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
-
-
-def is_dask(values: Any) -> bool:
-    """Say whether something is a Dask collection, without importing dask."""
-    # what can hold one, such as an array of xarray, has a graph only if it does
-    if not hasattr(type(values), "__dask_graph__"):
-        return False
-    return type(values).__module__.startswith("dask") or values.__dask_graph__() is not None
-
-
-def refuse_dask(values: object, name: str, advice: str) -> None:
-    """Raise an error for a Dask collection, which NumPy would silently take into memory."""
-    if is_dask(values):
-        raise InvalidInputError(
-            f"{name} is a Dask collection, which must be in memory here; {advice}."
-        )
 
 
 def active_client() -> Any | None:
@@ -142,7 +129,7 @@ class RowBlocks(NamedTuple):
     @property
     def starts(self) -> list[int]:
         """The row at which each block begins."""
-        return first_rows(self.lengths)
+        return block_starts(self.lengths)
 
     @property
     def n_rows(self) -> int:
@@ -164,9 +151,18 @@ def row_blocks(X: Any, lengths: list[int] | None = None, *, least_rows: int = 1)
     if not sum(lengths):
         raise InvalidInputError("X is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
-    pieces = zip(aligned_pieces(raw, lengths, wanted), first_rows(wanted), strict=True)
+    pieces = zip(aligned_pieces(raw, lengths, wanted), block_starts(wanted), strict=True)
     blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
     return RowBlocks(blocks, wanted, n_columns)
+
+
+def rows_at(blocks: RowBlocks, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the rows of given numbers, ascending, of Dask blocks; check all rows."""
+    tasks = [
+        task(operator.getitem, rows, numbers[(numbers >= start) & (numbers < start + n)] - start)
+        for rows, start, n in zip(blocks.blocks, blocks.starts, blocks.lengths, strict=True)
+    ]
+    return np.concatenate(compute(*tasks, doing="reading rows"))
 
 
 def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] | None]]:
@@ -194,7 +190,7 @@ def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] |
     return lengths, found
 
 
-def first_rows(lengths: Sequence[int]) -> list[int]:
+def block_starts(lengths: Sequence[int]) -> list[int]:
     """Return the row at which each block begins."""
     return [0, *accumulate(lengths)][:-1]
 
@@ -211,6 +207,27 @@ def meta_of(X: Any, name: str) -> Any:
             f"{name} has columns whose number is not known; call {name}.compute_chunk_sizes()."
         )
     return np.empty((0, int(X.shape[1])), dtype=X.dtype)
+
+
+def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
+    """Check the number, names and dtypes of a Dask collection's columns, before it is computed."""
+    like = meta_of(X, "X")
+    if like.shape[1] == 0:
+        raise InvalidInputError("X has no columns.")
+    refuse_no_numbers(like, "X")
+    kinds = {} if isinstance(like, np.ndarray) else dict(like.dtypes)
+    wrong = []
+    for name, kind in kinds.items():
+        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if kind.kind not in "fiubO" or str(kind).startswith("str"):  # objects may be numbers
+            wrong.append(f"{name} ({kind})")
+    if wrong:
+        raise InvalidInputError(
+            f"X has columns that hold no numbers: {', '.join(wrong)}. Drop them, or convert them, "
+            f"as X.astype(float) or dask.dataframe.get_dummies(X) does."
+        )
+    with naming("X", "y"):
+        validate_data(estimator, like, y, reset=reset, skip_check_array=True)
 
 
 def refuse_other_collections(values: Any, name: str) -> None:

@@ -1,33 +1,41 @@
-"""What every estimator checks.
+"""Checks of X, y, sample weights, parameters and threads, for every estimator.
 
-scikit-learn's own checks do most of the work. They leave a few gaps, which are closed here: a mask
-is not dropped, text and dates are no numbers, and every refusal is an
-:class:`~cayleyklein.exceptions.InvalidInputError` that names the argument.
+scikit-learn's own checks do most of the work. Added here: masks, text and dates are refused, rows
+and columns are named, and every error is a :class:`~cayleyklein.exceptions.CayleyKleinError`.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-import re
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
+from numbers import Integral
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, InvalidParameterError
+from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    _check_sample_weight,
+    _check_y,
+    column_or_1d,
+    validate_data,
+)
 from threadpoolctl import threadpool_limits
 
-from cayleyklein._distributed import in_memory, is_dask, meta_of, refuse_dask
-from cayleyklein._typing import AnyArray
-from cayleyklein._validation import as_finite_array, expect, list_indices, refuse_containers
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import (
+    as_finite_array,
+    expect,
+    list_indices,
+    refuse_containers,
+)
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, InvalidTypeError
 
 P = ParamSpec("P")
@@ -41,7 +49,7 @@ LARGEST_TOTAL = 1e308
 
 
 def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
-    """Leave an estimator as it was where its fit raises, Ctrl-C included."""
+    """Leave an estimator as it was when its fit raises, Ctrl-C included."""
 
     @functools.wraps(fit)
     def call(*args: P.args, **given: P.kwargs) -> R:
@@ -59,118 +67,125 @@ def restore_on_error(fit: Callable[P, R]) -> Callable[P, R]:
 
 @contextmanager
 def naming(*names: str) -> Iterator[None]:
-    """Let errors of scikit-learn's checks name the arguments that they are about."""
+    """Raise errors of scikit-learn's checks as ours, the argument's name in front if missing."""
     try:
         yield
     except CayleyKleinError:
         raise
     except (TypeError, ValueError) as error:
-        said = re.sub(r"array=.*?(?=Reshape|$)", "", str(error), flags=re.DOTALL)
-        if not any(re.search(rf"\b{name}\b", said) for name in names):
+        said = str(error)
+        if not set(names) & set(said.split()):
             said = f"{' and '.join(names)}: {said}"
         kind = InvalidTypeError if isinstance(error, TypeError) else InvalidInputError
         raise kind(said) from error
 
 
-@contextmanager
-def naming_columns(X: Any) -> Iterator[None]:
-    """Let an error name the columns of a data frame that hold no numbers, if there are any."""
+FLAG = ["boolean", Options(Integral, {0, 1})]
+"""Constraint of a parameter that is true or false, perhaps written as 0 or 1."""
+
+
+def check_parameters(estimator: Any) -> None:
+    """Check the parameters of an estimator against its `_parameter_constraints`.
+
+    scikit-learn counts a bool as a number; here it is refused where a number is expected.
+    """
+    for name, rules in estimator._parameter_constraints.items():
+        value = getattr(estimator, name)
+        if isinstance(value, bool | np.bool_) and "boolean" not in rules:
+            number = [rule for rule in rules if isinstance(rule, Interval)]
+            expect(not number, name, value, "a number, not a bool")
     try:
-        yield
-    except CayleyKleinError as error:
-        wrong = columns_without_numbers(X)
-        if not wrong:
-            raise
-        names = ", ".join(map(repr, wrong[:5])) + (", …" if len(wrong) > 5 else "")
-        raise type(error)(
-            f"X has columns that hold no numbers: {names} ({str(error).removeprefix('X: ')}). Drop "
-            f"them, or encode them, as sklearn.preprocessing.OneHotEncoder does; "
-            f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
-        ) from error
+        estimator._validate_params()
+    except InvalidParameterError as error:
+        raise InvalidInputError(str(error)) from None
 
 
-def columns_without_numbers(X: Any) -> list[Any]:
-    """Return the names of the columns of a data frame that cannot become floats."""
-    if not hasattr(X, "dtypes") or not hasattr(X, "columns"):
-        return []
-    wrong = []
-    for name in X.columns:
-        try:
-            np.asarray(X[name]).astype(np.float64)
-        except (TypeError, ValueError):
-            wrong.append(name)
-    return wrong
+def is_dask(values: Any) -> bool:
+    """Say whether something is a Dask collection, without importing dask."""
+    # what can hold one, such as an array of xarray, has a graph only if it does
+    if not hasattr(type(values), "__dask_graph__"):
+        return False
+    return type(values).__module__.startswith("dask") or values.__dask_graph__() is not None
+
+
+# -- rows and targets ---------------------------------------------------------------
 
 
 def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
-    """Return X, or X and y, as arrays by `validate_data`; X must be in memory, y is computed."""
-    refuse_dask(X, "X", "pass X.compute() if it fits")
-    if sparse.issparse(X):
+    """Return X, or X and y, in memory and checked, by `validate_data` and its options.
+
+    With `multi_output` or `y_numeric`, y holds numbers; otherwise it is a column of classes.
+    """
+    of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
+    rows = _check_rows(estimator, X, {"dtype": np.float64, **options})
+    if y is NO_TARGET:
+        return rows
+    if y is None:
+        raise InvalidInputError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            f"is None."
+        )
+    (refuse_no_numbers if of_y else refuse_missing)(y, "y")
+    with naming("y"), np.errstate(over="ignore", invalid="ignore"):
+        if of_y:
+            as_finite_array(y, "y")
+        target = _check_y(y, **of_y, estimator=estimator)
+        check_consistent_length(rows, target)
+    return rows, target
+
+
+def _check_rows(estimator: Any, X: Any, options: dict[str, Any]) -> AnyArray:
+    if is_dask(X):
+        raise InvalidInputError(
+            "X is a Dask collection, which must be in memory here; pass X.compute() if it fits."
+        )
+    if hasattr(X, "toarray"):
         n, d = X.shape
         raise InvalidTypeError(
             f"X is sparse, and distances need dense rows. Pass X.toarray(), which takes "
             f"{8e-6 * n * d:,.1f} MB, or reduce its {d:,} columns first, as "
             f"sklearn.decomposition.TruncatedSVD does."
         )
-    refuse_containers(X, "X")
     refuse_no_numbers(X, "X")
-    of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
     finite = options.pop("ensure_all_finite", True)
-    theirs = False if finite is True else finite  # we name the entries
-    columns = naming_columns(X)
-    with columns, naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
-        rows = validate_data(estimator, X, **options, ensure_all_finite=theirs)
-        if finite is True:
-            refuse_not_finite(rows)
-    if y is NO_TARGET:
-        return rows
-    y = in_memory(y, "y")
-    refuse_containers(y, "y")
-    if y is not None:
-        (refuse_no_numbers if of_y else refuse_missing)(y, "y")
-    with naming("y"), np.errstate(over="ignore", invalid="ignore"):
-        return validate_data(estimator, X, y, **options, **of_y, ensure_all_finite=theirs)
+    try:
+        with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
+            # NaN are looked for below, where their places are named
+            rows: AnyArray = validate_data(
+                estimator, X, **options, ensure_all_finite=False if finite is True else finite
+            )
+    except CayleyKleinError as error:
+        wrong = [repr(name) for name in getattr(X, "columns", ()) if not _is_numeric(X[name])]
+        if not wrong:
+            raise
+        raise type(error)(
+            f"X has columns that hold no numbers: {', '.join(wrong[:5])}"
+            f"{', …' if len(wrong) > 5 else ''} ({str(error).removeprefix('X: ')}). Drop them, or "
+            f"encode them, as sklearn.preprocessing.OneHotEncoder does; "
+            f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
+        ) from error
+    if finite is True and not np.isfinite(rows.sum()):
+        bad = np.argwhere(~np.isfinite(rows))
+        if len(bad):
+            raise InvalidInputError(
+                f"X has NaN or infinite entries at (row, column) {list_indices(bad)}. Drop these "
+                f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
+            )
+    return rows
 
 
-def refuse_not_finite(rows: AnyArray) -> None:
-    """Raise for NaN and infinite entries of X, and name them."""
-    if rows.dtype.kind != "f" or np.isfinite(rows.sum()):
-        return
-    bad = np.argwhere(~np.isfinite(rows))
-    if len(bad):
-        raise InvalidInputError(
-            f"X has NaN or infinite entries at (row, column) {list_indices(bad)}. Drop these rows, "
-            f"or fill the gaps, as sklearn.impute.SimpleImputer does."
-        )
-
-
-def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool) -> None:
-    """Check the number, names and dtypes of a Dask collection's columns, before it is computed."""
-    like = meta_of(X, "X")
-    if like.shape[1] == 0:
-        raise InvalidInputError("X has no columns.")
-    refuse_no_numbers(like, "X")
-    kinds = {} if isinstance(like, np.ndarray) else dict(like.dtypes)
-    wrong = [f"{name} ({kind})" for name, kind in kinds.items() if is_no_number(kind)]
-    if wrong:
-        raise InvalidInputError(
-            f"X has columns that hold no numbers: {', '.join(wrong)}. Drop them, or convert them, "
-            f"as X.astype(float) or dask.dataframe.get_dummies(X) does."
-        )
-    with naming("X", "y"):
-        validate_data(estimator, like, y, reset=reset, skip_check_array=True)
-
-
-def is_no_number(kind: Any) -> bool:
-    """Say whether a column of a dataframe holds text, dates or the like; objects may be numbers."""
-    categories = getattr(kind, "categories", None)
-    if categories is not None:
-        kind = categories.dtype
-    return kind.kind not in "fiubO" or str(kind).startswith("str")
+def _is_numeric(column: Any) -> bool:
+    try:
+        np.asarray(column).astype(np.float64)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def refuse_no_numbers(values: Any, name: str) -> None:
-    """Refuse what scikit-learn would take for numbers: text, dates, and complex numbers."""
+    """Refuse masks, text, dates and complex numbers, which NumPy or scikit-learn would convert."""
+    if isinstance(values, np.ma.MaskedArray) or hasattr(values, "toarray"):
+        refuse_containers(values, name)
     if hasattr(values, "dtypes"):  # a table, of which scikit-learn looks at each column
         return
     try:
@@ -190,9 +205,11 @@ def refuse_no_numbers(values: Any, name: str) -> None:
 
 
 def refuse_missing(labels: Any, name: str) -> None:
-    """Refuse rows without a class; NumPy would make the text "nan" of one in a list of texts."""
+    """Refuse rows without a class; NumPy would turn NaN in a list of texts into the text "nan"."""
     if is_dask(labels):
         return  # it is looked at in memory
+    if isinstance(labels, np.ma.MaskedArray) or hasattr(labels, "toarray"):
+        refuse_containers(labels, name)
     if not isinstance(labels, list | tuple):
         labels = np.asarray(labels)
         if labels.dtype.kind != "O" or labels.ndim != 1:
@@ -206,69 +223,39 @@ def refuse_missing(labels: Any, name: str) -> None:
 def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
-    except TypeError:  # pandas' NA, of which nothing is known, not even that
+    except TypeError:  # pandas' NA, which cannot be compared
         return True
     except ValueError:  # an array, which is something else than a class
         return False
 
 
-def as_labels(target: NDArray[Any], name: str = "y") -> NDArray[Any]:
-    """Check that a column holds classes: no missing ones, of one type, and no quantities."""
-    refuse_missing(target, name)
-    if target.dtype.kind == "O":
-        kinds = sorted({type(label).__name__ for label in target})
-        try:
-            np.unique(target)
-        except TypeError as error:
-            raise InvalidInputError(
-                f"{name} mixes classes of the types {', '.join(kinds)}, which have no common "
-                f"order; convert them to one, as by {name}.astype(str)."
-            ) from error
+def encode_classes(
+    y: Any, classes: NDArray[Any] | None = None, name: str = "y"
+) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Return the sorted classes of a column, and the position of each entry among them.
+
+    With `classes` given, sorted, every entry must be one of them.
+    """
+    refuse_missing(y, name)
+    with naming(name):
+        target = column_or_1d(y, warn=True)
     if target.dtype.kind == "f" and not np.isfinite(target).all():
-        rows = np.flatnonzero(~np.isfinite(target))
+        rows = list_indices(np.flatnonzero(~np.isfinite(target)))
         raise InvalidInputError(
-            f"{name} has NaN or infinite entries at index {list_indices(rows)}; drop these rows."
+            f"{name} has NaN or infinite entries at index {rows}; drop these rows."
         )
+    try:
+        found, codes = np.unique(target, return_inverse=True)
+    except TypeError as error:
+        kinds = ", ".join(sorted({type(label).__name__ for label in target}))
+        raise InvalidInputError(
+            f"{name} mixes classes of the types {kinds}, which have no common order; convert them "
+            f"to one, as by {name}.astype(str)."
+        ) from error
     with naming(name):
         check_classification_targets(target)
-    return target
-
-
-def check_parameters(estimator: Any) -> None:
-    """Check the parameters of an estimator against its `_parameter_constraints`.
-
-    To scikit-learn a bool is a number; here it is none, as in `as_count`.
-    """
-    for name, rules in estimator._parameter_constraints.items():
-        value = getattr(estimator, name)
-        is_number = any(isinstance(rule, Interval) for rule in rules)
-        is_bool = isinstance(value, bool | np.bool_)
-        expect(not (is_number and is_bool), name, value, "a number, not a bool")
-    try:
-        estimator._validate_params()
-    except InvalidParameterError as error:
-        raise InvalidInputError(str(error)) from None
-
-
-def encode_classes(target: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """Return the classes of a checked column, and the position of each entry among them."""
-    classes, labels = np.unique(as_labels(target), return_inverse=True)
-    return classes, labels.astype(np.int64)
-
-
-def as_classes(classes: ArrayLike) -> NDArray[Any]:
-    """Check the classes to come."""
-    refuse_containers(classes, "classes")
-    given = np.asarray(classes)
-    if given.ndim != 1 or given.size == 0:
-        raise InvalidInputError(
-            f"classes must be a sequence of labels, at least one; got {classes!r}."
-        )
-    return as_labels(given, "classes")
-
-
-def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
-    """Return the position of each target among the classes, which it must be one of."""
+    if classes is None:
+        return found, codes.astype(np.int64)
     known = np.isin(target, classes)
     if not known.all():
         raise InvalidInputError(
@@ -276,22 +263,12 @@ def labels_of(target: NDArray[Any], classes: NDArray[Any]) -> NDArray[np.intp]:
             f"{np.unique(target[~known]).tolist()}, at rows "
             f"{list_indices(np.flatnonzero(~known))}; fit again to learn them."
         )
-    return np.searchsorted(classes, target)
+    return classes, np.searchsorted(classes, target).astype(np.int64)
 
 
-def as_target(y: Any) -> NDArray[Any]:
-    """Return a column of classes."""
-    refuse_containers(y, "y")
-    refuse_missing(y, "y")
-    with naming("y"):
-        return as_labels(column_or_1d(y, warn=True))
-
-
-def as_weights(sample_weight: ArrayLike | None, rows: NDArray[Any]) -> NDArray[np.float64]:
+def as_weights(sample_weight: ArrayLike | None, rows: AnyArray) -> Floats:
     """Return a weight for each row, none negative and not all 0."""
-    sample_weight = in_memory(sample_weight, "sample_weight")
     if sample_weight is not None:
-        refuse_containers(sample_weight, "sample_weight")
         refuse_no_numbers(sample_weight, "sample_weight")
     with naming("sample_weight"):
         weights = np.asarray(_check_sample_weight(sample_weight, rows, dtype=np.float64))
@@ -311,18 +288,23 @@ def as_weights(sample_weight: ArrayLike | None, rows: NDArray[Any]) -> NDArray[n
 
 
 def check_truth(
-    y: Any, predicted: NDArray[Any], sample_weight: ArrayLike | None
-) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-    """Check what predictions are held against: classes or numbers, and weights."""
-    y, sample_weight = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
-    refuse_containers(y, "y")
-    truth: NDArray[Any] = as_finite_array(y, "y") if predicted.dtype.kind == "f" else as_target(y)
+    y: Any, predicted: AnyArray, sample_weight: ArrayLike | None
+) -> tuple[AnyArray, Floats | None]:
+    """Check the true classes or numbers that predictions are compared with, and their weights."""
+    if predicted.dtype.kind == "f":
+        truth: AnyArray = as_finite_array(y, "y")
+    else:
+        classes, codes = encode_classes(y)
+        truth = classes[codes]
     if truth.shape != predicted.shape:
         raise InvalidInputError(
             f"y has shape {truth.shape}, but X makes predictions of shape {predicted.shape}."
         )
     weights = None if sample_weight is None else as_weights(sample_weight, predicted)
     return truth, weights
+
+
+# -- jobs, random numbers and threads -----------------------------------------------
 
 
 def as_jobs(n_jobs: Any) -> int:
@@ -351,11 +333,45 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     return generator
 
 
+class ThreadLimit:
+    """One thread for BLAS and OpenMP while only small fits run, in the whole process.
+
+    The number of threads belongs to the process. It is set to one while at least one small fit and
+    no large one runs, and restored as soon as that is no longer so, whichever ends first.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._running = {"small": 0, "large": 0}
+        self._limit: Any = None
+
+    @contextmanager
+    def running(self, size: str) -> Iterator[None]:
+        """Count a fit as "small" or "large" for as long as the context lasts."""
+        self._count(size, 1)
+        try:
+            yield
+        finally:
+            self._count(size, -1)
+
+    def _count(self, size: str, change: int) -> None:
+        with self._lock:
+            self._running[size] += change
+            wanted = self._running["small"] > 0 and self._running["large"] == 0
+            if wanted and self._limit is None:
+                self._limit = threadpool_limits(1)
+            elif not wanted and self._limit is not None:
+                self._limit.restore_original_limits()
+                self._limit = None
+
+
+THREAD_LIMIT = ThreadLimit()
+
 SMALL_WORK = 2e8
 """Multiplications up to which a second thread waits longer than it works."""
 
 
-def few_threads(n_rows: int, n_columns: int) -> AbstractContextManager[Any]:
+def few_threads(n_rows: int, n_columns: int) -> Any:
     """Keep matrix products of few rows in one thread: others would spin for work, and burn CPU."""
     small = float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK
-    return threadpool_limits(1) if small else nullcontext()
+    return THREAD_LIMIT.running("small" if small else "large")

@@ -1,30 +1,17 @@
-"""Learning: from rows with labels, targets or comparisons to a metric, and predictions by it."""
+"""Learning a metric: from rows with labels, numbers or comparisons to distances."""
 
-from cayleyklein.learning._comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
-from cayleyklein.learning._descent import Progress
-from cayleyklein.learning._trials import Selection, Stage, Trial
-from cayleyklein.learning.labels import (
-    MMC,
-    CurvedKNeighborsClassifier,
-    CurvedLMNN,
-    Explanation,
-)
-from cayleyklein.learning.regression import CurvedKNeighborsRegressor, CurvedMLKR
-
-# Names imported "as" themselves are for the other folders of this package, not for users.
+from cayleyklein.learning.comparisons import CurvedPairs, CurvedQuadruplets, CurvedTriplets
+from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.lmnn import CurvedLMNN
+from cayleyklein.learning.mlkr import CurvedMLKR
+from cayleyklein.learning.mmc import MMC
 
 __all__ = [
     "MMC",
-    "CurvedKNeighborsClassifier",
-    "CurvedKNeighborsRegressor",
     "CurvedLMNN",
     "CurvedMLKR",
     "CurvedPairs",
     "CurvedQuadruplets",
     "CurvedTriplets",
-    "Explanation",
     "Progress",
-    "Selection",
-    "Stage",
-    "Trial",
 ]

@@ -19,7 +19,7 @@ def square_gap(v, i, w, j, begin, end):
 
 
 @inlined
-def distance(v, i, w, j, cuts, curvatures, units, limit):
+def row_distance(v, i, w, j, cuts, curvatures, units, limit):
     """Return Σ weight · d of two rows, or the limit once that is passed.
 
     A row is its lifts v side by side, cut at `cuts`, and then its scales, 1 or 1/σ. A unit is
@@ -95,12 +95,12 @@ def search_nearest(
                     if node and abs(from_parent - to_vantage[j]) - slack[i] > heap[0]:
                         continue
                     count += 1
-                    d = distance(q, i, v, j, cuts, curvatures, units, heap[0])
+                    d = row_distance(q, i, v, j, cuts, curvatures, units, heap[0])
                     if d < heap[0]:
                         push(heap, found, d, j)
                 continue
             count += 1
-            d = distance(q, i, v, first, cuts, curvatures, units, np.inf)
+            d = row_distance(q, i, v, first, cuts, curvatures, units, np.inf)
             if d < heap[0]:
                 push(heap, found, d, first)
             # The child more likely to hold neighbours is pushed last, and so visited first.

@@ -11,22 +11,30 @@ import math
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.geometry import distance_from_sqchord
+from cayleyklein.geometry import lifts
 from cayleyklein.neighbors._kernels import search_nearest
-from cayleyklein.neighbors._space import EPS, HUGE, OPPOSITE, SLACK, ChordRows, ChordSpace, Pool
+from cayleyklein.neighbors.space import (
+    HUGE,
+    OPPOSITE,
+    ROUND_OFF,
+    SLACK,
+    ChordRows,
+    ChordSpace,
+    Pool,
+)
 
 LEAF = 24
-"""Rows of a leaf: at the most so many are looked at one after the other."""
+"""Most rows of a leaf, which are looked at one after the other."""
 
 QUERIES_PER_TASK = 64
 """Queries a thread answers at a time; it decides nothing but the speed."""
 
-PAIRS = 2**18
+GATHERED_PAIRS = 2**18
 """Coordinates of pairs gathered at a time while a tree is built."""
 
 
-TINY = float(np.finfo(np.float64).tiny)
-"""Squares below it keep fewer digits: their rounding is at least EPS · TINY."""
+SMALLEST = float(np.finfo(np.float64).tiny)
+"""Squares below it keep fewer digits: their rounding is at least ROUND_OFF · SMALLEST."""
 
 
 class VantagePointTree:
@@ -53,7 +61,7 @@ class VantagePointTree:
         total = np.zeros(len(blur))
         for t, term in enumerate(self.space.terms):
             K, k = term.K, math.sqrt(abs(term.K)) or 1.0
-            faint = math.sqrt(self.space.rounding * TINY) * (1 + 2 / k)
+            faint = math.sqrt(self.space.rounding * SMALLEST) * (1 + 2 / k)
             off, largest = blur[:, t] + self.blur[t] + faint, reach[:, t] + self.reach[t]
             if K < 0:
                 off = 2 * off * scale[:, t]
@@ -61,9 +69,9 @@ class VantagePointTree:
             elif K > 0:
                 # 1/cos of half the angle; at the antipode only the root of the digits is left
                 wide = (k * largest / 2) ** 2 > OPPOSITE
-                off = np.where(wide, 2 / k * np.sqrt(2 * k * off + 16 * EPS), 32 * off)
+                off = np.where(wide, 2 / k * np.sqrt(2 * k * off + 16 * ROUND_OFF), 32 * off)
                 largest = np.full_like(off, math.pi / k)
-            total += term.weight * (off + 16 * EPS * largest)
+            total += term.weight * (off + 16 * ROUND_OFF * largest)
         overflows = (reach + self.reach).max(axis=1) > math.sqrt(HUGE)
         return np.where(overflows, np.inf, total)
 
@@ -78,7 +86,7 @@ class VantagePointTree:
         K = np.array([term.K for term in terms])
         units = np.array([term.weight / (math.sqrt(abs(term.K)) or 1.0) for term in terms])
         tree = self.v, cuts, K, units, self.runs, self.shells, self.to_vantage
-        arrays = read_only(values, rows, measured, q, 2 * slack, *tree, written=3)
+        arrays = read_only_views(values, rows, measured, q, 2 * slack, *tree, written=3)
         begins = range(0, m, QUERIES_PER_TASK if pool else m)
         ends = [min(begin + begins.step, m) for begin in begins]
 
@@ -135,7 +143,7 @@ def build(space: ChordSpace, rows: ChordRows) -> tuple[Ints, Ints, Floats, Float
 def rough_distances(space: ChordSpace, rows: ChordRows, first: Ints, second: Ints) -> Floats:
     """Return the distances of pairs of rows, right to the tree's slack."""
     found = np.zeros(len(first))
-    step = max(1, PAIRS // space.width)
+    step = max(1, GATHERED_PAIRS // space.width)
     for start in range(0, len(first), step):
         at = slice(start, start + step)
         p, q = first[at], second[at]
@@ -143,11 +151,11 @@ def rough_distances(space: ChordSpace, rows: ChordRows, first: Ints, second: Int
         for t, term in enumerate(space.terms):
             part = apart[:, term.columns]
             square = np.einsum("ij,ij->i", part, part) * rows.scale[p, t] * rows.scale[q, t]
-            found[at] += term.weight * distance_from_sqchord(square, term.K)
+            found[at] += term.weight * lifts.distance_from_sqchord(square, term.K)
     return found
 
 
-def read_only(*arrays: AnyArray, written: int = 0) -> tuple[AnyArray, ...]:
+def read_only_views(*arrays: AnyArray, written: int = 0) -> tuple[AnyArray, ...]:
     """Return contiguous views; all but the first few cannot be written to: one compilation."""
     views = [np.ascontiguousarray(array).view() for array in arrays]
     for view in views[written:]:

@@ -1,0 +1,234 @@
+"""One metric from one start: passes of L-BFGS over (L, μ, K), each with an objective of its own.
+
+A recipe says which geometry, start and number of iterations, and poses the objective of each pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from cayleyklein._lbfgs import Minimum, minimise
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.learning import sampling, starts
+from cayleyklein.learning.objectives.lifted import Evaluation, Parameters
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.metrics import CurvedMetric
+
+DESCENT_TOL = 1e-7
+"""Relative decrease of the loss at which a pass ends."""
+
+FEWEST_ANCHORS, ANCHORS_PER_COLUMN = 1000, 25
+"""Rows with a term in the loss of a pass, drawn for each. All rows stay targets and impostors.
+
+On real sets fewer do as well; where most columns are noise, more help (docs/learning.md).
+"""
+
+CURVATURES = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0, "learned": 1.0}
+"""K at the start, by geometry."""
+
+Objective = Callable[[Parameters], Evaluation]
+"""A function of the metric alone."""
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """A geometry, a start, and for how long to descend; a subclass adds its objective.
+
+    An elliptic start is `spread` times the standardised columns. A hyperbolic start has its
+    farthest row at √-K‖z‖ = `radius`; the domain ends at 1.
+    """
+
+    geometry: str
+    init: str = "std"
+    n_components: int | None = None
+    n_passes: int = 4
+    max_iter: int = 5
+    spread: float = 2.0
+    radius: float = 0.2
+
+    @property
+    def unit(self) -> float:
+        """Distance at |K| = 1 that counts as 1 in a product."""
+        return 1.0 if self.geometry == "flat" else self.spread
+
+    @property
+    def name(self) -> str:
+        """What is being learned, in words."""
+        return self.geometry
+
+    def start(self, rows: TrainingRows, factor: Floats) -> Parameters:
+        """Return a factor in the size that suits the geometry, about the mean of the rows."""
+        K = CURVATURES[self.geometry]
+        if K > 0:
+            factor = self.spread * factor
+        elif K < 0:
+            farthest = float(np.linalg.norm(rows.X @ factor.T, axis=1).max())
+            factor = self.radius / (farthest or 1.0) * factor
+        return Parameters(factor, np.zeros(rows.n_columns), K)
+
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Objective:
+        """Return the objective of a pass that starts at `found`, with terms for some rows."""
+        raise NotImplementedError
+
+
+class Progress(NamedTuple):
+    """One iteration of a fit, as a callback is told it.
+
+    Attributes
+    ----------
+    part : str
+        The metric being learned, such as "elliptic, margin 0.3".
+    n_pass, iteration : int
+        From 1; iterations count on through the passes of a part.
+    loss : float
+        The loss at this iteration's metric, over the targets and anchors of the pass.
+    n_active : int
+        Violated comparisons in it, such as triplets with an active impostor; 0 for CurvedMLKR.
+    metric : CurvedMetric
+        For rows as they were given.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedLMNN
+    >>> from cayleyklein.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> losses = []
+    >>> learner = CurvedLMNN(geometry="flat", n_passes=1, callback=lambda p: losses.append(p.loss))
+    >>> losses == sorted(losses, reverse=True) if learner.fit(X, y) else None
+    True
+    """
+
+    part: str
+    n_pass: int
+    iteration: int
+    loss: float
+    n_active: int
+    metric: CurvedMetric
+
+
+Report = Callable[[Progress], bool]
+"""Told each iteration; a true answer stops the fit."""
+
+
+class Fit(NamedTuple):
+    """A learned metric, for standardised rows.
+
+    `losses` has a list for each pass, its first entry the loss before the first iteration.
+    """
+
+    recipe: Recipe
+    found: Parameters
+    losses: list[list[float]]
+    converged: bool
+    stopped: bool = False
+
+    @property
+    def n_iter(self) -> int:
+        """Iterations of all passes."""
+        return sum(len(losses) - 1 for losses in self.losses)
+
+
+def descend(
+    rows: TrainingRows,
+    recipe: Recipe,
+    rng: np.random.Generator,
+    start: Parameters | None = None,
+    report: Report | None = None,
+) -> Fit:
+    """Learn one metric, from a given start or the recipe's own; `rng` draws the anchors."""
+    found = start
+    if found is None and recipe.init == "flat":
+        flat = descend(rows, type(recipe)("flat", n_components=recipe.n_components), rng)
+        found = recipe.start(rows, flat.found.factor)
+    elif found is None:
+        found = recipe.start(rows, starts.starting_factor(recipe.init, rows, recipe.n_components))
+    losses: list[list[float]] = []
+    converged = stopped = False
+    for n_pass in range(1, recipe.n_passes + 1):
+        objective = recipe.pose(rows, draw_anchors(rows, rng), found)
+        n_before = sum(len(some) - 1 for some in losses)
+        end, seen = _run_pass(objective, found, recipe, rows, (n_pass, n_before), report)
+        found, converged, stopped = unpack(end.x, found, recipe), end.converged, end.stopped
+        losses.append(seen)
+        if stopped:
+            break
+    return Fit(recipe, found, losses, converged, stopped)
+
+
+def descend_parts(
+    rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
+    report: Report | None = None, before: tuple[Fit, ...] = (), n_passes: int | None = None,
+) -> tuple[Fit, ...]:  # fmt: skip
+    """Learn several metrics one after the other, or go on from the fits `before`."""
+    fits: list[Fit] = []
+    for at, part in enumerate(parts):
+        recipe = part if n_passes is None else replace(part, n_passes=n_passes)
+        fit = descend(rows, recipe, rng, before[at].found if before else None, report)
+        fits.append(fit._replace(losses=before[at].losses + fit.losses) if before else fit)
+        if fit.stopped:
+            break
+    return tuple(fits)
+
+
+def _run_pass(
+    objective: Objective, start: Parameters, recipe: Recipe, rows: TrainingRows,
+    count: tuple[int, int], report: Report | None,
+) -> tuple[Minimum, list[float]]:  # fmt: skip
+    """Minimise one objective; `count` is the pass, and the iterations of those before it."""
+    losses: list[float] = []
+    n_active: dict[float, int] = {}
+
+    def value(x: Floats) -> tuple[float, Floats]:
+        loss, gradient, active = objective(unpack(x, start, recipe))
+        n_active[loss] = active
+        if not losses:
+            losses.append(loss)
+        return loss, np.zeros_like(x) if gradient is None else pack(gradient, recipe)
+
+    def told(x: Floats, loss: float) -> bool:
+        losses.append(loss)
+        if report is None:
+            return False
+        metric = rows.to_metric(unpack(x, start, recipe))
+        iteration = count[1] + len(losses) - 1
+        progress = Progress(recipe.name, count[0], iteration, losses[-1], n_active[loss], metric)
+        return bool(report(progress))
+
+    x = pack(start, recipe)
+    return minimise(value, x, max_iter=recipe.max_iter, tol=DESCENT_TOL, callback=told), losses
+
+
+def pack(p: Parameters, recipe: Recipe) -> Floats:
+    """Return parameters or a gradient as a vector: L, then μ unless flat, then K if learned."""
+    kinds: list[Floats] = [np.asarray(p.factor).ravel()]
+    if recipe.geometry != "flat":
+        kinds.append(p.center)
+    if recipe.geometry == "learned":
+        kinds.append(np.array([p.curvature]))
+    return np.concatenate(kinds)
+
+
+def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
+    """Return the parameters of a vector; those that are fixed are `like` others."""
+    factor, center, K = like
+    rest = x[factor.size :]
+    return Parameters(
+        x[: factor.size].reshape(factor.shape),
+        center if recipe.geometry == "flat" else rest[: center.size],
+        float(rest[-1]) if recipe.geometry == "learned" else K,
+    )
+
+
+def n_anchors(r: int) -> int:
+    """Return how many rows of r coordinates have a term in the loss of a pass, at most."""
+    return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
+
+
+def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
+    """Return the rows that have a term in the loss of a pass."""
+    most = n_anchors(rows.n_columns)
+    return np.arange(len(rows)) if len(rows) <= most else sampling.draw(rows.labels, most, 1, rng)

@@ -1,0 +1,371 @@
+"""Bases of the learners: what all do with their metric, and how the iterative ones fit."""
+
+from __future__ import annotations
+
+import sys
+from abc import abstractmethod
+from collections.abc import Callable
+from numbers import Integral
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._distributed import check_columns, meta_of, task
+from cayleyklein._estimators import (
+    as_random_state,
+    check_data,
+    check_parameters,
+    few_threads,
+    is_dask,
+    restore_on_error,
+)
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._validation import (
+    about,
+    as_points,
+    check_memory,
+    float_dtype,
+    refuse_huge,
+    warn_caller,
+)
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.learning import descent, product, wide
+from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Report
+from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
+from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.learning.starts import STARTS
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.neighbors.shards import Blocks
+
+SOLVER_COPIES, SQUARES = 24, 3
+"""Arrays of the size of a factor, and of a covariance, that a fit keeps."""
+
+LEARN_FROM = 10_000
+"""Rows that a metric is learned from by default: d² numbers need no more."""
+
+Metric = CurvedMetric | MixedMetric | ProductMetric
+
+
+class MetricLearner(
+    EstimatorCard, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Base of the learners: maps rows by the metric, and answers for pairs.
+
+    Examples
+    --------
+    >>> from cayleyklein import MMC
+    >>> learner = MMC().fit([[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1])
+    >>> pairs = [[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]]
+    >>> near, far = learner.pair_distance(pairs)
+    >>> bool(near < far), bool((learner.pair_score(pairs) == [-near, -far]).all())
+    (True, True)
+    >>> learner.get_metric()
+    CurvedMetric(flat, d=2, K=0)
+    >>> learner.get_mahalanobis_matrix().shape, learner.transform([[0.0, 0.0]]).shape
+    ((2, 2), (1, 2))
+    """
+
+    metric_: Metric
+    n_components: int | None
+
+    def transform(self, X: ArrayLike) -> AnyFloats:
+        """Map rows to coordinates for methods that know Euclidean distances only.
+
+        Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
+        Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
+        keep the order approximately (docs/learning.md says how well); rows outside the domain are
+        put just inside its boundary.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+
+        Returns
+        -------
+        ndarray or lazy Dask array of shape (n, n_coordinates)
+        """
+        check_is_fitted(self, "metric_")
+        if is_dask(X):
+            return self._transform_lazily(X)
+        given: AnyFloats = check_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return embedded(given, self.metric_, given.dtype)
+
+    def _transform_lazily(self, X: Any) -> AnyFloats:
+        check_columns(self, X, reset=False)
+        rows = Blocks.of_dask(X, self.metric_.dimension)
+        dtype = float_dtype(meta_of(X, "X"))
+        tasks = [(task(embedded, some, self.metric_, dtype),) for some in rows.tasks]
+        (found,) = Blocks(tasks, rows.lengths).lazy(((self._n_features_out,), dtype))
+        return cast(AnyFloats, found)
+
+    @property
+    def _n_features_out(self) -> int:
+        return int(self.metric_.embed(np.zeros((1, self.metric_.dimension))).shape[1])
+
+    def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
+        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2, d)
+        """
+        check_is_fitted(self, "metric_")
+        rows = as_tuples(pairs, "pairs", 2, self.metric_.dimension)
+        with about("pairs"):
+            return self.metric_.distance(rows[:, 0], rows[:, 1], outside="inf")
+
+    def pair_score(self, pairs: ArrayLike) -> AnyFloats:
+        """Return minus the distances of pairs: the larger, the more alike."""
+        return -self.pair_distance(pairs)
+
+    def get_metric(self) -> Metric:
+        """Return the metric, a callable of two points."""
+        check_is_fitted(self, "metric_")
+        return self.metric_
+
+    def get_mahalanobis_matrix(self) -> Floats:
+        """Return Σ of a flat metric."""
+        metric = self.get_metric()
+        if metric.geometry != "flat" or not isinstance(metric, CurvedMetric):
+            raise NotRepresentableError(
+                f"The {metric.geometry} metric is not a Mahalanobis distance; metric_.form is the "
+                f'matrix of a curved one, and geometry="flat" learns a flat one.'
+            )
+        return metric.matrix
+
+    def _check_columns(self, n: int, d: int) -> None:
+        """Check n_components, and the memory that a factor of rank n at most needs."""
+        if self.n_components is not None and self.n_components > d:
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but X has only {d} columns."
+            )
+        r = min(n, d)
+        needed = 8.0 * (SOLVER_COPIES * min(self.n_components or r, r) * d + SQUARES * r * r)
+        if needed > 1e9:
+            advice = "Reduce the columns first, by PCA for example."
+            check_memory(needed, f"Learning a metric of {d:,} columns", advice)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class DescentLearner(MetricLearner):
+    """Base of the learners that descend from a start by L-BFGS."""
+
+    geometry: str
+    init: Any
+    max_iter: int | str
+    random_state: Any
+    callback: Callable[[Progress], bool | None] | None
+    verbose: bool
+
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "init": [
+            StrOptions({"auto", "flat", *(set(STARTS) - {"lda"})}), CurvedMetric, "array-like",
+        ],
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "random_state": ["random_state"],
+        "callback": [callable, None],
+        "verbose": ["verbose", "boolean"],
+    }  # fmt: skip
+
+    def _generator(self) -> np.random.Generator:
+        random = as_random_state(self.random_state)
+        return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
+
+    def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
+        """Return a start that was given, for standardised rows and the geometry's K."""
+        if isinstance(self.init, str):
+            return None
+        metric = self.init
+        if not isinstance(metric, CurvedMetric):
+            with about("init"):
+                metric = CurvedMetric(factor=metric)
+        refuse_huge(metric.factor, "init")
+        if metric.dimension != len(rows.mean):
+            raise InvalidInputError(
+                f"init is for {metric.dimension} columns, but X has {len(rows.mean)}."
+            )
+        if self.n_components is not None and self.n_components != len(metric.factor):
+            raise InvalidInputError(
+                f"Got n_components={self.n_components}, but init has a factor of "
+                f"{len(metric.factor)} rows."
+            )
+        factor, center, K = rows.from_metric(metric)
+        if self.geometry == "learned":
+            start = Parameters(factor, center, K)
+        else:
+            given = CURVATURES[recipe.geometry]
+            unit = np.sqrt(abs(K)) if K and given else 1.0  # recipes have |K| = 1
+            start = Parameters(unit * factor, center, given)
+        if not LiftedRows(rows.X, start).inside:
+            raise InvalidInputError(
+                f"init leaves rows of X outside the domain of a {recipe.geometry} metric; shrink "
+                f"its factor."
+            )
+        return start
+
+    def _report(self) -> Report | None:
+        """Return what each iteration calls; once told to stop, every later fit stops at once."""
+        if self.callback is None and not self.verbose:
+            return None
+        stop = False
+
+        def report(progress: Progress) -> bool:
+            nonlocal stop
+            if self.verbose:
+                sys.stderr.write(
+                    f"[{type(self).__name__}] {progress.part}: pass {progress.n_pass}, iteration "
+                    f"{progress.iteration}, loss {progress.loss:.6g}\n"
+                )
+            if self.callback is not None and not stop:
+                stop = bool(self.callback(progress))
+            return stop
+
+        return report
+
+    def _keep(self, metric: Metric, fits: tuple[Fit, ...]) -> None:
+        """Set the fitted attributes; warn where a number of iterations asked for was too small."""
+        parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
+        self.metric_ = metric
+        self.geometry_ = metric.geometry
+        self.curvature_ = np.array([part.curvature for part in parts])
+        self.components_ = np.vstack([part.factor for part in parts])
+        self.n_iter_ = max(1, sum(fit.n_iter for fit in fits))
+        self.loss_history_ = [losses for fit in fits for losses in fit.losses]
+        if self.max_iter != "auto" and not all(fit.converged or fit.stopped for fit in fits):
+            warn_caller(
+                f"The loss still falls after max_iter={self.max_iter} iterations a pass: "
+                f"{fits[-1].losses[-1][-1]:.6g} now. Raise max_iter, or leave it out: the default "
+                f"stops early on purpose.",
+                ConvergenceWarning,
+            )
+
+    def _given(self, *names: str) -> dict[str, Any]:
+        """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
+        values = {name: getattr(self, name) for name in names}
+        if not isinstance(self.init, str):
+            values["init"] = "std"
+        return {k: v for k, v in values.items() if not (isinstance(v, str) and v == "auto")}
+
+
+class RowLearner(DescentLearner):
+    """Base of the learners from rows with a target, which may learn several parts."""
+
+    _row_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DescentLearner._shared_constraints,
+        "n_passes": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "subsample": [
+            Interval(Integral, 2, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+            StrOptions({"auto"}),
+            None,
+        ],
+    }
+    _numeric: ClassVar[bool]
+    _fewest: ClassVar[int] = 2
+    """Rows of a class that a sample has at least, if there are."""
+
+    subsample: int | float | str | None
+
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
+        """Learn the metric.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Of Dask rows a sample is drawn, and learned from here.
+        y : array-like or Dask collection
+            A class for each row, of shape (n,), or for :class:`CurvedMLKR` numbers, of shape (n,)
+            or (n, n_targets).
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice. A common
+            factor of all weights changes nothing.
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        given = GivenRows.read(self, X, y, sample_weight, numeric=self._numeric, least_rows=2)
+        rng = self._generator()
+        size = LEARN_FROM if isinstance(self.subsample, str) else self.subsample
+        rows = self._training_rows(given, size, rng)
+        with few_threads(*rows.X.shape):
+            metric, fits = self._learn(rows, rng)
+        self._keep(metric, fits)
+        self._keep_given(given, len(rows))
+        return self
+
+    @abstractmethod
+    def _check_parameters(self) -> None:
+        check_parameters(self)
+        if self.geometry in ("product", "mixed") and not isinstance(self.init, str):
+            raise InvalidInputError(
+                f"Got a metric as init with geometry={self.geometry!r}, which learns several "
+                f"metrics; give one geometry, or a start by name."
+            )
+
+    @abstractmethod
+    def _recipes(self) -> tuple[Recipe, ...]:
+        """Return the recipes of the parts."""
+
+    @abstractmethod
+    def _training_rows(
+        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
+    ) -> TrainingRows:
+        """Draw rows, and standardise them."""
+
+    def _learn(
+        self, rows: TrainingRows, rng: np.random.Generator
+    ) -> tuple[Metric, tuple[Fit, ...]]:
+        """Return the metric and the fits of its parts."""
+        recipes = self._recipes()
+        start = self._start(rows, recipes[0])
+        if start is None:
+            (rows,) = wide.focus(recipes[0].init, rows)
+            fits = descent.descend_parts(rows, recipes, rng, self._report())
+        else:
+            fits = (descent.descend(rows, recipes[0], rng, start, self._report()),)
+        return self._metric_of(rows, fits), fits
+
+    def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
+        """Return the metric of fits, for rows as they were given."""
+        if self.geometry == "product":
+            return product.product_of(rows, fits)
+        return rows.to_metric(fits[0].found)
+
+    def _keep_given(self, given: GivenRows, n_learned: int) -> None:
+        self.n_samples_learned_ = n_learned
+        if given.classes is not None:
+            self.classes_ = given.classes
+
+
+def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:
+    """Check tuples of rows (n, size, d)."""
+    rows = as_points(tuples, name)
+    if rows.ndim != 3 or rows.shape[1] != size:
+        hint = " For indices of rows X, pass X[indices]." if rows.ndim == 2 else ""
+        raise InvalidInputError(
+            f"{name} must be rows of shape (n, {size}, d); got shape {rows.shape}.{hint}"
+        )
+    return as_points(rows, name, d)
+
+
+def embedded(rows: AnyFloats, metric: Metric, dtype: Any) -> AnyFloats:
+    """Return the Euclidean coordinates of rows, computed in float64."""
+    rows = np.ascontiguousarray(rows, dtype=np.float64)  # BLAS may round differently by layout
+    return metric.embed(rows).astype(dtype, copy=False)

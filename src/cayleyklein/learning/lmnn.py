@@ -1,0 +1,267 @@
+"""Large margin nearest neighbours in flat and curved space: the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from cayleyklein._typing import AnyArray
+from cayleyklein._validation import warn_caller
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import product, wide
+from cayleyklein.learning.descent import Fit, Progress, n_anchors
+from cayleyklein.learning.learner import Metric, RowLearner
+from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
+from cayleyklein.learning.paper import PaperDescent
+from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.learning.starts import STARTS
+from cayleyklein.metrics import CurvedMetric
+
+LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
+
+LABEL_PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
+"""Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m²."""
+
+MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
+"""Default margins: of d² in flat space, of d at |K| = 1 in curved space."""
+
+PAPER_RECIPE = {
+    "margin": 1.0,
+    "init": "precision",
+    "n_passes": 1,
+    "max_iter": 200,
+    "n_impostors": None,
+}
+"""What solver="gradient" does, as the paper has it."""
+
+EVALUATIONS, RATE, LONG = 7, 2e10, 120
+"""Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
+
+
+class CurvedLMNN(RowLearner):
+    """Learn a product, or a flat, elliptic, hyperbolic or mixed metric, for nearest neighbours.
+
+    Each row is drawn to its target neighbours, rows of its class, and its nearest impostors, rows
+    of other classes, are pushed a margin beyond them (Weinberger and Saul 2009; Nielsen, Muzellec
+    and Nock 2016, §4). Impostors are those of the metric being evaluated, found in every evaluation
+    of the loss. Columns need no scaling: they are standardised first.
+
+    Parameters
+    ----------
+    geometry : {"product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
+default="product"
+        "product" is a product of spheres of curvature 0.09 and 1 (in units of the margin) and flat
+        space. "flat" is classic LMNN. "learned" makes the curvature a parameter, which may cross
+        zero. "mixed" is the paper's α d_E + (1-α) d_H, each distance in units of its nearest
+        neighbours.
+    alpha : float, default=0.5
+        Share α of the elliptic metric in a mixed one.
+    n_targets : int, default=3
+        Target neighbours of a row.
+    n_impostors : int or None, default=10
+        Nearest impostors of a row that are pushed; None pushes all, which is the paper's loss.
+    margin : float or "auto", default="auto"
+        In units of the squared distance (flat) or of the distance at K = ±1 (curved). "auto" is 1
+        (flat), 0.3 (elliptic, learned) or 0.1 (hyperbolic).
+    push : float, default=0.5
+        Share of the push term in the loss, from 0 (only pull) to 1.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision", "pca", "lda", "flat" (flat LMNN), or with solver="gradient" "diagonal".
+    n_components : int or None, default=None
+        Rows of the factor: fewer than columns reduce the dimension.
+    solver : {"lbfgs", "gradient"}, default="lbfgs"
+        "gradient" is the paper's own method, with its margin of 1, start, and all impostors, unless
+        these are given.
+    max_iter : int or "auto", default="auto"
+        Iterations of a pass; 5 by default.
+    n_passes : int or "auto", default="auto"
+        Passes of the fit, each with target neighbours chosen under the metric learned so far; 4 by
+        default. 1 is the paper's behaviour.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn from, or their share, drawn from each class by its share. "auto" takes at most
+        10,000. None takes all rows.
+    random_state : int, RandomState or None, default=None
+        Draws the subsample, and the rows with a term in the loss where there are many.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
+        a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+    geometry_ : str
+        "flat", "elliptic", "hyperbolic", "mixed" or "product".
+    curvature_ : ndarray of shape (n_parts,)
+        K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        The factors L of the parts, one below the other.
+    n_iter_ : int
+        Iterations of all passes of all parts.
+    loss_history_ : list of list of float
+        For each pass of each part the loss before its first iteration and after each. It never
+        rises within a pass.
+    n_samples_learned_ : int
+        Distinct rows of positive weight that the metric was learned from.
+    classes_ : ndarray
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> X, y = load_iris(return_X_y=True)
+    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
+    >>> learner.metric_
+    CurvedMetric(elliptic, d=4, K=1)
+    >>> learner.transform(X).shape
+    (150, 5)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RowLearner._row_constraints,
+        "geometry": [StrOptions(set(LABEL_GEOMETRIES))],
+        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "n_targets": [Interval(Integral, 1, None, closed="left")],
+        "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
+        "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+        "push": [Interval(Real, 0, 1, closed="both")],
+        "init": [StrOptions({"auto", "flat", "diagonal", *STARTS}), CurvedMetric, "array-like"],
+        "solver": [StrOptions({"lbfgs", "gradient"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        geometry: str = "product",
+        alpha: float = 0.5,
+        n_targets: int = 3,
+        n_impostors: int | None = 10,
+        margin: float | str = "auto",
+        push: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        solver: str = "lbfgs",
+        max_iter: int | str = "auto",
+        n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.alpha = alpha
+        self.n_targets = n_targets
+        self.n_impostors = n_impostors
+        self.margin = margin
+        self.push = push
+        self.init = init
+        self.n_components = n_components
+        self.solver = solver
+        self.max_iter = max_iter
+        self.n_passes = n_passes
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    _numeric = False
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.solver == "gradient" and self.geometry in ("product", "mixed", "learned"):
+            raise InvalidInputError(
+                f'solver="gradient" fits one fixed geometry, "flat", "elliptic" or "hyperbolic"; '
+                f"got geometry={self.geometry!r}."
+            )
+        if self.geometry == "product" and self.margin != "auto":
+            raise InvalidInputError(
+                f'Got margin={self.margin!r} with geometry="product", whose parts have margins of '
+                f"their own; drop it, or give one geometry."
+            )
+        starts = {"lbfgs": "diagonal", "gradient": "flat"}  # each is one of the other solver
+        if isinstance(self.init, str) and self.init == starts[self.solver]:
+            (other,) = starts.keys() - {self.solver}
+            raise InvalidInputError(f'init="{self.init}" is a start of solver="{other}".')
+
+    def _recipes(self) -> tuple[LargeMarginRecipe, ...]:
+        changes: dict[str, Any] = dict(PAPER_RECIPE) if self.solver == "gradient" else {}
+        changes.update(self._given("margin", "max_iter", "n_passes", "init"))
+        base = LargeMarginRecipe(
+            "flat", push=float(self.push), n_targets=self.n_targets, n_impostors=self.n_impostors,
+            n_components=self.n_components,
+        )  # fmt: skip
+        parts: tuple[tuple[str, float], ...] = LABEL_PRODUCT
+        if self.geometry != "product":
+            names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
+            parts = tuple((name, MARGINS[name]) for name in names)
+        return tuple(
+            replace(base, **{"geometry": name, "margin": margin, **changes})
+            for name, margin in parts
+        )
+
+    def _training_rows(
+        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
+    ) -> TrainingRows:
+        X, labels, weights = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
+        paper = self.solver == "gradient"
+        self._check_columns(X.shape[1] if paper else len(X), X.shape[1])
+        classes = given.classes[np.unique(labels)] if given.classes is not None else ()
+        if len(classes) < 2:
+            raise InvalidInputError(
+                f"y has {len(classes)} class in rows of positive weight, {list(classes)}; learning "
+                f"a metric needs two or more."
+            )
+        rows = TrainingRows.from_raw(X, labels, weights, turn=not paper)
+        self._warn_few(rows, given.classes)
+        return rows
+
+    def _learn(
+        self, rows: TrainingRows, rng: np.random.Generator
+    ) -> tuple[Metric, tuple[Fit, ...]]:
+        self._warn_if_long(rows)
+        if self.solver == "lbfgs":
+            return super()._learn(rows, rng)
+        (recipe,) = self._recipes()
+        start = self._start(rows, recipe)
+        if start is None:
+            (rows,) = wide.focus(recipe.init, rows)
+        fits = (PaperDescent(rows, recipe, start, self._report()).run(),)
+        return self._metric_of(rows, fits), fits
+
+    def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
+        if self.geometry == "mixed":
+            return product.mixed_of(rows, fits, self.alpha)
+        return super()._metric_of(rows, fits)
+
+    def _warn_if_long(self, rows: TrainingRows) -> None:
+        """Warn before a fit that takes minutes."""
+        n, d = rows.X.shape
+        passes = 4 if isinstance(self.n_passes, str) else self.n_passes
+        steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter
+        parts = {"product": len(LABEL_PRODUCT), "mixed": 2}.get(self.geometry, 1)
+        seconds = parts * passes * steps * n * min(n, n_anchors(d)) * d / RATE
+        if seconds > LONG:
+            warn_caller(
+                f"Learning from {n:,} rows of {d:,} columns will take about "
+                f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "
+                f"shows how far it is."
+            )
+
+    def _warn_few(self, rows: TrainingRows, classes: AnyArray | None) -> None:
+        """Warn of classes with fewer target neighbours than asked for."""
+        sizes = rows.class_sizes  # shorter where the last classes weigh nothing
+        small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
+        if len(small) and classes is not None:
+            warn_caller(
+                f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} distinct "
+                f"rows, so that their rows have fewer than n_targets={self.n_targets} others of "
+                f"their class to be drawn to. They are learned from as they are."
+            )

@@ -1,0 +1,188 @@
+"""Metric learning for kernel regression in flat and curved space: the estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from cayleyklein._validation import warn_caller
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.descent import Fit, Progress
+from cayleyklein.learning.learner import Metric, RowLearner
+from cayleyklein.learning.objectives.kernel_regression import KernelRecipe
+from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.learning.rows import GivenRows, TrainingRows
+from cayleyklein.learning.starts import starting_factor
+
+NUMBER_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned")
+
+NUMBER_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
+"""Geometries and spreads of the product's parts: flat space, and spheres of curvature 0.09 and 1
+where a standardised column has the unit 1."""
+
+WINDOW_ROWS = {"window": 30, "gaussian": 200}
+"""Rows in the window of each kernel."""
+
+
+class CurvedMLKR(RowLearner):
+    """Learn a product, or a flat, elliptic or hyperbolic metric, for predicting numbers.
+
+    The metric minimises the leave-one-out squared error of predicting each row by a mean of its
+    neighbours' targets (metric learning for kernel regression, Weinberger and Tesauro 2007), in
+    every curvature. By default the kernel is Epanechnikov's in a window of the nearest rows, which
+    follows the density of the data and needs no bandwidth; neighbours are found in every evaluation
+    of the loss. Columns need no scaling: they are standardised first, and so is each
+    target.
+
+    Parameters
+    ----------
+    geometry : {"product", "flat", "elliptic", "hyperbolic", "learned"}, default="product"
+        "product" is a product of flat space and spheres of curvature 0.09 and 1, in units of
+        standardised columns. "learned" makes the curvature a parameter, which may cross zero.
+    kernel : {"window", "gaussian"}, default="window"
+        "window" is 1.01 - d²/d_m², of the m nearest rows. "gaussian" is exp(-d²), Weinberger and
+        Tesauro's, over the m nearest rows.
+    n_neighbors : int or "auto", default="auto"
+        m: 30 for a window, 200 for a Gaussian.
+    spread : float or "auto", default="auto"
+        Size of a standardised column at an elliptic start, in units of the sphere's radius: a
+        small one starts close to flat space, a large one compares directions from the centre. 0.3
+        by default.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision", "pca" or "flat" (the flat metric learned first).
+    n_components : int or None, default=None
+        Rows of the factor: fewer than columns reduce the dimension.
+    max_iter : int or "auto", default="auto"
+        Iterations of a pass; 10 by default.
+    n_passes : int or "auto", default="auto"
+        Passes, each with another draw of the rows whose errors count where there are many; 2 by
+        default.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn from, or their share. "auto" takes at most 10,000. None takes all rows.
+    random_state : int, RandomState or None, default=None
+        Draws the subsample, and the rows whose errors count where there are many.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
+        a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric or ProductMetric
+    geometry_ : str
+        "flat", "elliptic", "hyperbolic" or "product".
+    loss_history_ : list of list of float
+        For each pass of each part the loss before its first iteration and after each: 1 - R² of
+        leaving one row out.
+    curvature_ : ndarray of shape (n_parts,)
+        K of each part of the metric; one for a single metric.
+    components_ : ndarray of shape (n_rows, d)
+        The factors L of the parts, one below the other.
+    n_iter_ : int
+        Iterations of all passes of all parts.
+    n_samples_learned_ : int
+        Distinct rows of positive weight that the metric was learned from.
+    n_features_in_ : int
+    feature_names_in_ : ndarray
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(200, random_state=0)
+    >>> learner = CurvedMLKR(geometry="flat", random_state=0).fit(X, y)
+    >>> learner.metric_
+    CurvedMetric(flat, d=10, K=0)
+    >>> before, *_, after = learner.loss_history_[0]
+    >>> bool(after < before)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **RowLearner._row_constraints,
+        "geometry": [StrOptions(set(NUMBER_GEOMETRIES))],
+        "kernel": [StrOptions(set(WINDOW_ROWS))],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        "spread": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
+    }
+
+    def __init__(
+        self,
+        *,
+        geometry: str = "product",
+        kernel: str = "window",
+        n_neighbors: int | str = "auto",
+        spread: float | str = "auto",
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.kernel = kernel
+        self.n_neighbors = n_neighbors
+        self.spread = spread
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.n_passes = n_passes
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    _numeric = True
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.geometry == "product" and self.spread != "auto":
+            raise InvalidInputError(
+                f'Got spread={self.spread!r} with geometry="product", whose parts have spreads of '
+                f"their own; drop it, or give one geometry."
+            )
+
+    def _recipes(self) -> tuple[KernelRecipe, ...]:
+        changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")
+        base = {"n_components": self.n_components, "kernel": self.kernel}
+        base |= {"n_neighbors": WINDOW_ROWS[self.kernel], **changes}
+        if self.geometry == "product":
+            return tuple(KernelRecipe(g, spread=spread, **base) for g, spread in NUMBER_PRODUCT)
+        return (KernelRecipe(self.geometry, **base),)
+
+    def _training_rows(
+        self, given: GivenRows, size: int | float | None, rng: np.random.Generator
+    ) -> TrainingRows:
+        X, targets, weights = given.draw(size, 2, rng.spawn(1)[0])
+        self._check_columns(len(X), X.shape[1])
+        rows = TrainingRows.from_targets(X, targets.reshape(len(X), -1), weights)
+        if len(rows) < 2:
+            raise InvalidInputError(
+                "X has one distinct row of positive weight; learning a metric needs two or more."
+            )
+        return rows
+
+    def _learn(
+        self, rows: TrainingRows, rng: np.random.Generator
+    ) -> tuple[Metric, tuple[Fit, ...]]:
+        if rows.targets is not None and rows.targets.any():
+            return super()._learn(rows, rng)
+        warn_caller(
+            "y is the same in every row, so that every metric predicts it; standardised columns "
+            "are kept."
+        )
+        factor = starting_factor("std", rows, self.n_components)
+        return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0)), ()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags

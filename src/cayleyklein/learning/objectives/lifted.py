@@ -1,0 +1,146 @@
+"""Rows lifted under a metric, and the way back: from forces on pairs to a gradient in (L, μ, K).
+
+An objective is a function of squared chords. It asks `LiftedRows` for the chords of some pairs,
+says how it changes with each (the force ∂ε/∂c²), and gets the gradient. This file knows nothing of
+objectives, and an objective nothing of curvature but the distance of a chord.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from cayleyklein._jit import vectorised
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.geometry import lifts
+
+DOMAIN_EDGE = 1e-10
+"""S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
+
+KEPT_PAIRS = 4_000_000
+"""Pairs kept until they are added up: 100 MB."""
+
+
+class Parameters(NamedTuple):
+    """A metric being learned, or a gradient in it: L (r, d), μ (d,) and K."""
+
+    factor: Floats
+    center: Floats
+    curvature: float
+
+
+class Evaluation(NamedTuple):
+    """Loss, gradient and violated comparisons; inf and None outside a hyperbolic domain."""
+
+    loss: float
+    gradient: Parameters | None
+    n_active: int = 0
+
+
+class LiftedRows:
+    """Rows (n, d) lifted under a metric.
+
+    `inside` says whether every row is inside the domain; if not, nothing else is set. c² is the
+    square of a difference of `lift` (n, r + 1) in the form with the `signature` 1, …, 1, K.
+    """
+
+    def __init__(self, X: Floats, metric: Parameters) -> None:
+        self.metric = metric
+        factor, center, K = metric
+        self._offset = X - center
+        self._z = self._offset @ factor.T
+        s = 1 + K * np.einsum("ij,ij->i", self._z, self._z)
+        self.inside = bool((s > DOMAIN_EDGE).all() and np.isfinite(s).all())
+        if not self.inside:
+            return
+        self.lift, self._sigma, self._sqnorm = lifts.lift_points(self._z, K)
+        self.signature = np.append(np.ones(len(factor)), K)
+        self._pull = np.zeros_like(self.lift)  # ∂ε/∂lift
+        self._pairs: list[tuple[Ints, Ints, Floats]] = []
+        self._n_pairs = 0
+        self._by_curvature = 0.0
+
+    def sqchords(self, rows: Ints, columns: Ints) -> Floats:
+        """Return c² of rows (b,) to their own columns (b, w).
+
+        c² = (‖δ‖² - K rise²)/(σ_p σ_q) with δ = z_p - z_q and rise = ⟨δ, z_p + z_q⟩/(σ_p + σ_q):
+        a difference of lifts would lose digits near a hyperbolic boundary.
+        """
+        out = np.empty(columns.shape)
+        _sqchords(self._z, self._sigma, self.metric.curvature, rows, columns, out)
+        return out
+
+    def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
+        """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
+
+        `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
+        """
+        pushed = force != 0
+        each = np.broadcast_to(rows[:, None], columns.shape)
+        self._pairs.append((each[pushed], columns[pushed], force[pushed]))
+        self._n_pairs += len(self._pairs[-1][0])
+        if self._n_pairs > KEPT_PAIRS:
+            self._add_pairs()
+        rise = self.lift[rows, -1:] - self.lift[columns, -1]
+        self._by_curvature += by_curvature + float((force * rise * rise).sum())
+
+    def _add_pairs(self) -> None:
+        """Add the pairs so far to ∂ε/∂lift: many at a time, since it visits all rows."""
+        if not self._n_pairs:
+            return
+        rows, columns, force = (np.concatenate(kind) for kind in zip(*self._pairs, strict=True))
+        self._pairs, self._n_pairs, n = [], 0, len(self.lift)
+        matrix = sparse.coo_array((force, (rows, columns)), shape=(n, n)).tocsr()
+        total = np.asarray(matrix.sum(axis=1)) + np.asarray(matrix.sum(axis=0))
+        moved = matrix @ self.lift + matrix.T @ self.lift
+        self._pull += 2 * (total[:, None] * self.lift - moved)
+
+    def row_gradient(self) -> tuple[Floats, float]:
+        """Return ∂ε/∂z (n, r) and ∂ε/∂K, by the chain rule through u = z/σ and h."""
+        K = self.metric.curvature
+        self._add_pairs()
+        pull = self._pull * self.signature
+        by_u, by_h = pull[:, :-1], pull[:, -1]
+        u, h, sigma = self.lift[:, :-1], self.lift[:, -1], self._sigma
+        # ∂h/∂‖z‖² = 1/(2σ³), ∂σ/∂z = K z/σ, ∂σ/∂K = ‖z‖²/(2σ)
+        by_sigma = -np.einsum("ij,ij->i", by_u, u) / sigma
+        along = by_h / sigma**3 + by_sigma * K / sigma
+        by_z = by_u / sigma[:, None] + along[:, None] * self._z
+        # h depends on K only through σ. At K = 0 the signature hides h, and K h² alone counts
+        rises = -h * (1 + 2 * sigma) / (sigma * (1 + sigma))
+        by_K = (by_sigma + by_h * rises) * self._sqnorm / (2 * sigma)
+        return by_z, self._by_curvature + float(by_K.sum())
+
+    def gradient(self) -> Parameters:
+        """Return the gradient in (L, μ, K)."""
+        by_z, by_K = self.row_gradient()
+        factor = self.metric.factor
+        return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+
+
+def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:
+    """Return φ(d) = d² or d of squared chords, ∂φ/∂c² and, at fixed c², ∂φ/∂K."""
+    if squared and K == 0:
+        return sqchord, np.ones_like(sqchord), sqchord * sqchord / 12
+    d, by_sqchord, by_K = lifts.slopes_from_sqchord(sqchord, K)
+    if not squared:
+        return d, by_sqchord, by_K
+    return d * d, 2 * d * by_sqchord, 2 * d * by_K
+
+
+@vectorised
+def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
+    """Write c² of rows (b,) to their own columns (b, w)."""
+    for i in range(len(rows)):
+        p = rows[i]
+        for t in range(columns.shape[1]):
+            q = columns[i, t]
+            square, along = 0.0, 0.0
+            for a in range(z.shape[1]):
+                step = z[p, a] - z[q, a]
+                square += step * step
+                along += step * (z[p, a] + z[q, a])
+            rise = along / (sigma[p] + sigma[q])
+            out[i, t] = max((square - K * rise * rise) / (sigma[p] * sigma[q]), 0.0)

@@ -1,0 +1,266 @@
+"""The paper's own solver, for comparison (its §4.2 and §4.3).
+
+Gradient descent on the (d+1)×(d+1) factor L̃ of S = L̃ᵀDL̃, D = I (elliptic) or
+diag(-1, …, -1, c) (hyperbolic), or on L (flat): the step γ is halved when it leaves the domain,
+and grows by one per cent when it does not; impostors are found anew every few iterations. All
+impostors count that memory holds. A step after which S has no metric (no ellipsoid for a
+hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient's sign
+(hyperbolic) and of the step (L, not ε) are followed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry import forms
+from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
+from cayleyklein.learning.objectives.large_margin import (
+    LargeMargin,
+    LargeMarginRecipe,
+    nearest_of_class,
+)
+from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.starts import starting_factor
+from cayleyklein.metrics import CurvedMetric
+
+TOL = 1e-5
+"""Relative change of the loss at which a fit ends."""
+
+IMPOSTOR_INTERVAL = 10
+"""Iterations after which impostors are found anew."""
+
+GROWTH = 1.01
+MOST_HALVINGS = 60
+FIRST_STEP = 0.01
+"""Length of the first step relative to L̃, where no learning rate is given."""
+
+KAPPA = 2.0
+"""The κ > 1 of the hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius."""
+
+
+class PaperDescent:
+    """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
+
+    The descent minimises the loss over impostors found every ten iterations, as in the paper. What
+    is reported, and decides which iterate is returned, is the true loss over all impostors of the
+    iterate's own metric.
+    """
+
+    def __init__(
+        self,
+        rows: TrainingRows,
+        recipe: LargeMarginRecipe,
+        start: Parameters | None = None,
+        report: Report | None = None,
+    ) -> None:
+        self.rows, self.recipe, self.report = rows, recipe, report
+        # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
+        self._varies = rows.varies
+        if recipe.geometry == "flat" or not self._varies.any():
+            self._varies = np.ones(rows.n_columns, dtype=bool)
+        X = rows.X[:, self._varies]
+        self._homogeneous = np.column_stack([X, np.ones(len(X))])
+        self._losses: list[float] = []
+        if start is None:
+            self._begin()
+        else:
+            self._c = 1.0
+            self._matrix = self._bordered(start.factor, start.center)
+            if self._metric(self._matrix) is None:
+                raise InvalidInputError("init has rows outside its domain; take another start.")
+        self._best: tuple[float, Floats] = (np.inf, self._matrix)
+
+    # -- where it starts ------------------------------------------------------------
+
+    def _begin(self) -> None:
+        """Take L̃ from L' and a centre, and c so that all rows are inside.
+
+        init="diagonal" starts about the origin of the rows as given, L̃ = diag(L', 1) there; any
+        other about their mean (the paper's G₊ and G₋).
+        """
+        rows, recipe = self.rows, self.recipe
+        name = "identity" if recipe.init == "diagonal" else recipe.init
+        factor = starting_factor(name, rows, recipe.n_components or rows.n_columns)
+        center = np.zeros(rows.n_columns)
+        if recipe.init == "diagonal":
+            center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
+        self._matrix = self._bordered(factor, center)
+        self._c = 1.0
+        if recipe.geometry == "hyperbolic":
+            y, _ = self._coordinates(self._matrix)
+            farthest = float((y * y).sum(axis=1).max())
+            self._c = KAPPA * farthest if farthest > 0 else 1.0
+        if self._metric(self._matrix) is None:
+            raise InvalidInputError(
+                f"The start init={recipe.init!r} is no {recipe.geometry} metric to rounding: its "
+                f"factor is too ill-conditioned, or the rows are too far from its centre. Take "
+                f'init="precision", or solver="lbfgs".'
+            )
+
+    def _bordered(self, factor: Floats, center: Floats) -> Floats:
+        """Return [[L', -L'μ], [0, 1]] on the columns that vary."""
+        factor, center = factor[:, self._varies], center[self._varies]
+        r, d = factor.shape
+        if self.recipe.geometry == "flat":  # where a centre means nothing
+            center = np.zeros(d)
+        else:
+            rank = int(np.linalg.matrix_rank(factor))
+            if r < len(self._varies) or rank < d:
+                raise InvalidInputError(
+                    f'solver="gradient" fits square factors of full rank only where geometry is '
+                    f"{self.recipe.geometry!r}; got a start of shape {(r, len(self._varies))} and "
+                    f'rank {rank}. Leave n_components=None, or take geometry="flat" or '
+                    f'solver="lbfgs".'
+                )
+            if r > d:  # the same Σ = LᵀL
+                factor = np.linalg.qr(factor)[1]
+        border = np.append(np.zeros(d), 1.0)
+        return np.vstack([np.column_stack([factor, -factor @ center]), border])
+
+    # -- from L̃ to a metric ---------------------------------------------------------
+
+    def _inside(self, matrix: Floats) -> CurvedMetric:
+        """Return the metric of an L̃ that was accepted."""
+        found = self._metric(matrix)
+        assert found is not None
+        return found
+
+    def _metric(self, matrix: Floats) -> CurvedMetric | None:
+        """Return the metric of L̃ with |K| = 1, or None outside the domain."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            sign = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0}[self.recipe.geometry]
+            signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
+            S = (matrix.T * signs) @ matrix
+        if not np.isfinite(S).all():
+            return None
+        if sign == 0:
+            return CurvedMetric(factor=matrix[:-1, :-1])
+        if sign < 0:
+            y, w = self._coordinates(matrix)
+            if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
+                return None
+            if (1 - (y * y).sum(axis=1) / (self._c * w * w)).min() <= DOMAIN_EDGE:
+                return None
+        try:
+            found, middle, K = forms.parameters_from_form(S)
+        except NotRepresentableError:
+            return None
+        d = len(self._varies)
+        factor, center = np.zeros((d, d)), np.zeros(d)
+        root = np.sqrt(abs(K)) * np.linalg.cholesky(found).T
+        factor[np.ix_(self._varies, self._varies)] = root
+        center[self._varies] = middle
+        metric = CurvedMetric(factor=factor, center=center, curvature=sign)
+        inside = metric.form_values(self.rows.X) > 0
+        return metric if inside.all() else None
+
+    def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
+        image = self._homogeneous @ matrix.T
+        return image[:, :-1], image[:, -1]
+
+    # -- the descent ----------------------------------------------------------------
+
+    def run(self) -> Fit:
+        """Descend for `max_iter` iterations, or until the loss stands still."""
+        rows, recipe = self.rows, self.recipe
+        everyone = np.arange(len(rows))
+        euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
+        targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
+        objective = LargeMargin(
+            rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin,
+            recipe.push, None, recipe.squared,
+        )  # fmt: skip
+        gamma: float | None = None
+        before, converged, stopped, halved = np.inf, False, False, False
+        impostors = objective.impostors(self._placed()[0])
+        for iteration in range(recipe.max_iter):
+            if self._told(*self._remember(objective), iteration):
+                stopped = True
+                break
+            fresh = iteration % IMPOSTOR_INTERVAL == 0
+            if fresh:
+                impostors = objective.impostors(self._placed()[0])
+            loss, gradient = self._gradient(objective, impostors)
+            if not fresh and _stands(before, loss, gradient):  # by new impostors too?
+                impostors = objective.impostors(self._placed()[0])
+                loss, gradient = self._gradient(objective, impostors)
+            if _stands(before, loss, gradient):
+                converged = not halved  # a halved step stands at the wall, not at a minimum
+                break
+            before = loss
+            if gamma is None:
+                gamma = FIRST_STEP * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
+            tried, (gamma, moved) = gamma, self._step(gamma, gradient)
+            halved = gamma < tried
+            if not moved:
+                break
+        self._remember(objective)
+        metric = self._inside(self._best[1])
+        found = Parameters(metric.factor, metric.center, metric.curvature)
+        return Fit(recipe, found, [self._losses], converged, stopped)
+
+    def _remember(self, objective: LargeMargin) -> tuple[float, int]:
+        """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
+        if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
+            rotated = np.linalg.qr(self._matrix)[1]
+            rotated *= np.sign(rotated[-1, -1])
+            if self._metric(rotated) is not None:  # rounding may lose a metric that is nearly none
+                self._matrix = rotated
+        loss, n_active = objective.evaluate(self._placed()[0])
+        self._losses.append(loss)
+        if loss < self._best[0]:
+            self._best = loss, self._matrix
+        return loss, n_active
+
+    def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
+        """Place the rows at z = y/(√c w) in the geometry of |K| = 1; return z and w too."""
+        y, w = self._coordinates(self._matrix)
+        if self.recipe.geometry == "flat":
+            w = np.ones_like(w)
+        z = y / (np.sqrt(self._c) * w[:, None])
+        d = z.shape[1]
+        return (
+            LiftedRows(z, Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])),
+            z,
+            w,
+        )
+
+    def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
+        """Return the loss over given impostors and its gradient in L̃."""
+        placed, z, w = self._placed()
+        loss, _ = objective.evaluate(placed, impostors)
+        by_z, _ = placed.row_gradient()
+        by_y = by_z / (np.sqrt(self._c) * w[:, None])
+        by_w = -np.einsum("ij,ij->i", by_z, z) / w
+        gradient = np.column_stack([by_y, by_w]).T @ self._homogeneous
+        if self.recipe.geometry == "flat":
+            gradient[-1] = 0.0
+            gradient[:, -1] = 0.0
+        return loss, gradient
+
+    def _told(self, loss: float, n_active: int, iteration: int) -> bool:
+        """Tell the callback the true loss and the metric of the present iterate."""
+        if self.report is None:
+            return False
+        metric = self._inside(self._matrix)
+        metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
+        name = f"{self.recipe.geometry}, the paper's solver"
+        return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
+
+    def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
+        """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
+        for _ in range(MOST_HALVINGS):
+            matrix = self._matrix - gamma * gradient
+            if self._metric(matrix) is not None:
+                self._matrix = matrix
+                return gamma * GROWTH, True
+            gamma /= 2
+        return gamma, False
+
+
+def _stands(before: float, loss: float, gradient: Floats) -> bool:
+    """Say whether the loss no longer moves."""
+    return not gradient.any() or abs(before - loss) <= TOL * abs(loss)

@@ -1,0 +1,327 @@
+"""Rows to learn from: as they were given, and standardised, distinct and sorted by class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from scipy import linalg
+
+from cayleyklein import _distributed
+from cayleyklein._distributed import RowBlocks
+from cayleyklein._estimators import as_weights, check_data, encode_classes, is_dask
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
+from cayleyklein._validation import as_finite_array, list_indices
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning import sampling
+from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.metrics import CurvedMetric
+
+LARGEST_COLUMN = 1e151
+"""Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Checked rows in memory, or Dask blocks of rows, with targets and weights in memory.
+
+    The target is the number of a class among `classes`, or one or more numbers a row. `source` is X
+    as it was given.
+    """
+
+    X: Floats | RowBlocks
+    target: AnyArray
+    weights: Floats
+    classes: AnyArray | None = None
+    source: Any = None
+
+    @classmethod
+    def read(
+        cls, estimator: Any, X: Any, y: Any, sample_weight: Any, *, numeric: bool = False,
+        classes: AnyArray | None = None, least_rows: int = 1, block_rows: int = 0,
+        reset: bool = True,
+    ) -> GivenRows:  # fmt: skip
+        """Check X, y and weights once, for all that a fit does with them.
+
+        Dask rows are computed twice by a learner. With `block_rows` they stay in memory where they
+        are, and blocks are joined until each has that many.
+        """
+        rows: Floats | RowBlocks
+        if is_dask(X):
+            _distributed.check_columns(estimator, X, y, reset=reset)
+            if block_rows:
+                X, y, sample_weight = _distributed.in_place(X, y, sample_weight)
+            lengths, (y, sample_weight) = _distributed.read_columns(
+                X, y=y, sample_weight=sample_weight
+            )
+            rows = _distributed.row_blocks(X, lengths, least_rows=max(block_rows, 1))
+        else:
+            if is_dask(y):
+                y = _distributed.in_memory(y, "y")
+            if is_dask(sample_weight):
+                sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
+            of_y = {"multi_output": True, "y_numeric": True} if numeric else {}
+            rows, y = check_data(
+                estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset, **of_y
+            )
+        if numeric:
+            target: AnyArray = as_finite_array(y, "y")
+        else:
+            classes, target = encode_classes(y, classes)
+        return cls(rows, target, as_weights(sample_weight, target), classes, X)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of columns d."""
+        return self.X.n_columns if isinstance(self.X, RowBlocks) else int(self.X.shape[1])
+
+    @property
+    def labels(self) -> Ints:
+        """Class of each row; 0 for all where targets are numbers."""
+        return np.zeros(len(self.target), int) if self.classes is None else self.target
+
+    def joined(self, added: GivenRows) -> GivenRows:
+        """Return these rows in memory and others after them."""
+        return replace(
+            self,
+            X=np.concatenate([self.X, added.X]),
+            target=np.concatenate([self.target, added.target]),
+            weights=np.concatenate([self.weights, added.weights]),
+        )
+
+    def draw(
+        self, size: int | float | None, fewest: int, rng: np.random.Generator
+    ) -> tuple[Floats, AnyArray, Floats]:
+        """Draw rows of positive weight, by class; return them, their targets and weights.
+
+        In memory, equal rows of a class are drawn together, so that a row of weight 2 is drawn like
+        two rows.
+        """
+        some = np.flatnonzero(self.weights > 0)
+        if size is not None and (isinstance(size, float) or size < len(some)):
+            labels = self.labels[some]
+            if isinstance(self.X, RowBlocks):
+                some = some[sampling.draw(labels, size, fewest, rng)]
+            else:
+                first, group = distinct_rows(self.X[some], labels)
+                drawn = np.zeros(len(first), dtype=bool)
+                drawn[sampling.draw(labels[first], size, fewest, rng)] = True
+                some = some[drawn[group]]
+        if isinstance(self.X, RowBlocks):
+            rows = _distributed.rows_at(self.X, some)
+        else:
+            rows = self.X if len(some) == len(self.X) else self.X[some]
+        return rows, self.target[some], self.weights[some]
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows standardised column by column.
+
+    Equal rows of one class are one row whose weight is the sum of theirs, and rows are sorted by
+    class and then by column. So neither the order of the rows nor whether a row is repeated or
+    weighs 2 changes a model.
+
+    Rows of more columns than rows span a space of few dimensions, and a descent from standardised
+    columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
+    `basis`, with the same distances, and what is learned there is the same metric.
+
+    Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
+    weight. Labels are 0, 1, …, ascending; all are 0 where the targets are numbers. Weights are
+    positive, 1 on average. The rows of a `basis` (r, d) come by falling variance. `targets` (n, t)
+    are standardised numbers, divided by √t.
+    """
+
+    X: Floats
+    labels: Ints
+    weights: Floats
+    mean: Floats
+    scale: Floats
+    basis: Floats | None = None
+    targets: Floats | None = None
+
+    @classmethod
+    def from_raw(
+        cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True, name: str = "X"
+    ) -> TrainingRows:
+        """Merge, sort and standardise the rows of positive weight.
+
+        `turn` says whether wide rows may be turned into the space that they span, and `name` is
+        what errors call the rows.
+        """
+        kept = weights > 0
+        keyed = np.column_stack([labels, X])
+        rows, inverse = np.unique(keyed if kept.all() else keyed[kept], axis=0, return_inverse=True)
+        total = np.bincount(inverse.ravel(), weights=weights[kept] / weights.max())
+        total /= total.sum() / len(total)  # 1 on average, and exactly 1 where all are equal
+        share = total / total.sum()
+        X = np.ascontiguousarray(rows[:, 1:])
+        # Units are powers of two, which change no digit: columns of 1e±150 need no special case.
+        low, high = X.min(axis=0), X.max(axis=0)
+        span = np.maximum(np.abs(low), np.abs(high))
+        extreme = (span > LARGEST_COLUMN) | ((span > 0) & (span < 1 / LARGEST_COLUMN))
+        if extreme.any():
+            raise InvalidInputError(
+                f"The largest entries of {name} are beyond {LARGEST_COLUMN:g} or below "
+                f"{1 / LARGEST_COLUMN:g} in columns {list_indices(np.flatnonzero(extreme))}; "
+                f"rescale them."
+            )
+        unit = np.exp2(np.floor(np.log2(np.where(span > 0, span, 1.0))))
+        constant = high / unit - low / unit <= 4 * np.finfo(float).eps * (span / unit)
+        X = X / unit
+        mean = share @ X
+        deviation = np.where(constant, np.inf, np.sqrt(share @ (X - mean) ** 2))
+        X = (X - mean) / deviation
+        basis = principal_axes(X, len(X)) if turn and X.shape[1] > len(X) else None
+        return cls(
+            X if basis is None else X @ basis.T, rows[:, 0].astype(np.int64), total, mean * unit,
+            deviation * unit, basis,
+        )  # fmt: skip
+
+    @classmethod
+    def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> TrainingRows:
+        """Merge, sort and standardise the rows of positive weight and their targets (n, t).
+
+        Equal rows are one row, whose weight is the sum of theirs and whose target is their mean.
+        """
+        some = weights > 0
+        X, Y, weights = X[some], Y[some], weights[some] / weights.max()
+        rows, inverse = np.unique(X, axis=0, return_inverse=True)
+        inverse = inverse.ravel()
+        total = np.bincount(inverse, weights=weights)
+        mean = np.zeros((len(rows), Y.shape[1]))
+        unit = np.abs(Y).max(axis=0)
+        share = (weights / total[inverse])[:, None]
+        np.add.at(mean, inverse, share * (Y / np.where(unit > 0, unit, 1.0)))
+        base = cls.from_raw(rows, np.zeros(len(rows), dtype=np.int64), total)
+        mean -= base.shares @ mean
+        deviation = np.sqrt(base.shares @ mean**2)
+        constant = deviation <= 4 * np.finfo(float).eps
+        targets = np.where(constant, 0.0, mean / np.where(constant, 1.0, deviation))
+        return replace(base, targets=targets / np.sqrt(Y.shape[1]))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    @property
+    def n_columns(self) -> int:
+        """Coordinates of a row, r."""
+        return int(self.X.shape[1])
+
+    @cached_property
+    def class_sizes(self) -> Ints:
+        """Distinct rows of each label, 0 where there is none."""
+        return np.bincount(self.labels)
+
+    @cached_property
+    def points(self) -> tuple[Ints, Ints]:
+        """The first row at each distinct point, of whatever class, and the point of each row."""
+        return distinct_rows(self.X)
+
+    @property
+    def shares(self) -> Floats:
+        """Share of each row in the total weight."""
+        return np.asarray(self.weights / self.weights.sum())
+
+    @property
+    def varies(self) -> Bools:
+        """Coordinates that are not constant."""
+        if self.basis is None:
+            return np.isfinite(self.scale)
+        return np.ones(self.n_columns, dtype=bool)
+
+    @property
+    def raw_columns(self) -> Floats:
+        """The columns as given, in standardised coordinates: a diagonal matrix, or (d, r)."""
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
+        return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
+
+    def take(self, rows: Ints) -> Self:
+        """Return some of the rows, in the same coordinates."""
+        rows = np.sort(rows)
+        targets = None if self.targets is None else self.targets[rows]
+        return replace(
+            self, X=self.X[rows], labels=self.labels[rows], weights=self.weights[rows],
+            targets=targets,
+        )  # fmt: skip
+
+    def nested_order(self, rng: np.random.Generator) -> Ints:
+        """Return an order of the rows in which each beginning has all classes by their shares."""
+        place = np.empty(len(self))
+        for label in np.unique(self.labels):
+            own = np.flatnonzero(self.labels == label)
+            place[own] = (rng.permutation(len(own)) + rng.uniform()) / len(own)
+        return np.argsort(place, kind="stable")
+
+    def to_metric(self, found: Parameters, unit: float = 1.0) -> CurvedMetric:
+        """Return the metric for rows as they were given, its distances divided by a unit."""
+        factor, center = found.factor, found.center
+        if self.basis is not None:
+            factor, center = factor @ self.basis, center @ self.basis
+        finite = np.where(np.isfinite(self.scale), self.scale, 0.0)
+        return CurvedMetric(
+            factor=factor / self.scale / unit,
+            center=self.mean + finite * center,
+            curvature=found.curvature * unit**2,
+        )
+
+    def from_metric(self, metric: CurvedMetric) -> Parameters:
+        """Return the parameters for standardised rows of a metric for rows as given.
+
+        A constant column is dropped; what it adds to every row's coordinates moves the centre, as
+        far as the other columns reach.
+        """
+        varies = np.isfinite(self.scale)
+        factor = metric.factor * np.where(varies, self.scale, 0.0)
+        scale = np.where(varies, self.scale, 1.0)
+        center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
+        if not varies.all():
+            constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
+            center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
+        if self.basis is not None:
+            factor, center = factor @ self.basis.T, self.basis @ center
+        return Parameters(factor, center, metric.curvature)
+
+
+def principal_axes(X: Floats, r: int) -> Floats:
+    """Return at most r orthonormal rows of length d: the principal axes of rows (n, d), n < d."""
+    _, sizes, axes = linalg.svd(X, full_matrices=False)
+    kept = sizes > max(X.shape) * np.finfo(float).eps * sizes[0]
+    return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])
+
+
+# -- equal rows ---------------------------------------------------------------------
+
+
+def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
+    """Return the first row at each distinct point, ascending, and the point of each row.
+
+    With `labels`, equal rows of different labels are different points.
+
+    >>> distinct_rows(np.array([[5.0], [1.0], [5.0]]))
+    (array([0, 1]), array([0, 1, 0]))
+    """
+    _, first, point = np.unique(_hashes(X), return_index=True, return_inverse=True)
+    again = np.flatnonzero(first[point] != np.arange(len(X)))
+    if (X[again] != X[first[point[again]]]).any():  # different rows with one hash
+        _, first, point = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    if labels is not None:
+        pairs = point.ravel() * (int(labels.max()) + 1) + labels
+        _, first, point = np.unique(pairs, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    return first[order], place[point.ravel()]
+
+
+def _hashes(X: Floats) -> AnyArray:
+    found = np.zeros(len(X), dtype=np.uint64)
+    for j in range(X.shape[1]):
+        found ^= (X[:, j] + 0.0).view(np.uint64)  # which turns -0.0 into 0.0
+        found *= np.uint64(0x9E3779B97F4A7C15)
+        found ^= found >> np.uint64(32)
+        found *= np.uint64(0xD6E8FEB86659FD93)
+        found ^= found >> np.uint64(29)
+    return found

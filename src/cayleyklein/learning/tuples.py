@@ -1,0 +1,196 @@
+"""Base of the learners from tuples of rows, given as rows or as indices of a preprocessor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._estimators import check_parameters
+from cayleyklein._typing import AnyFloats, Floats, Ints
+from cayleyklein._validation import as_finite_array, as_points, list_indices, warn_caller
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.descent import descend
+from cayleyklein.learning.learner import DescentLearner, as_tuples
+from cayleyklein.learning.objectives.comparisons import ComparisonRecipe
+from cayleyklein.learning.rows import TrainingRows
+
+GEOMETRIES = ("flat", "elliptic", "hyperbolic", "learned")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedRows(TrainingRows):
+    """Standardised distinct rows, and the pairs of them that are compared.
+
+    `near_weights` and `far_weights` are those of :class:`Comparisons`.
+    """
+
+    near: Ints
+    far: Ints
+    near_weights: Floats
+    far_weights: Floats | None
+
+    @classmethod
+    def from_tuples(
+        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
+    ) -> ComparedRows:
+        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
+        d = near.shape[2]
+        points, numbers = np.unique(
+            np.vstack([near.reshape(-1, d), far.reshape(-1, d)]), axis=0, return_inverse=True
+        )
+        if len(points) < 2:
+            raise InvalidInputError(
+                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
+            )
+        base = TrainingRows.from_raw(
+            points, np.zeros(len(points), int), np.ones(len(points)), name=name
+        )
+        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
+        pairs = numbers.reshape(-1, 2)
+        return cls(
+            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
+            far_weights=far_weights,
+        )  # fmt: skip
+
+    @property
+    def pair_numbers(self) -> tuple[Ints, Ints]:
+        """A number for each near and each far pair, the same for the same two rows."""
+        base = np.array([len(self), 1])
+        return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
+
+
+class TupleLearner(DescentLearner):
+    """Base of the learners from tuples of rows, or of indices of a preprocessor's rows."""
+
+    name: ClassVar[str]
+    size: ClassVar[int]
+    margin: float
+    preprocessor: Any
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DescentLearner._shared_constraints,
+        "geometry": [StrOptions(set(GEOMETRIES))],
+        "margin": [Interval(Real, 0, 1, closed="neither")],
+        "preprocessor": ["array-like", None],
+    }
+
+    def __init__(
+        self,
+        *,
+        geometry: str = "elliptic",
+        margin: float = 0.5,
+        init: Any = "auto",
+        n_components: int | None = None,
+        max_iter: int | str = "auto",
+        preprocessor: Any = None,
+        random_state: Any = None,
+        callback: Any = None,
+        verbose: bool = False,
+    ) -> None:
+        self.geometry = geometry
+        self.margin = margin
+        self.init = init
+        self.n_components = n_components
+        self.max_iter = max_iter
+        self.preprocessor = preprocessor
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+
+    def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
+        """Return the rows (n, size, d) of indices (n, size); leave other arrays as they are."""
+        if self.preprocessor is None:
+            return tuples
+        indices = as_finite_array(tuples, name)
+        if indices.ndim != 2:
+            return indices
+        rows = as_points(self.preprocessor, "preprocessor", ndim=2)
+        bad = ((indices % 1 != 0) | (indices < 0) | (indices >= len(rows))).any(axis=1)
+        if bad.any():
+            raise InvalidInputError(
+                f"{name} must be indices of the preprocessor's rows, 0 to {len(rows) - 1}; got "
+                f"others in tuples {list_indices(np.flatnonzero(bad))}."
+            )
+        return rows[indices.astype(np.int64)]
+
+    def _fitted_tuples(self, tuples: ArrayLike) -> Floats:
+        """Check the tuples that a fitted learner is asked about."""
+        check_is_fitted(self, "metric_")
+        rows = self._rows_of(tuples, self.name)
+        return as_tuples(rows, self.name, self.size, self.n_features_in_)
+
+    def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
+        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
+        """
+        check_is_fitted(self, "metric_")
+        return super().pair_distance(self._rows_of(pairs, "pairs"))
+
+    def _training_tuples(self, tuples: ArrayLike) -> Floats:
+        """Check the parameters and the tuples to learn from."""
+        check_parameters(self)
+        formed = as_tuples(self._rows_of(tuples, self.name), self.name, self.size)
+        self._check_columns(formed.size // formed.shape[2], formed.shape[2])
+        return formed
+
+    def _fit_compared(self, rows: ComparedRows) -> None:
+        changes = self._given("max_iter", "init")
+        recipe = ComparisonRecipe(
+            self.geometry, n_components=self.n_components, margin=float(self.margin), **changes
+        )
+        start = self._start(rows, recipe)
+        fit = descend(rows, recipe, self._generator(), start, self._report())
+        self._keep(rows.to_metric(fit.found), (fit,))
+        self.n_features_in_ = len(rows.mean)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.input_tags.three_d_array = True
+        return tags
+
+
+# -- contradictions -----------------------------------------------------------------
+
+
+def refuse_both_ways(rows: ComparedRows) -> None:
+    """Refuse pairs that are all labelled both ways; warn where some are, or are of equal rows."""
+    near, far = rows.pair_numbers
+    both = np.intersect1d(near, far)
+    if len(both) and len(both) == len(np.union1d(near, far)):
+        raise InvalidInputError(
+            "Every pair is labelled both similar and dissimilar: no metric is better than any "
+            "other."
+        )
+    if len(both):
+        warn_caller(f"{len(both)} pairs are labelled both similar and dissimilar.")
+    equal = int((rows.far[:, 0] == rows.far[:, 1]).sum())
+    if equal == len(rows.far):
+        raise InvalidInputError("Every dissimilar pair is of equal rows, which no metric parts.")
+    if equal:
+        warn_caller(f"{equal} dissimilar pairs are of equal rows, which no metric parts.")
+
+
+def refuse_contradicted(rows: ComparedRows, name: str, numbers: Ints) -> None:
+    """Refuse comparisons that are all given the other way round too; warn where some are."""
+    near, far = rows.pair_numbers
+    bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
+    if bad.all():
+        raise InvalidInputError(
+            f"Every one of the {len(bad)} {name} is contradicted by another, or compares a pair "
+            f"with itself: no metric is better than any other."
+        )
+    if bad.any():
+        warn_caller(
+            f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a pair "
+            f"with itself: {list_indices(numbers[bad])}."
+        )

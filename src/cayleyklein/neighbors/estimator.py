@@ -1,0 +1,384 @@
+"""The search as a scikit-learn estimator."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, Literal, get_args, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein._distributed import check_columns, row_blocks
+from cayleyklein._estimators import (
+    as_jobs,
+    check_data,
+    check_parameters,
+    is_dask,
+    restore_on_error,
+)
+from cayleyklein._notebook import EstimatorCard
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._validation import as_choice, as_count, check_memory
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import Metric
+from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
+from cayleyklein.neighbors.search import (
+    PAIR_BYTES,
+    Ranked,
+    SearchIndex,
+    as_metric,
+    as_radius,
+    checked_queries,
+)
+from cayleyklein.neighbors.shards import LEAST_ROWS, Shards
+from cayleyklein.neighbors.space import refuse_outside
+
+Outside = Literal["extend", "raise"]
+
+
+class NeighborMethods(EstimatorCard, BaseEstimator):
+    """Methods of every estimator that finds neighbours, on the index that `_row_index` returns."""
+
+    n_neighbors: int | str
+    algorithm: Algorithm
+    outside: Outside
+    n_jobs: int | None
+    radius: float = 1.0
+    metric_: Metric
+    n_samples_fit_: int
+    _searcher: SearchIndex | Shards
+
+    _search_constraints: ClassVar[dict[str, list[Any]]] = {
+        "algorithm": [StrOptions(set(ALGORITHMS))],
+        "outside": [StrOptions(set(get_args(Outside)))],
+    }
+
+    def _row_index(self) -> SearchIndex | Shards:
+        """Return the index of all fitted rows."""
+        check_is_fitted(self, "metric_")
+        return self._searcher
+
+    def _rows_in_memory(self) -> SearchIndex:
+        """Return the index of all fitted rows; raise where they are on a cluster."""
+        index = self._row_index()
+        if isinstance(index, Shards):
+            raise InvalidInputError(
+                "This estimator is fitted on a Dask collection, whose rows stay on the cluster; "
+                "it offers kneighbors and predictions only. Keep metric_, and fit on rows in "
+                "memory for the rest."
+            )
+        return index
+
+    def __getstate__(self) -> Any:
+        if isinstance(getattr(self, "_searcher", None), Shards):
+            self._rows_in_memory()  # refuses: shards do not leave their cluster
+        return super().__getstate__()
+
+    def _k(self, k: Any, *, own: bool) -> int:
+        """Check a number of neighbours, by default the estimator's, against the fitted rows."""
+        check_is_fitted(self, "metric_")
+        if k is None:
+            auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
+            k = getattr(self, "n_neighbors_", None) if auto else self.n_neighbors
+        k, available = as_count(k, "n_neighbors"), self.n_samples_fit_ - own
+        if k > available:
+            raise InvalidInputError(
+                f"Expected n_neighbors <= {available}, the number of fitted rows"
+                f"{' other than the query itself' if own else ''}, but "
+                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
+            )
+        return k
+
+    # -- searching ------------------------------------------------------------------
+
+    @overload
+    def kneighbors(self, X: Any = ..., n_neighbors: int | None = ...) -> tuple[Floats, Ints]: ...
+    @overload
+    def kneighbors(
+        self, X: Any = ..., n_neighbors: Any = ..., return_distance: bool = ...
+    ) -> Any: ...
+    def kneighbors(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        return_distance: bool = True,
+    ) -> Any:
+        """Return the distances and the rows of the nearest neighbours, nearest first.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        n_neighbors : int, optional
+        return_distance : bool, default=True
+
+        Returns
+        -------
+        distances : ndarray or Dask array of shape (m, n_neighbors)
+            Only if `return_distance`; inf for queries outside a hyperbolic domain. A lazy Dask
+            array if the queries are a Dask collection.
+        rows : ndarray or Dask array of shape (m, n_neighbors)
+        """
+        k = self._k(n_neighbors, own=X is None)
+        index, queries = self._row_index(), checked_queries(self, X)
+        if isinstance(queries, np.ndarray):
+            check_memory(
+                PAIR_BYTES * len(queries) * k,
+                f"{k:,} neighbours of each of {len(queries):,} rows",
+                "Ask for some rows at a time, or for fewer neighbours.",
+            )
+        kinds = ((k,), np.float64), ((k,), np.intp)
+        found = index.answer(queries, k, distances_and_rows, None, kinds, self.n_jobs)
+        return found if return_distance else found[1]
+
+    def radius_neighbors(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        return_distance: bool = True,
+        sort_results: bool = False,
+    ) -> tuple[AnyArray, AnyArray] | AnyArray:
+        """Return the distances and the rows of all neighbours within a radius, which is included.
+
+        For rows and queries in memory: there may be any number of such neighbours.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d), optional
+            The fitted rows themselves when None; no row is then its own neighbour.
+        radius : float, optional
+        return_distance : bool, default=True
+        sort_results : bool, default=False
+            Nearest first, rather than in the order of rows.
+
+        Returns
+        -------
+        distances, rows : ndarray of shape (m,) of arrays
+            `distances` only if `return_distance`. A query outside the domain has none.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> distances, rows = search.radius_neighbors([[0.5]], radius=1.0)
+        >>> rows[0], distances[0]
+        (array([0, 1]), array([0.5, 0.5]))
+        """
+        index = self._rows_in_memory()
+        queries = self._queries_in_memory(X)
+        radius = as_radius(self.radius if radius is None else radius)
+        which, rows, distances = index.within(queries, radius, self.n_jobs, own=X is None)
+        if sort_results:
+            order = np.lexsort((rows, distances, which))
+            rows, distances = rows[order], distances[order]
+        cuts = np.searchsorted(which, np.arange(1, len(queries)))
+        found = np.empty((2, len(queries)), dtype=object)
+        found[0, :], found[1, :] = np.split(distances, cuts), np.split(rows, cuts)
+        return (found[0], found[1]) if return_distance else found[1]
+
+    def kneighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        n_neighbors: int | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+    ) -> sparse.csr_matrix:
+        """Return the graph of nearest neighbours as a sparse matrix (m, n).
+
+        Parameters
+        ----------
+        X, n_neighbors : see :meth:`kneighbors`
+        mode : {"connectivity", "distance"}, default="connectivity"
+            Entries 1, or the distances.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.kneighbors_graph([[0.9]], 2).toarray()
+        array([[1., 1., 0.]])
+        """
+        as_choice(mode, "mode", ("connectivity", "distance"))
+        self._rows_in_memory()
+        if is_dask(X):
+            self._queries_in_memory(X)
+        distances, rows = self.kneighbors(X, n_neighbors)
+        m, k = rows.shape
+        return self._graph(mode, distances.ravel(), rows.ravel(), np.arange(0, m * k + 1, k))
+
+    def radius_neighbors_graph(
+        self,
+        X: ArrayLike | None = None,
+        radius: float | None = None,
+        mode: Literal["connectivity", "distance"] = "connectivity",
+        sort_results: bool = False,
+    ) -> sparse.csr_matrix:
+        """Return the graph of neighbours within a radius as a sparse matrix (m, n).
+
+        Parameters
+        ----------
+        X, radius : see :meth:`radius_neighbors`
+        mode : {"connectivity", "distance"}, default="connectivity"
+        sort_results : see :meth:`radius_neighbors`
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.radius_neighbors_graph([[0.9]], 1.0, mode="distance").toarray().round(3)
+        array([[0.9, 0.1, 0. ]])
+        """
+        as_choice(mode, "mode", ("connectivity", "distance"))
+        distances, rows = self.radius_neighbors(X, radius, sort_results=sort_results)
+        starts = np.cumsum([0, *map(len, rows)])
+        return self._graph(mode, np.concatenate(distances), np.concatenate(rows), starts)
+
+    def _graph(self, mode: str, distances: Floats, rows: Ints, starts: Ints) -> sparse.csr_matrix:
+        values = distances if mode == "distance" else np.ones(len(rows))
+        shape = (len(starts) - 1, self.n_samples_fit_)
+        return sparse.csr_matrix((values, rows, starts), shape=shape)
+
+    def _queries_in_memory(self, X: Any) -> Floats:
+        if is_dask(X):
+            raise InvalidInputError(
+                "X is a Dask collection, which must be in memory here; pass X.compute(), or ask "
+                "kneighbors or for predictions, whose answers are lazy."
+            )
+        queries = checked_queries(self, X)
+        return queries if isinstance(queries, np.ndarray) else self._rows_in_memory().X
+
+
+class CurvedNeighbors(NeighborMethods):
+    """Nearest neighbours by a curved, mixed or product metric, about as fast as Euclidean ones.
+
+    Answers are exact: the rows with the smallest float64 distances, rows at equal distances in row
+    order. Flat, elliptic, hyperbolic and product metrics are searched as Euclidean rows by
+    scikit-learn; a mixed metric by a tree of vantage points. Candidates are then measured again.
+
+    Parameters
+    ----------
+    n_neighbors : int, default=5
+        Default number of neighbours of :meth:`kneighbors`.
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
+        The Euclidean metric when None.
+    radius : float, default=1.0
+        Default radius of :meth:`radius_neighbors`.
+    algorithm : {"auto", "brute", "tree", "vptree"}, default="auto"
+        How to search: "auto" (probes the fitted rows), "brute", "tree" (a k-d tree; flat, elliptic
+        and product metrics) or "vptree" (vantage points; all but products).
+    outside : {"extend", "raise"}, default="extend"
+        Queries outside a hyperbolic domain: "extend" gives them neighbours at distance inf, "raise"
+        is an error that names them. Fitted rows must lie inside.
+    n_jobs : int, optional
+        Number of threads; the answer does not depend on it. scikit-learn's brute search takes its
+        number of threads from the environment.
+
+    Attributes
+    ----------
+    algorithm_used_ : str
+        The algorithm that ``"auto"`` picked, or "brute" where a tree would not have paid.
+    metric_ : CurvedMetric, MixedMetric or ProductMetric
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Only where the columns of X have names.
+
+    Examples
+    --------
+    >>> from cayleyklein import CurvedMetric
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> search = CurvedNeighbors(2, metric=disc).fit([[0.0, 0.0], [0.5, 0.0], [0.0, 0.9]])
+    >>> distances, rows = search.kneighbors([[0.1, 0.0]])
+    >>> rows
+    array([[0, 1]])
+    >>> distances.round(3)
+    array([[0.1  , 0.449]])
+
+    A query outside the disc has neighbours, infinitely far:
+
+    >>> search.kneighbors([[0.0, 2.0]])
+    (array([[inf, inf]]), array([[2, 0]]))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **NeighborMethods._search_constraints,
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "radius": [Interval(Real, 0, None, closed="both")],
+    }
+
+    def __init__(
+        self,
+        n_neighbors: int = 5,
+        *,
+        metric: Metric | None = None,
+        radius: float = 1.0,
+        algorithm: Algorithm = "auto",
+        outside: Outside = "extend",
+        n_jobs: int | None = None,
+    ) -> None:
+        self.metric = metric
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.algorithm = algorithm
+        self.outside = outside
+        self.n_jobs = n_jobs
+
+    @restore_on_error
+    def fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+        """Index the rows among which neighbours are searched.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+            Inside the metric's domain.
+        y : ignored
+        """
+        check_parameters(self)
+        as_jobs(self.n_jobs)
+        index: SearchIndex | Shards
+        if is_dask(X):
+            check_columns(self, X, reset=True)
+            blocks = row_blocks(X, least_rows=LEAST_ROWS)
+            index = Shards.build(blocks, as_metric(self.metric, blocks.n_columns), self.algorithm)
+            return self._take(index, as_metric(self.metric, blocks.n_columns))
+        rows = check_data(self, X, order="C")
+        metric = as_metric(self.metric, rows.shape[1])
+        return self._take(SearchIndex(rows, metric, self.algorithm), metric)
+
+    @restore_on_error
+    def partial_fit(self, X: ArrayLike, y: Any = None) -> CurvedNeighbors:
+        """Add rows after the fitted ones, whose row numbers stay.
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.partial_fit([[2.9]]).kneighbors([[3.0]], return_distance=False)
+        array([[2, 3]])
+        """
+        check_parameters(self)
+        refuse_growth(self, X)
+        if not hasattr(self, "metric_"):
+            return self.fit(X, y)
+        added, before = check_data(self, X, order="C", reset=False), self._rows_in_memory()
+        refuse_outside(self.metric_.contains(added))
+        rows = np.concatenate([before.X, added])
+        return self._take(SearchIndex(rows, self.metric_, self.algorithm), self.metric_)
+
+    def _take(self, index: SearchIndex | Shards, metric: Metric) -> CurvedNeighbors:
+        self._searcher, self.metric_, self.n_samples_fit_ = index, metric, len(index)
+        self.algorithm_used_ = index.name
+        return self
+
+
+def distances_and_rows(found: Ranked, table: None, first: int | None) -> tuple[Floats, Ints]:
+    """Return the distances and the rows of the nearest rows."""
+    return found.distances, found.rows
+
+
+def refuse_growth(estimator: Any, X: object) -> None:
+    """Raise unless rows in memory can be added to fitted rows in memory."""
+    if is_dask(X) or isinstance(getattr(estimator, "_searcher", None), Shards):
+        raise InvalidInputError(
+            "partial_fit adds rows in memory to rows in memory; fit Dask collections again, as one "
+            "made by dask.array.concatenate."
+        )

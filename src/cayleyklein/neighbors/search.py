@@ -1,0 +1,357 @@
+"""The exact search: fitted rows, and an engine that proposes candidates among them.
+
+An engine answers a query with some rows and a *floor*, a distance that no other row is nearer
+than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
+the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
+
+An index may be all rows, or one shard of rows that are spread over workers (`neighbors.shards`).
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from cayleyklein._estimators import as_jobs, check_data, is_dask
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._validation import as_real, check_memory
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.neighbors.algorithms import Algorithm, build_engine
+from cayleyklein.neighbors.space import (
+    ChordRows,
+    ChordSpace,
+    Pool,
+    refuse_outside,
+    refuse_queries,
+)
+
+if TYPE_CHECKING:
+    from cayleyklein.neighbors.shards import Blocks, Shards
+
+CHUNK = 4096
+"""Queries at a time."""
+
+SPARE = 4
+"""Candidates asked for beyond k, so that rounding seldom leaves a query in doubt."""
+
+MORE = 4
+"""Factor by which the number of candidates grows for queries in doubt."""
+
+BLOCK_ROWS, BLOCK_COLUMNS = 256, 8192
+"""Queries and fitted rows of a block of distances: 16 MB."""
+
+BLOCK_DOUBT = 1e-9
+"""How far, relatively, a distance of a block may be off: five hundred times what was ever seen."""
+
+PAIR_BYTES = 16
+"""A row's number and its distance."""
+
+IMPORTED_BY = os.getpid()
+
+
+class Ranked(NamedTuple):
+    """The nearest rows of m queries, in order.
+
+    Values (m, k) are distances, or for queries outside the domain the ranking value -f. Rows are
+    -1, with the value inf, where there are no more. `inside` (m,): queries that have distances.
+    """
+
+    values: Floats
+    rows: Ints
+    inside: Bools
+
+    @property
+    def distances(self) -> Floats:
+        """The distances, inf for queries outside."""
+        return np.where(self.inside[:, None], self.values, np.inf)
+
+
+Finish = Callable[..., tuple[Any, ...]]
+"""(found, table, first) → arrays: what is made of the nearest rows of some queries.
+
+`first` is the number of the first query where queries are the indexed rows, and None elsewhere.
+"""
+
+Kind = tuple[tuple[int, ...], Any]
+"""Shape, without the length, and dtype of an answer."""
+
+
+class SearchIndex:
+    """Fitted rows in a chord space, and the engine on them.
+
+    `first_row` is where this shard begins among all rows.
+    """
+
+    def __init__(
+        self, X: Floats, metric: Metric, algorithm: Algorithm = "auto", first_row: int = 0
+    ) -> None:
+        self.metric, self.first_row = metric, first_row
+        self.space = ChordSpace(metric)
+        self.rows = self.space.place(np.ascontiguousarray(X))
+        refuse_outside(self.rows.inside, first_row)
+        self.engine, self.name = build_engine(algorithm, self.space, self.rows)
+        self._sent: Shards | None = None
+
+    def __len__(self) -> int:
+        return len(self.rows.v)
+
+    @property
+    def X(self) -> Floats:
+        """The fitted rows."""
+        return self.rows.x[0]
+
+    def __sizeof__(self) -> int:
+        """Count the rows and their coordinates: a scheduler must know that moving them costs."""
+        return int(self.X.nbytes + self.rows.v.nbytes)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_sent": None}
+
+    def nearest(self, Q: Floats, k: int, n_jobs: int | None, own: int | None = None) -> Ranked:
+        """Return the k nearest rows, or all where there are fewer."""
+        # with `own`, queries are the fitted rows from it on, and none is its own neighbour
+        k = min(k, len(self))
+        queries, mine = self._placed(Q, own)
+        with thread_pool(n_jobs) as pool:
+            values, rows = self._nearest(queries, k, mine, pool)
+        if self.first_row:
+            rows = np.where(rows < 0, -1, rows + self.first_row)
+        return Ranked(values, rows, queries.inside)
+
+    def answer(
+        self, queries: Floats | Blocks | None, k: int, finish: Finish, table: Any,
+        kinds: tuple[Kind, ...], n_jobs: int | None,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        """Return arrays that `finish` makes of the k nearest rows of queries.
+
+        The queries are the fitted rows when None, and none is then its own neighbour. Dask queries
+        are answered on the cluster, to which this index is sent once.
+        """
+        if not (queries is None or isinstance(queries, np.ndarray)):
+            from cayleyklein.neighbors.shards import Shards
+
+            if self._sent is None or not self._sent.reachable:
+                self._sent = Shards.of_index(self)
+            return self._sent.answer(queries, k, finish, table, kinds, n_jobs)
+        Q = self.X if queries is None else queries
+        parts = []
+        for at in range(0, len(Q), CHUNK):
+            first = at if queries is None else None
+            parts.append(finish(self.nearest(Q[at : at + CHUNK], k, n_jobs, first), table, first))
+        return tuple([np.concatenate(arrays) for arrays in zip(*parts, strict=True)])
+
+    def within(
+        self, Q: Floats, radius: float, n_jobs: int | None, own: bool
+    ) -> tuple[Ints, Ints, Floats]:
+        """Return all pairs (query, row) within a radius, in this order, and their distances."""
+        queries, mine = self._placed(Q, 0 if own else None)
+        inside, count = np.flatnonzero(queries.inside), 0
+        pairs = [(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0))]
+        with thread_pool(n_jobs) as pool:
+            for block in slices(len(inside), BLOCK_ROWS):
+                some, its = taken(queries, mine, inside[block])
+                limit = radius * (1 + BLOCK_DOUBT) + self.space.doubt(some, self.rows)
+                for columns in slices(len(self), BLOCK_COLUMNS):
+                    near = self._block(some, its, columns, ranked=False) <= limit[:, None]
+                    which, rows = np.nonzero(near)
+                    rows += columns.start
+                    values = self.space.measure(some, which, self.rows, rows[:, None], pool)[:, 0]
+                    kept = values <= radius
+                    if its is not None:
+                        kept &= rows != its[which]
+                    pairs.append((inside[block][which[kept]], rows[kept], values[kept]))
+                    count += len(pairs[-1][0])
+                each = count / block.stop
+                check_memory(
+                    PAIR_BYTES * each * len(Q),
+                    f"The neighbours within {radius:g}, about {each:,.0f} of each of {len(Q):,} "
+                    f"rows,",
+                    "Take a smaller radius, or some rows at a time.",
+                )
+        which, rows, values = (np.concatenate(parts) for parts in zip(*pairs, strict=True))
+        order = np.lexsort((rows, which))
+        return which[order], rows[order], values[order]
+
+    def _placed(self, Q: Floats, own: int | None) -> tuple[ChordRows, Ints | None]:
+        """Return placed queries, and which fitted rows they are, if they are."""
+        if own is None:
+            return self.space.place(np.ascontiguousarray(Q)), None
+        mine = np.arange(own, own + len(Q))
+        return self.rows.take(mine), mine
+
+    def _nearest(
+        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return values and rows of the k nearest; `own` are the rows that the queries are."""
+        values = np.full((len(queries.v), k), np.inf)
+        rows = np.full(values.shape, -1, dtype=np.intp)
+        doubtful = np.arange(len(values))
+        if self.space.ranks_outside and not queries.inside.all():
+            outside, doubtful = np.flatnonzero(~queries.inside), np.flatnonzero(queries.inside)
+            values[outside], rows[outside] = self._scanned(queries.take(outside), k, None, pool)
+        least = k + SPARE + (own is not None)
+        for width in (least, MORE * least):
+            if self.engine is None or not len(doubtful) or width >= len(self):
+                break
+            some, mine = taken(queries, own, doubtful)
+            candidates, floor = self.engine.candidates(some, width, pool)
+            best, found = self._best_of(some, candidates, k, mine, pool)
+            values[doubtful], rows[doubtful] = best, found
+            doubtful = doubtful[~(best[:, -1] < floor)]
+        if len(doubtful):
+            some, mine = taken(queries, own, doubtful)
+            values[doubtful], rows[doubtful] = self._scanned(some, k, mine, pool)
+        return values, rows
+
+    def _best_of(
+        self, queries: ChordRows, candidates: Ints, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return the k nearest of the candidates of each query."""
+        if own is not None:
+            candidates = np.where(candidates == own[:, None], -1, candidates)
+        each = np.arange(len(candidates))
+        values = self.space.measure(queries, each, self.rows, candidates, pool)
+        order = np.lexsort((candidates, values))[:, :k]
+        return np.take_along_axis(values, order, 1), np.take_along_axis(candidates, order, 1)
+
+    def _scanned(
+        self, queries: ChordRows, k: int, own: Ints | None, pool: Pool
+    ) -> tuple[Floats, Ints]:
+        """Return the k nearest by looking at every row, all queries inside or all outside."""
+        values = np.empty((len(queries.v), k))
+        rows = np.empty(values.shape, dtype=np.intp)
+        ranked = self.space.ranks_outside and not queries.inside[0]
+        for block in slices(len(values), BLOCK_ROWS):
+            some, mine = taken(queries, own, block)
+            wide, blur = (
+                (1.0, 0.0) if ranked else (1 + BLOCK_DOUBT, self.space.doubt(some, self.rows))
+            )
+            best = np.full((len(some.v), k), np.inf)
+            found = np.full(best.shape, -1, dtype=np.intp)
+            for columns in slices(len(self), BLOCK_COLUMNS):
+                rough = self._block(some, mine, columns, ranked)
+                bound = best[:, -1]
+                if rough.shape[1] > k and not np.isfinite(bound).all():
+                    kth = np.partition(rough, k - 1, axis=1)[:, k - 1]
+                    bound = np.minimum(bound, kth * wide + blur)
+                near = rough <= (bound * wide + blur)[:, None]
+                which, hits = np.nonzero(near & (rough < np.inf))
+                exact = rough[which, hits]
+                hits += columns.start
+                if not ranked:
+                    exact = self.space.measure(some, which, self.rows, hits[:, None], pool)[:, 0]
+                best, found = merged(best, found, which, hits, exact)
+            values[block], rows[block] = best, found
+        return values, rows
+
+    def _block(self, queries: ChordRows, own: Ints | None, columns: slice, ranked: bool) -> Floats:
+        """Return rough distances of a block, or ranks; inf for a query that is the row itself."""
+        if ranked:
+            return self.space.affine_ranks(queries, self.rows, columns)
+        rough = self.space.pairwise(queries, self.X[columns])
+        if own is not None:
+            mine = np.flatnonzero((own >= columns.start) & (own < columns.stop))
+            rough[mine, own[mine] - columns.start] = np.inf
+        return rough
+
+
+def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
+    """Check queries of a fitted estimator: rows, a Dask collection, or None for the fitted rows."""
+    if X is None:
+        return None
+    if is_dask(X):
+        from cayleyklein.neighbors.shards import Blocks
+
+        return Blocks.checked(estimator, X)
+    rows: Floats = check_data(estimator, X, order="C", reset=False)
+    if estimator.outside == "raise":
+        refuse_queries(rows, estimator.metric_)
+    return rows
+
+
+def as_metric(metric: object, n_features: int) -> Metric:
+    """Check the metric of a search against the number of columns."""
+    if metric is None:
+        return CurvedMetric.euclidean(n_features)
+    if not isinstance(metric, Metric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, a MixedMetric, a ProductMetric or None; got "
+            f"{type(metric).__name__}."
+        )
+    if metric.dimension != n_features:
+        raise InvalidInputError(
+            f"X has {n_features} columns, but the metric is for {metric.dimension}."
+        )
+    return metric
+
+
+def as_radius(value: object) -> float:
+    """Check a radius, which may be infinite."""
+    infinite = isinstance(value, float) and value == math.inf
+    return math.inf if infinite else as_real(value, "radius", "[0, inf)")
+
+
+@contextmanager
+def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
+    """Give a pool of n_jobs threads, or none for a single one."""
+    threads = as_jobs(n_jobs)
+    if os.getpid() != IMPORTED_BY:
+        limit_openmp(os.getpid())
+    with ThreadPoolExecutor(threads) if threads > 1 else nullcontext() as pool:
+        yield pool
+
+
+@cache
+def limit_openmp(process: int) -> Any:
+    """Keep OpenMP to one thread for the life of a forked process, which has none of its others."""
+    return threadpool_limits(1, user_api="openmp")
+
+
+def slices(n: int, size: int) -> list[slice]:
+    """Cut 0…n into slices."""
+    return [slice(start, min(start + size, n)) for start in range(0, n, size)]
+
+
+def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
+    """Return some queries, and which fitted rows they are."""
+    return queries.take(at), None if own is None else own[at]
+
+
+def merged(
+    best: Floats, found: Ints, which: Ints, hits: Ints, values: Floats
+) -> tuple[Floats, Ints]:
+    """Return the k smallest values of each query, equal ones by row, of the best and some more."""
+    m, k = best.shape
+    which = np.concatenate([np.repeat(np.arange(m), k), which])
+    rows, values = np.concatenate([found.ravel(), hits]), np.concatenate([best.ravel(), values])
+    order = np.lexsort((rows, values, which))
+    rank = np.arange(len(order)) - np.searchsorted(which[order], which[order])
+    order = order[rank < k]  # m · k of them: each query had k already
+    return values[order].reshape(m, k), rows[order].reshape(m, k)
+
+
+def merge(found: list[Ranked], k: int) -> Ranked:
+    """Return the k nearest of the answers of several shards, equally near ones in row order.
+
+    >>> one, two = np.array([[0.5, 2.0]]), np.array([[0.5, np.inf]])
+    >>> yes = np.array([True])
+    >>> shards = [Ranked(one, np.array([[7, 9]]), yes), Ranked(two, np.array([[3, -1]]), yes)]
+    >>> merge(shards, 3).rows
+    array([[3, 7, 9]])
+    """
+    if len(found) == 1:
+        return found[0]
+    values = np.concatenate([some.values for some in found], axis=1)
+    rows = np.concatenate([some.rows for some in found], axis=1)
+    order = np.lexsort((rows, rows < 0, values))[:, :k]
+    values, rows = (np.take_along_axis(array, order, 1) for array in (values, rows))
+    return Ranked(values, rows, found[0].inside)

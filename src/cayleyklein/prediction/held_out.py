@@ -1,0 +1,77 @@
+"""What neighbours would predict for held-out rows, for each number of neighbours."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
+from cayleyklein.neighbors.search import Ranked, SearchIndex
+from cayleyklein.prediction.label_votes import LabelVotes
+from cayleyklein.prediction.number_means import NumberMeans
+from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.scales import LocalScales
+from cayleyklein.selection.n_neighbors import NEIGHBORS, grid_for
+
+LEFT_OUT_POINTS = 2000
+"""Points that are left out, one at a time, to choose the number of neighbours of one geometry."""
+
+
+def held_out_probabilities(
+    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats | None
+) -> Floats:
+    """Return class probabilities (n_numbers, m, C) by locally scaled votes."""
+    first, point = train.points
+    n_classes = int(max(train.labels.max(), held_out.labels.max())) + 1
+    most = 2 * max(NEIGHBORS) + 1
+    if Q is None:
+        scales = LocalScales(np.ones(len(first)))
+        rows = np.argsort(Z, axis=1, kind="stable")[:, :most]
+        distances = np.take_along_axis(Z, rows, axis=1)
+    else:
+        scales = LocalScales.euclidean(Z[first])
+        distances, rows = nearest_rows(Z[first], Q, min(len(first), most))
+    votes = LabelVotes(
+        Points(first, point), train.labels, train.weights, n_classes, "local", scales
+    )
+    unknown = np.bincount(held_out.labels, weights=held_out.shares, minlength=n_classes)
+    prior = np.where(votes.prior > 0, votes.prior, unknown)  # classes of one row, held out
+    inside = np.ones(len(rows), dtype=bool)
+    return np.array(
+        [
+            votes.probabilities(
+                Ranked(distances[:, : 2 * k + 1], rows[:, : 2 * k + 1], inside), k, prior=prior
+            )
+            for k in grid_for(distances.shape[1])
+        ]
+    )
+
+
+def held_out_means(
+    train: TrainingRows, held_out: TrainingRows, Z: Floats, Q: Floats | None
+) -> Floats:
+    """Return mean targets (n_numbers, m, t) with linear weights."""
+    assert Q is not None
+    assert train.targets is not None
+    distances, rows = nearest_rows(Z, Q, min(len(Z), max(NEIGHBORS) + 1))
+    found = Ranked(distances, rows, np.ones(len(rows), dtype=bool))
+    means = NumberMeans(Points.separate(len(Z)), train.targets, train.weights, "linear")
+    return np.array([means.means(found, k) for k in grid_for(distances.shape[1])])
+
+
+def best_left_out(means: NumberMeans, index: SearchIndex, n_jobs: int | None) -> int:
+    """Return the number of neighbours that predicts points best, each left out in turn."""
+    some = even_rows(len(index), LEFT_OUT_POINTS)
+    found = index.nearest(index.X[some], max(NEIGHBORS) + 2, n_jobs)
+    left_out = LeftOut(means.points.rows[some], some, np.ones(len(some), dtype=bool))
+    found = left_out.drop_from(found, found.rows.shape[1] - 1)
+    weight, truth = means.pooled
+    spread = means.targets.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    errors: list[float] = []
+    for k in grid_for(found.rows.shape[1]):
+        error = means.means(found, k) - truth[some]
+        errors.append(float(weight[some] @ ((error / spread) ** 2).sum(axis=1)))
+    best = int(np.argmin(errors))
+    return min(NEIGHBORS[best], len(index) - 1)

@@ -1,0 +1,105 @@
+"""Where a predictor's metric comes from: given, learned by a learner, or learned and chosen here.
+
+`geometry=`, `learner=` and `metric=` mean the same in every estimator that predicts.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+from typing import Any
+
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
+
+from cayleyklein._estimators import few_threads
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.neighbors.search import as_metric
+from cayleyklein.selection import growth, procedure
+from cayleyklein.selection.scorer import Scorer
+from cayleyklein.selection.trials import Selection
+
+SOURCE_CONSTRAINTS: dict[str, list[Any]] = {
+    "learner": [HasMethods(["fit"]), None],
+    "metric": [CurvedMetric, MixedMetric, ProductMetric, None],
+    "subsample": [
+        Interval(Integral, 2, None, closed="left"),
+        Interval(RealNotInt, 0, 1, closed="right"),
+        StrOptions({"auto"}),
+        None,
+    ],
+    "random_state": ["random_state"],
+    "callback": [callable, None],
+    "verbose": ["verbose", "boolean"],
+}
+
+WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
+"""Parameters of learning, with their defaults."""
+
+
+def check_source(estimator: Any) -> None:
+    """Raise where `geometry`, `learner` and `metric` contradict each other."""
+    given = [name for name in ("learner", "metric") if getattr(estimator, name) is not None]
+    if len(given) == 2:
+        raise InvalidInputError("Got both a learner and a metric; drop one of them.")
+    for name, default in WITHOUT_LEARNING.items() if given else ():
+        value = getattr(estimator, name, default)
+        if not (value is default or (isinstance(value, type(default)) and value == default)):
+            advice = "give it to the learner instead" if given == ["learner"] else "drop it"
+            raise InvalidInputError(
+                f"{name} has no effect when a {given[0]} is given; {advice}. Got {name}={value!r}."
+            )
+
+
+def find_metric(
+    estimator: Any, default: RowLearner, given: GivenRows, scorer: Scorer
+) -> tuple[Metric, Any, Selection | None]:
+    """Return the metric of an estimator, the fitted learner, and what was chosen.
+
+    The `default` learner, unfitted, has the estimator's parameters; its geometry is "product" where
+    the estimator's is "auto".
+    """
+    if estimator.metric is not None:
+        return as_metric(estimator.metric, given.n_columns), None, None
+    if estimator.learner is not None:
+        learner = fitted_learner(estimator.learner, given)
+        return as_metric(learner.metric_, given.n_columns), learner, None
+    default._check_parameters()
+    rng = default._generator()
+    auto = isinstance(default.subsample, str)
+    chooses = default.geometry in ("product", "mixed")
+    size: Any = default.subsample
+    if auto:
+        size = growth.pool_size(given.n_columns) if chooses else growth.LEAST_POOL
+    rows = default._training_rows(given, size, rng)
+    with few_threads(*rows.X.shape):
+        chosen = procedure.select(estimator.geometry, default, rows, scorer, rng)
+    default._keep(chosen.metric, chosen.fits)
+    default._keep_given(given, chosen.n_learned)
+    default.n_features_in_ = given.n_columns
+    if hasattr(estimator, "feature_names_in_"):
+        default.feature_names_in_ = estimator.feature_names_in_
+    return as_metric(chosen.metric, given.n_columns), default, chosen.selection
+
+
+def fitted_learner(learner: Any, given: GivenRows) -> Any:
+    """Return a clone of a learner, fitted; a frozen one is used as it is."""
+    if isinstance(learner, FrozenEstimator):
+        fitted = learner.estimator
+    else:
+        y = given.target if given.classes is None else given.classes[given.target]
+        weights = given.weights
+        equal = bool((weights == weights[0]).all())
+        fitted = clone(learner).fit(
+            given.source, y, **({} if equal else {"sample_weight": weights})
+        )
+    if not isinstance(getattr(fitted, "metric_", None), Metric):
+        raise InvalidInputError(
+            f"learner must have a metric_ for the columns of X once it is fitted, as CurvedLMNN() "
+            f"has; {type(fitted).__name__} has none. What transforms the columns belongs in a "
+            f"pipeline before this estimator."
+        )
+    return fitted

@@ -1,0 +1,44 @@
+"""Held-out rows: folds for small tables, one part for large ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cayleyklein.learning.rows import TrainingRows
+
+SELECT_FROM = 60
+"""Distinct rows from which held-out ones can tell candidates apart."""
+
+N_FOLDS, FOLDS_UP_TO = 3, 2500
+"""Folds, and the points beyond which one held-out part is enough.
+
+The metric learned from the other rows is then the one that is kept.
+"""
+
+HELD_OUT_SHARE, MOST_HELD_OUT = 0.2, 2000
+
+
+def split_rows(
+    rows: TrainingRows, rng: np.random.Generator
+) -> list[tuple[TrainingRows, TrainingRows]]:
+    """Return pairs of training and held-out rows, every class spread evenly.
+
+    Points are held out with all their rows: no row predicts its copy, and none finds only the other
+    classes where it is.
+    """
+    first, point = rows.points
+    heaviest = np.lexsort((-rows.weights, point))
+    labels = rows.labels[heaviest[np.searchsorted(point[heaviest], np.arange(len(first)))]]
+    n = len(labels)
+    few = n <= FOLDS_UP_TO
+    n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
+    part = np.empty(n, dtype=np.int64)
+    shift = 0
+    for label in np.unique(labels):
+        some = rng.permutation(np.flatnonzero(labels == label))
+        part[some] = (np.arange(len(some)) + shift) % n_parts
+        shift += len(some)
+    return [
+        (rows.take(np.flatnonzero(part[point] != p)), rows.take(np.flatnonzero(part[point] == p)))
+        for p in range(N_FOLDS if few else 1)
+    ]

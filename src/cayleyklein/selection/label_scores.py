@@ -1,0 +1,36 @@
+"""Scores of class probabilities for held-out rows: log loss and accuracy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS
+from cayleyklein.selection.scorer import Predict
+
+
+@dataclass
+class LabelScores:
+    """Judge probabilities (n_numbers, m, C) of held-out rows by their log loss."""
+
+    predict: Predict
+    few_passes: int = 2
+    usual_neighbors: int = LABEL_NEIGHBORS
+    learns_from_few: bool = True
+
+    def default_neighbors(self, n: int) -> int:
+        """Return a tenth of n rows, from 3 to 15."""
+        return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
+
+    def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
+        """Return −log p(true class) and correctness (2, n_numbers, m)."""
+        own = predictions[:, np.arange(len(held_out)), held_out.labels]
+        losses = -np.log(np.maximum(own, np.finfo(float).tiny))
+        return np.stack([losses, predictions.argmax(axis=2) == held_out.labels])
+
+    def named(self, means: Floats) -> dict[str, float]:
+        """Give a mean log loss and accuracy their names."""
+        return {"log loss": float(means[0]), "accuracy": float(means[1])}

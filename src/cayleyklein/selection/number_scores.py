@@ -1,0 +1,35 @@
+"""Scores of predicted numbers for held-out rows: squared error and R²."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
+from cayleyklein.selection.scorer import Predict
+
+
+@dataclass
+class NumberScores:
+    """Judge predicted targets (n_numbers, m, t) of held-out rows by their squared error."""
+
+    predict: Predict
+    few_passes: int = 1
+    usual_neighbors: int = NUMBER_NEIGHBORS
+    learns_from_few: bool = False
+
+    def default_neighbors(self, n: int) -> int:
+        """Return a third of n rows, from 1 to 9."""
+        return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
+
+    def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
+        """Return squared errors (1, n_numbers, m), in units of the targets' variance."""
+        error = predictions - held_out.targets
+        return np.einsum("kmt,kmt->km", error, error)[None]
+
+    def named(self, means: Floats) -> dict[str, float]:
+        """Turn a mean squared error into R²."""
+        return {"R²": 1 - float(means[0])}

@@ -1,0 +1,105 @@
+"""Choosing a metric and the number of neighbours on held-out rows.
+
+Up to `folds.FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
+once, and the metric is learned from a growing sample of the others (`selection.growth`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cayleyklein._typing import Floats
+from cayleyklein.learning import descent, product, starts, wide
+from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.selection import folds, growth
+from cayleyklein.selection.choice import Chosen, choose_candidate
+from cayleyklein.selection.mixed_alpha import choose_alpha
+from cayleyklein.selection.scorer import Scorer
+from cayleyklein.selection.trials import Selection, Stage
+
+PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}
+"""Metrics that nothing is learned for, by the name of their start."""
+
+
+def select(
+    geometry: str, learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator
+) -> Chosen:
+    """Learn the metric of a geometry, and choose what is to be chosen.
+
+    With "auto" the learner's product competes with plain neighbours. With "auto", "product" and
+    "mixed" the number of neighbours is chosen, and with "mixed" its α. Other geometries are learned
+    from all rows, and nothing is held out.
+    """
+    k = scorer.default_neighbors(len(rows))
+    if rows.targets is not None and not rows.targets.any():
+        metric, fits = learner._learn(rows, rng)  # which warns
+        return Chosen(metric, fits, Selection("standardised k-NN", "y is constant", k), len(rows))
+    chooses = learner.geometry in ("product", "mixed")
+    if chooses and len(rows) >= folds.SELECT_FROM:
+        if geometry == "mixed":
+            return choose_alpha(learner, rows, scorer, rng)
+        return choose_metric(learner, rows, scorer, rng, plain=geometry == "auto")
+    reason = f"too few distinct rows, {len(rows)}, to hold some out"
+    if geometry == "auto" and not scorer.learns_from_few:
+        selection = Selection("standardised k-NN", reason, k)
+        return Chosen(plain_metric(rows, "std", learner.n_components), (), selection, len(rows))
+    metric, fits = learner._learn(rows, rng)
+    name = {"mixed": f"α = {getattr(learner, 'alpha', 0.5):g}"}.get(geometry, learner.geometry)
+    if not chooses:
+        reason, k = "the geometry that was asked for", scorer.usual_neighbors
+    return Chosen(metric, fits, Selection(name, reason, k), len(rows))
+
+
+def choose_metric(
+    learner: Any, rows: TrainingRows, scorer: Scorer, rng: np.random.Generator, *, plain: bool
+) -> Chosen:
+    """Learn a product, and the number of neighbours; with `plain`, keep it only if it is better.
+
+    Plain neighbours, in standardised or unscaled columns, win where they do as well.
+    """
+    recipes, report = learner._recipes(), learner._report()
+    names = list(PLAIN) if learner.n_components is None else list(PLAIN)[:1]
+    scores: dict[str, list[Floats]] = {}
+    stages: tuple[Stage, ...] = ()
+    split = folds.split_rows(rows, rng)
+    for train, held_out in split:
+        learn, test = wide.focus(recipes[0].init, train, held_out)
+        if len(split) == 1:
+            order = train.nested_order(rng)
+            fits, found, stages = growth.grow(learn, test, order, recipes, scorer, rng, report)
+            train = train.take(order[: growth.NEIGHBOR_ROWS])
+        else:
+            few = min(recipes[0].n_passes, scorer.few_passes)
+            fits = descent.descend_parts(learn, recipes, rng, n_passes=few)
+            embed = product.product_map(learn, fits)
+            found = scorer.scores(
+                scorer.predict(learn, test, embed(learn.X), embed(test.X)), held_out
+            )
+        scores.setdefault("product", []).append(found)
+        for name in names if plain else ():
+            factor = starts.starting_factor(PLAIN[name], train, learner.n_components)
+            coordinates = train.X @ factor.T, held_out.X @ factor.T
+            found = scorer.scores(scorer.predict(train, held_out, *coordinates), held_out)
+            scores.setdefault(name, []).append(found)
+    selection = choose_candidate(scores, [held_out.weights for _, held_out in split], scorer)
+    selection = replace(selection, stages=stages)
+    if selection.chosen != "product":
+        metric = plain_metric(rows, PLAIN[selection.chosen], learner.n_components)
+        return Chosen(metric, (), selection, len(rows))
+    if len(split) > 1:
+        (learn,) = wide.focus(recipes[0].init, rows)
+        fits = descent.descend_parts(learn, recipes, rng, report)
+    return Chosen(product.product_of(learn, fits), fits, selection, selection.n_rows or len(rows))
+
+
+def plain_metric(
+    rows: TrainingRows, start: str = "std", n_components: int | None = None
+) -> CurvedMetric:
+    """Return the flat metric of standardised or unscaled columns, for rows as they were given."""
+    factor = starts.starting_factor(start, rows, n_components)
+    return rows.to_metric(Parameters(factor, np.zeros(rows.n_columns), 0.0))
