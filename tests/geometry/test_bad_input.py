@@ -79,7 +79,8 @@ CALLS = {
     "Ellipsoid.from_euclidean": Call(ELLIPSOID.from_euclidean, {"y": points(P)}),
     "Ellipsoid.to_euclidean": Call(ELLIPSOID.to_euclidean, {"points": points(P)}),
     "CurvedMetric": Call(CurvedMetric, {
-        "factor": rows(np.eye(2) / 2), "center": points([0.25, 0.5]), "curvature": real(-1.0),
+        "factor": rows(np.eye(2) / 2, "one axis"), "center": points([0.25, 0.5]),
+        "curvature": real(-1.0),
     }),
     "CurvedMetric.coordinates": Call(DISC.coordinates, {"x": points(P)}),
     "CurvedMetric.points": Call(DISC.points, {"z": points(P)}),

@@ -26,7 +26,6 @@ from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective._measures import half_log
-from cayleyklein.geometry.rounding import map_rows
 from cayleyklein.geometry.space import CurvedSpace, check_points
 
 Outside = Literal["raise", "inf", "modulus"]
@@ -64,7 +63,7 @@ def distance_between(
     """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
-        u = map_rows(metric.factor, p - q)
+        u = metric._apply(p - q)
         scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
         u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
         flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))

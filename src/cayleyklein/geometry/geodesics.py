@@ -73,7 +73,7 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     """
     metric, _, (x,) = check_points(metric, x=x)
     z, s = metric._inside(x, "x")
-    a = z @ metric.factor / s[..., None]  # S² may overflow
+    a = metric._apply_transpose(z) / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
@@ -81,24 +81,24 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
 def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
     """Return g(x)u of steps u (n, d) at points x (n, d), without the matrices g."""
     z, s = metric._inside(x, name)
-    v = u @ metric.factor.T
+    v = metric._apply(u)
     along = metric.curvature * np.einsum("ij,ij->i", z, v) / s
-    return np.asarray((v - along[:, None] * z) / s[:, None] @ metric.factor)
+    return metric._apply_transpose((v - along[:, None] * z) / s[:, None])
 
 
 def lower_by_mean(u: Floats, rows: Floats, metric: CurvedSpace) -> Floats:
     """Return ḡu of steps u (m, d), ḡ being the mean of :func:`metric_tensor` over rows (n, d)."""
     z, s = metric._inside(rows, "X")
-    v, w = u @ metric.factor.T, z / s[:, None]
-    across = metric.curvature / len(rows) * (v @ w.T) @ w
-    return np.asarray((v * (1 / s).mean() - across) @ metric.factor)
+    v, w = metric._apply(u), z / s[:, None]
+    across = metric.curvature / len(rows) * np.linalg.multi_dot([v, w.T, w])
+    return metric._apply_transpose(v * (1 / s).mean() - across)
 
 
 def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
     """Return ‖v‖ in the metric at x, K⟨z, Lv⟩ and S(x, x)."""
     z, s = metric._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
-        u = v @ metric.factor.T
+        u = metric._apply(v)
     scale = np.abs(u).max(axis=-1)
     refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
     unit = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
@@ -143,7 +143,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 
     def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
-        u = (y - x) @ metric.factor.T
+        u = metric._apply(y - x)
         u = u / binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)

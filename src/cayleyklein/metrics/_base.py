@@ -89,7 +89,7 @@ class MetricBase(NotebookCard):
         """
         parts = [(metric, weight) for metric, weight in self._terms() if weight]
         if X is None:
-            carried = [(metric.factor**2).sum(axis=0) for metric, _ in parts]
+            carried = [metric.column_lengths**2 for metric, _ in parts]
         else:
             rows = as_points(X, "X", self.dimension, ndim=2)
             refuse_huge(rows, "X")

@@ -194,7 +194,7 @@ class ProductMetric(Frozen, MetricBase):
     @property
     def n_coordinates(self) -> int:
         """Number of Euclidean coordinates D of :meth:`embed`."""
-        return sum(len(metric.factor) + (metric.curvature > 0) for metric in self.metrics)
+        return sum(metric.factor_shape[0] + (metric.curvature > 0) for metric in self.metrics)
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))

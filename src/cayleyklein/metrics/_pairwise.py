@@ -105,7 +105,7 @@ class CoordinateRows(NamedTuple):
     def steps(self, metric: CurvedSpace, x_0: Floats, z_0: Floats) -> Floats:
         """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
-            u = (self.x - x_0) @ metric.factor.T
+            u = metric._apply(self.x - x_0)
         if not self.inside.all():
             u = np.where(self.inside[:, None], u, self.z - z_0)
         fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
