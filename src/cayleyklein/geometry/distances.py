@@ -31,6 +31,22 @@ from cayleyklein.geometry.space import CurvedSpace, check_points
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
 
+UNDERFLOWS_BELOW = 1e-280
+"""‖u‖² under which its terms may be denormal."""
+
+
+def norms(u: Floats) -> Floats:
+    """Return ‖u‖ along the last axis, also where its square under- or overflows."""
+    square = np.asarray(np.einsum("...i,...i", u, u))
+    found = np.asarray(np.sqrt(square))
+    extreme = ~((square > UNDERFLOWS_BELOW) & (square < np.inf))
+    if extreme.any():
+        some = u[extreme]
+        scale = np.abs(some).max(axis=-1, keepdims=True)
+        some = np.divide(some, scale, out=np.zeros_like(some), where=scale > 0)
+        found[extreme] = scale[:, 0] * np.sqrt(np.einsum("ij,ij->i", some, some))
+    return found
+
 
 def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
     """Return W = ‖u‖² + K (‖u‖²‖c‖² - ⟨u, c⟩²) without cancellation inside the domain.
@@ -64,9 +80,7 @@ def distance_between(
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(p - q)
-        scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
-        u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
-        flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
+        flat = norms(u)
     if not np.isfinite(flat).all():
         raise InvalidInputError(
             f"‖L({' - '.join(names)})‖ overflows{at_index(~np.isfinite(flat))}; rescale the "
@@ -74,6 +88,8 @@ def distance_between(
         )
     if K == 0:
         return flat
+    scale = np.abs(u).max(axis=-1)
+    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
     k = math.sqrt(abs(K))
     if outside == "raise":
         (z_p, s_pp), (z_q, s_qq) = metric._inside(p, names[0]), metric._inside(q, names[1])

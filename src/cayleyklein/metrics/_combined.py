@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_choice, as_points, float_dtype
+from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import OUTSIDE, Ellipsoid, Frozen, Outside, read_only, sqchord_from
+from cayleyklein.geometry import Ellipsoid, lifts
+from cayleyklein.geometry.distances import Outside
+from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.metrics._base import MetricBase
 from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._pairwise import pairwise
+from cayleyklein.metrics._pairwise import BlockKernel, pairwise, weighted_pairwise
 
 
 class MixedMetric(Frozen, MetricBase):
@@ -107,7 +109,7 @@ class MixedMetric(Frozen, MetricBase):
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
-        return pairwise(X, Y, self._active(), outside)
+        return weighted_pairwise(X, Y, self._active(), outside)
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
@@ -208,31 +210,31 @@ class ProductMetric(Frozen, MetricBase):
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
-        square = sum(part for _, part in self._lengths(p, q, outside))
-        found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
-        return found[()]
+        found = np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
+        return found.astype(float_dtype(p, q), copy=False)[()]
 
-    def _lengths(
-        self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise"
-    ) -> list[tuple[CurvedMetric, Floats]]:
-        distances = [np.asarray(m.distance(p, q, outside=outside), float) for m in self.metrics]
+    def _chords(self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise") -> list[Floats]:
+        """Return the chords of the parts, each divided by its unit."""
         return [
-            (metric, sqchord_from(distance, metric.curvature) / unit**2)
-            for metric, distance, unit in zip(
-                self.metrics, distances, self.units.tolist(), strict=True
+            2
+            * lifts.sine(
+                np.asarray(part.distance(p, q, outside=outside), float) / 2, part.curvature
             )
+            * weight
+            for part, weight in self._terms()
         ]
+
+    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
+        return [(part, c**2) for part, c in zip(self.metrics, self._chords(p, q), strict=True)]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself."""
-        as_choice(outside, "outside", OUTSIDE)
-        dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
-        rows = self.embed(as_points(X, "X", self.dimension, ndim=2))
-        others = None if Y is None else self.embed(as_points(Y, "Y", self.dimension, ndim=2))
-        found = CurvedMetric.euclidean(self.n_coordinates).pairwise(rows, others)
-        return found.astype(dtype, copy=False)
+        return pairwise(
+            X, Y, self.dimension, outside,
+            lambda X, Y: [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)],
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         terms = (

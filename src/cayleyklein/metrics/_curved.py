@@ -30,7 +30,7 @@ from cayleyklein.geometry import (
     metric_angle,
 )
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import pairwise
+from cayleyklein.metrics._pairwise import weighted_pairwise
 
 
 class CurvedMetric(CurvedSpace, MetricBase):
@@ -211,7 +211,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return pairwise(X, Y, [(self, 1.0)], outside)
+        return weighted_pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""
