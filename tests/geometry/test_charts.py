@@ -3,7 +3,8 @@ import pytest
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import CHARTS, distance, from_chart, to_chart
+from cayleyklein.geometry import CHARTS, from_chart, to_chart
+from cayleyklein.geometry.distances import distance
 
 
 def klein_points(sign, d, n=40):

@@ -8,15 +8,9 @@ from tests import oracle
 from tests.strategies import metrics_with_points, random_metric, random_points, seeds
 
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry import (
-    distance,
-    exp_map,
-    geodesic,
-    hyperplane_angle,
-    log_map,
-    metric_tensor,
-    vertex_angle,
-)
+from cayleyklein.geometry import hyperplane_angle, metric_tensor
+from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry.geodesics import exp_map, geodesic, log_map, vertex_angle
 from cayleyklein.metrics import CurvedMetric
 
 SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)

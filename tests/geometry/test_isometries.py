@@ -4,7 +4,9 @@ from hypothesis import given
 from tests.strategies import metrics_with_points, near_the_pole
 
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import apply_collineation, distance, transvection
+from cayleyklein.geometry import apply_collineation
+from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry.geodesics import transvection
 from cayleyklein.metrics import CurvedMetric
 
 

@@ -295,7 +295,10 @@ def pairwise(
 
 
 def weighted_pairwise(
-    X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
+    X: ArrayLike,
+    Y: ArrayLike | None,
+    parts: Sequence[tuple[CurvedSpace, float]],
+    outside: Outside,
 ) -> AnyFloats:
     """Return Σ weight · distance over metrics."""
     return pairwise(

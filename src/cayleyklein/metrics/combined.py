@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Floats
 from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Ellipsoid, lifts
+from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside
-from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._curved import CurvedMetric
 from cayleyklein.metrics._pairwise import BlockKernel, pairwise, weighted_pairwise
+from cayleyklein.metrics.curved import CurvedMetric
 
 
-class MixedMetric(Frozen, MetricBase):
+class MixedMetric(frozen.Frozen, MetricBase):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -62,7 +61,7 @@ class MixedMetric(Frozen, MetricBase):
             values = as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
             raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
-        self._fill(metrics=metrics, weights=read_only(values))
+        self._fill(metrics=metrics, weights=frozen.read_only(values))
 
     @property
     def geometry(self) -> str:
@@ -130,7 +129,7 @@ class MixedMetric(Frozen, MetricBase):
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
 
 
-class ProductMetric(Frozen, MetricBase):
+class ProductMetric(frozen.Frozen, MetricBase):
     """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
 
     chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
@@ -181,7 +180,7 @@ class ProductMetric(Frozen, MetricBase):
             values = as_points(units, "units", len(metrics), ndim=1)
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
-        self._fill(metrics=metrics, units=read_only(values))
+        self._fill(metrics=metrics, units=frozen.read_only(values))
 
     @property
     def geometry(self) -> str:
