@@ -52,7 +52,7 @@ class CurvedSpace(Frozen):
     cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
     """
 
-    diagonal: Floats | None
+    compact_factor: Floats  # L, or the diagonal (d,) of a diagonal L
     center: Floats
     curvature: float
     given_matrix: Floats | None
@@ -67,22 +67,29 @@ class CurvedSpace(Frozen):
     ) -> None:
         if (factor is None) == (matrix is None):
             raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
-        given_matrix = None if matrix is None else read_only(as_symmetric(matrix, "matrix"))
-        L = as_factor(factor) if given_matrix is None else cholesky(given_matrix)
-        d, diagonal = L.shape[-1], diagonal_of(L)
-        if diagonal is None:
-            self._fill(factor=read_only(L))
+        if matrix is not None:
+            matrix = read_only(as_symmetric(matrix, "matrix"))
+            L = cholesky(matrix)
+        else:
+            L = as_finite_array(factor, "factor")  # type: ignore[arg-type]
+        if L.ndim not in (1, 2) or L.size == 0:
+            raise InvalidInputError(
+                f"factor must be a matrix of shape (r, d), or the diagonal (d,) of one, neither 0; "
+                f"got shape {L.shape}."
+            )
+        d = L.shape[-1]
+        if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
+            L = np.diagonal(L)
+        center = np.zeros(d) if center is None else as_points(center, "center", d, ndim=1)
         self._fill(
-            diagonal=None if diagonal is None else read_only(diagonal),
-            center=read_only(
-                np.zeros(d) if center is None else as_points(center, "center", d, ndim=1)
-            ),
-            given_matrix=given_matrix,
+            compact_factor=read_only(L),
+            center=read_only(center),
+            given_matrix=matrix,
             curvature=as_real(curvature, "curvature"),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        factor = self.factor if self.diagonal is None else self.diagonal
+        factor = self.compact_factor
         return _rebuild, (type(self), factor, self.given_matrix, self.center, self.curvature)
 
     def __repr__(self) -> str:
@@ -95,16 +102,20 @@ class CurvedSpace(Frozen):
         """Number of coordinates d of a point."""
         return len(self.center)
 
+    @property
+    def diagonal(self) -> Floats | None:
+        """The diagonal (d,) of a diagonal L, and None for another."""
+        return self.compact_factor if self.compact_factor.ndim == 1 else None
+
     @cached_property
     def factor(self) -> Floats:
-        """L, of shape (r, d); of a diagonal metric it is formed when asked for."""
-        return read_only(np.diag(self.diagonal))  # type: ignore[arg-type]  # set unless diagonal
+        """L, of shape (r, d); a diagonal one is formed when asked for."""
+        return self.compact_factor if self.diagonal is None else read_only(np.diag(self.diagonal))
 
     @property
     def factor_shape(self) -> tuple[int, int]:
         """The shape (r, d) of L."""
-        r = len(self.factor) if self.diagonal is None else self.dimension
-        return r, self.dimension
+        return len(self.compact_factor), self.dimension
 
     @cached_property
     def column_lengths(self) -> Floats:
@@ -174,11 +185,11 @@ class CurvedSpace(Frozen):
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
+        z = as_points(z, "z", self.factor_shape[0])
         if self.diagonal is None:
-            inverse = self.inverse_factor
-            return as_points(z, "z", self.dimension) @ inverse.T + self.center
+            return z @ self.inverse_factor.T + self.center
         self._refuse_lower_rank()
-        return as_points(z, "z", self.dimension) / self.diagonal + self.center
+        return z / self.diagonal + self.center
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
@@ -194,12 +205,9 @@ class CurvedSpace(Frozen):
         refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if near.any():
+            L, given = self.compact_factor, self.given_matrix
             values[near] = one_plus_quadratic_form(
-                x[near],
-                self.center,
-                self.curvature,
-                factor=self.factor if self.diagonal is None else self.diagonal,
-                matrix=self.given_matrix,
+                x[near], self.center, self.curvature, factor=L, matrix=given
             )
         return values
 
@@ -245,26 +253,6 @@ def cholesky(matrix: Floats) -> Floats:
             f"matrix must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
             f"for a pseudo-metric of lower rank pass factor= instead."
         ) from None
-
-
-def as_factor(values: ArrayLike | None) -> Floats:
-    """Check a factor L of shape (r, d), or the diagonal (d,) of one."""
-    factor = as_finite_array(values, "factor")  # type: ignore[arg-type]
-    if factor.ndim not in (1, 2) or factor.size == 0:
-        raise InvalidInputError(
-            f"factor must be a matrix of shape (r, d), or the diagonal (d,) of one, neither 0; "
-            f"got shape {factor.shape}."
-        )
-    return factor
-
-
-def diagonal_of(factor: Floats) -> Floats | None:
-    """Return the diagonal of a factor that is diagonal, or given as one, and None otherwise."""
-    if factor.ndim == 1:
-        return factor
-    diagonal = np.diagonal(factor)
-    square = factor.shape[0] == factor.shape[1]
-    return diagonal if square and np.count_nonzero(factor) == np.count_nonzero(diagonal) else None
 
 
 def _rebuild(
