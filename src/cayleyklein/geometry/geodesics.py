@@ -1,9 +1,9 @@
 """Geodesics: straight lines in the chart, at constant speed (paper §2.1).
 
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
-sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q for t in [0, 1].
+sin_K((1-t)d) P + sin_K(td) Q, up to scale. This is used for K ≥ 0.
 
-The geodesic that leaves x with velocity v, u = Lv, ends after the length r at
+The geodesic that leaves x with velocity v, u = Lv, is after the length r at
 
     x + v sin_K(r)/(‖v‖ (cos_K(r) - m sin_K(r))),    ‖v‖ = √W/S,  m = K⟨z, u⟩/√W,
 
@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._typing import AnyArray, AnyFloats, Bools, Floats
 from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, wedge
@@ -47,40 +47,23 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> A
     t = as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
-    _, s_p = metric._inside(p, "p")
-    _, s_q = metric._inside(q, "q")
-    d = distance_between(p, q, metric, "raise")
+    K, d = metric.curvature, distance_between(p, q, metric, "raise")
     if t.ndim:
-        p, q = p[..., None, :], q[..., None, :]
-        d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
+        p, q, d = p[..., None, :], q[..., None, :], d[..., None]
     with np.errstate(over="ignore"):
         there, back = t * d, (1 - t) * d
         refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
-    from_p, from_q = _sine_ratio(back, there, metric.curvature)
-    from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
-    weight = from_p + from_q
-    apart = weight > 0
-    _refuse_beyond_chart((d > 0) & ~apart, "t")
-    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # tends to t as d tends to 0
-    beyond = (t < 0) | (t > 1)
-    if metric.curvature < 0 and beyond.any():  # weights of both signs cancel
-        speed, m, rest = _velocity(p, q - p, metric)
-        step = _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, metric.curvature)
-        step = np.divide(np.sign(t) * step, speed, out=np.array(share), where=speed > 0)
-        share = np.where(beyond, step, share)
+    if K < 0:
+        whole, m, rest = _velocity(p, q - p, metric)
+        part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
+    else:
+        (_, s_p), (_, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
+        part = sine(there, K) * np.sqrt(s_p)
+        whole = part + sine(back, K) * np.sqrt(s_q)
+        _refuse_beyond_chart((d > 0) & (whole <= 0), "t")
+    share = np.array(np.broadcast_to(t, there.shape))  # the limit as d tends to 0
+    np.divide(part, whole, out=share, where=whole > 0)
     return _into_domain(p + (q - p) * share[..., None], metric, dtype)
-
-
-def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
-    """Return sin_K(a) and sin_K(b) up to a common factor, with which sinh does not overflow."""
-    if K >= 0:
-        return sine(a, K), sine(b, K)
-    a, b = (2 * math.sqrt(-K) * r for r in (a, b))
-    top = np.maximum(np.abs(a), np.abs(b))
-    first, second = (
-        np.sign(r) * -np.expm1(-np.abs(r)) * np.exp((np.abs(r) - top) / 2) for r in (a, b)
-    )
-    return np.asarray(first), np.asarray(second)
 
 
 def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
@@ -142,19 +125,16 @@ def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Float
     return np.asarray(grown / (k * (2 * e + grown * short)))
 
 
-def _into_domain(x: Floats, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
+def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
-    found, shrink = np.asarray(x).astype(dtype, copy=False), float(np.finfo(dtype).eps)
+    x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
     while metric.curvature < 0:
-        z = metric._coordinates(found)
-        outside = ~(metric._form_values(found, z, "x") > 0)
-        if not outside.any():
+        inside = metric._form_values(x, metric._coordinates(x), "x") > 0
+        if inside.all():
             break
-        found = np.where(
-            outside[..., None], metric.center + (found - metric.center) * (1 - shrink), found
-        ).astype(dtype)
-        shrink *= 2
-    return found
+        inwards = metric.center + (x - metric.center) * (1 - shrink)
+        x, shrink = np.where(inside[..., None], x, inwards).astype(dtype), 2 * shrink
+    return x
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:

@@ -13,8 +13,9 @@ from cayleyklein._typing import AnyArray, Floats
 
 Pair = tuple[Floats, Floats]
 
+EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
-BLOCK_ENTRIES = 2**19
+DOUBLED_ENTRIES = 2**19
 """Entries of the largest temporary array, 4 MB; a few of them exist at once."""
 
 MAPPED_ROWS = 64
@@ -95,7 +96,7 @@ def one_plus_quadratic_form(
     then only its rounded Cholesky factor.
     """
     form = factor if matrix is None else matrix
-    rows = max(1, BLOCK_ENTRIES // form.size)
+    rows = max(1, DOUBLED_ENTRIES // form.size)
     values = np.empty(len(points))
     for start in range(0, len(points), rows):
         block = slice(start, start + rows)
