@@ -31,7 +31,6 @@ in_chart = inside(P, "one column more")
 sign = count(-1, 2, -3, accepted=("zero", "a bool"))
 
 CALLS = {
-    "adjugate": Call(g.adjugate, {"A": form}),
     "apply_collineation": Call(
         g.apply_collineation, {"H": rows(COLLINEATION), "points": points(P)}
     ),
@@ -39,8 +38,6 @@ CALLS = {
         "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
         "metric": metric, "rtol": real(1e-6, -1),
     }),
-    "blocks_from_form": Call(g.blocks_from_form, {"S": form}),
-    "canonical_factor": Call(g.canonical_factor, {"S": form}),
     "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),
     "cross_ratio": Call(g.cross_ratio, {**COLLINEAR, "homogeneous": fixed(False)}),
     "curvature_from_kappa": Call(g.curvature_from_kappa, {"kappa": real(-0.5)}),
@@ -51,13 +48,11 @@ CALLS = {
     "hilbert_distance": Call(g.hilbert_distance, {"body": thing(ELLIPSOID), **pq}),
     "hyperplane_angle": Call(g.hyperplane_angle, {"dual": form, **lm, "signed": fixed(False)}),
     "hyperplane_measure": Call(g.hyperplane_measure, {"dual": form, **lm, "unit": real(0.5)}),
-    "kappa_from_curvature": Call(g.kappa_from_curvature, {"curvature": real(-0.5)}),
     "line_intersections": Call(g.line_intersections, {"A": form, **anywhere}),
     "measure": Call(g.measure, {"A": form, **anywhere, "unit": real(-0.5)}),
     "metric_tensor": Call(g.metric_tensor, {"x": inside(P), "metric": metric}),
     "proximity_planes": Call(g.proximity_planes, {"p": inside(P), "metric": metric}),
     "signature": Call(g.signature, {"A": form}),
-    "spectral_factor": Call(g.spectral_factor, {"S": form}),
     "to_chart": Call(g.to_chart, {"w": in_chart, "chart": choice("klein"), "sign": sign}),
     "Absolute": Call(g.Absolute, {"matrix": form, "dual": form}),
     "Absolute.form": Call(ABSOLUTE.form, anywhere),
@@ -79,7 +74,8 @@ CALLS = {
     "Ellipsoid.from_euclidean": Call(ELLIPSOID.from_euclidean, {"y": points(P)}),
     "Ellipsoid.to_euclidean": Call(ELLIPSOID.to_euclidean, {"points": points(P)}),
     "CurvedMetric": Call(CurvedMetric, {
-        "factor": rows(np.eye(2) / 2), "center": points([0.25, 0.5]), "curvature": real(-1.0),
+        "factor": rows(np.eye(2) / 2, "one axis"), "center": points([0.25, 0.5]),
+        "curvature": real(-1.0),
     }),
     "CurvedMetric.coordinates": Call(DISC.coordinates, {"x": points(P)}),
     "CurvedMetric.points": Call(DISC.points, {"z": points(P)}),
@@ -123,11 +119,8 @@ Polytope offsets: wrong type
 Polytope.contains points: ragged
 Polytope.exit_time points: None
 Polytope.from_vertices vertices: one axis
-adjugate A: sparse
 apply_collineation points: dates
 ball_from_ellipsoid metric: an array
-blocks_from_form S: one number
-canonical_factor S: empty
 classify absolute: wrong type
 cross_ratio P: object of strings
 cross_ratio Q: NaN
@@ -137,13 +130,11 @@ from_chart chart: another word
 hilbert_distance q: complex
 hyperplane_angle l: one column more
 hyperplane_measure dual: duplicated
-kappa_from_curvature curvature: a list
 line_intersections A: masked entry
 measure p: a dict
 metric_tensor x: strings
 proximity_planes p: inf
 signature A: three axes
-spectral_factor S: duplicated
 to_chart sign: out of range: -3
 """
 

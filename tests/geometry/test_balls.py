@@ -9,13 +9,9 @@ from tests.strategies import metrics_with_points, random_metric, random_points
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import (
-    Ball,
-    Ellipsoid,
-    ball_from_ellipsoid,
-    distance,
-    exp_map,
-)
+from cayleyklein.geometry import Ball, Ellipsoid, ball_from_ellipsoid
+from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry.geodesics import exp_map
 
 SPHERE = CurvedMetric(factor=np.eye(2), curvature=1.0)
 

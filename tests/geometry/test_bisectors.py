@@ -5,11 +5,9 @@ from tests.strategies import metrics_with_points, random_metric, random_points
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import (
-    bisector,
-    distance,
-    proximity_planes,
-)
+from cayleyklein.geometry import proximity_planes
+from cayleyklein.geometry.bisectors import bisector
+from cayleyklein.geometry.distances import distance
 
 
 @given(metrics_with_points(3))

@@ -10,14 +10,9 @@ from tests.strategies import CURVATURES, metrics_with_points, near_the_pole, ran
 
 from cayleyklein import CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry import (
-    apply_collineation,
-    distance,
-    geodesic,
-    measure,
-    to_chart,
-    transvection,
-)
+from cayleyklein.geometry import apply_collineation, measure, to_chart
+from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry.geodesics import geodesic, transvection
 
 DISC = CurvedMetric(factor=np.eye(2), curvature=-1.0)
 

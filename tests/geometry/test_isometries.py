@@ -4,7 +4,9 @@ from hypothesis import given
 from tests.strategies import metrics_with_points, near_the_pole
 
 from cayleyklein.exceptions import NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry import apply_collineation, distance, transvection
+from cayleyklein.geometry import apply_collineation
+from cayleyklein.geometry.distances import distance
+from cayleyklein.geometry.geodesics import transvection
 from cayleyklein.metrics import CurvedMetric
 
 
@@ -26,6 +28,15 @@ def test_transvection_keeps_the_form():
     S = metric.absolute.matrix
     np.testing.assert_allclose(H.T @ S @ H, S, atol=1e-13)
     assert np.linalg.det(H) == pytest.approx(1)
+
+
+def test_close_points_next_to_the_boundary():
+    """Entries of 1e6 that cancel to the identity matrix."""
+    disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    p, q = np.tanh(7.0) * np.array([[1.0, 0.0], [np.cos(1e-6), np.sin(1e-6)]])
+    moved = apply_collineation(transvection(p, q, disc), p)
+    assert disc(moved, q) < 1e-8
+    np.testing.assert_allclose(transvection(p, p, disc), np.eye(3), atol=1e-15)
 
 
 def test_refusals():

@@ -56,6 +56,19 @@ def test_close_points_keep_their_digits():
     assert PRODUCT(X[0], twice) / PRODUCT(X[0], near) == pytest.approx(2.0, rel=1e-6)
 
 
+@pytest.mark.parametrize("rows", ["far", "close", "tiny", "mixed scales"])
+def test_pairwise_keeps_the_digits_of_distance(rows):
+    rng = np.random.default_rng(1)
+    far = {"far": 1e6 + 1e-6 * X, "close": 1e-9 * X, "tiny": 1e-170 * X}
+    points = far.get(rows, np.vstack([X, X[:9] + 1e-9 * rng.normal(size=(9, 3)), 1e3 * X[:5]]))
+    for product in (PRODUCT, ProductMetric([PRODUCT.metrics[1]]), ProductMetric(PRODUCT.metrics)):
+        expected = product.distance(points[:, None], points)
+        np.testing.assert_allclose(product.pairwise(points), expected, rtol=2e-12)
+        np.testing.assert_allclose(
+            product.pairwise(points, points[:7]), expected[:, :7], rtol=2e-12
+        )
+
+
 def test_is_a_metric():
     D = PRODUCT.pairwise(X)
     np.testing.assert_array_equal(D, D.T)

@@ -1,43 +1,22 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
-Points carry their coordinates along the last axis, with any leading batch shape. What belongs to
-a metric, such as its geodesics, are methods of :class:`cayleyklein.CurvedMetric`. The projective
+Points carry their coordinates along the last axis, with any leading batch shape. Geodesics and
+whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The projective
 side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
-in ``projective``; its names are here too.
+in ``projective``; its public names are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
-from cayleyklein.geometry.bisectors import bisector as bisector
 from cayleyklein.geometry.bisectors import point_difference as point_difference
-from cayleyklein.geometry.distances import OUTSIDE as OUTSIDE
-from cayleyklein.geometry.distances import Outside as Outside
 from cayleyklein.geometry.distances import distance as distance
-from cayleyklein.geometry.distances import distance_between as distance_between
-from cayleyklein.geometry.forms import (
-    blocks_from_form,
-    canonical_factor,
-    curvature_from_kappa,
-    form_from_blocks,
-    kappa_from_curvature,
-    spectral_factor,
-)
+from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks
 from cayleyklein.geometry.forms import parameters_from_form as parameters_from_form
-from cayleyklein.geometry.frozen import Frozen as Frozen
-from cayleyklein.geometry.frozen import read_only as read_only
-from cayleyklein.geometry.geodesics import exp_map as exp_map
-from cayleyklein.geometry.geodesics import geodesic as geodesic
-from cayleyklein.geometry.geodesics import log_map as log_map
-from cayleyklein.geometry.geodesics import lower_by_mean as lower_by_mean
-from cayleyklein.geometry.geodesics import lower_steps as lower_steps
 from cayleyklein.geometry.geodesics import metric_tensor
-from cayleyklein.geometry.geodesics import transvection as transvection
-from cayleyklein.geometry.geodesics import vertex_angle as vertex_angle
 from cayleyklein.geometry.lifts import cosine as cosine
 from cayleyklein.geometry.lifts import distance_from_sqchord as distance_from_sqchord
-from cayleyklein.geometry.lifts import distances_in_place as distances_in_place
 from cayleyklein.geometry.lifts import euclidean_coordinates as euclidean_coordinates
 from cayleyklein.geometry.lifts import lift as lift
 from cayleyklein.geometry.lifts import lift_difference as lift_difference
@@ -50,15 +29,9 @@ from cayleyklein.geometry.projective._absolute import (
     PLANAR_GEOMETRIES,
     Absolute,
     PlanarGeometry,
-    adjugate,
     classify,
     signature,
 )
-from cayleyklein.geometry.projective._angles import (
-    hyperplane_angle,
-    hyperplane_measure,
-)
-from cayleyklein.geometry.projective._angles import metric_angle as metric_angle
 from cayleyklein.geometry.projective._cross_ratio import (
     apply_collineation,
     cross_ratio,
@@ -66,11 +39,9 @@ from cayleyklein.geometry.projective._cross_ratio import (
 )
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
+from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
 from cayleyklein.geometry.rounding import map_rows as map_rows
-from cayleyklein.geometry.space import CurvedSpace as CurvedSpace
 from cayleyklein.geometry.space import as_space as as_space
-
-# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "CHARTS",
@@ -82,11 +53,8 @@ __all__ = [
     "Hyperplane",
     "PlanarGeometry",
     "Polytope",
-    "adjugate",
     "apply_collineation",
     "ball_from_ellipsoid",
-    "blocks_from_form",
-    "canonical_factor",
     "classify",
     "cross_ratio",
     "curvature_from_kappa",
@@ -95,12 +63,10 @@ __all__ = [
     "hilbert_distance",
     "hyperplane_angle",
     "hyperplane_measure",
-    "kappa_from_curvature",
     "line_intersections",
     "measure",
     "metric_tensor",
     "proximity_planes",
     "signature",
-    "spectral_factor",
     "to_chart",
 ]

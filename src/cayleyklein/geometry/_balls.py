@@ -133,7 +133,7 @@ class Ball(Frozen):
             with np.errstate(over="ignore"):
                 sin, cos, one = float(tangent(r, K)), 1.0, float(cosine(r, K)) ** -2.0
             D = one - K * sin * sin * form
-        a = z @ self.metric.factor
+        a = self.metric._apply_transpose(z)
         matrix = cos * cos * form * self.metric.matrix - K * one * np.outer(a, a)
         # z/D - z is K s²S z/D, added to the centre itself so that D ≈ 1 loses nothing
         displacement = self.center - self.metric.center

@@ -17,8 +17,6 @@ chart                 K       coordinates
 In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (w/2) exist.
 """
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -34,89 +32,20 @@ from cayleyklein._validation import (
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.lifts import lift
 
-
-def _sqnorm(w: Floats) -> Floats:
-    return np.asarray(np.einsum("...i,...i", w, w))
-
-
-def _form(w: Floats, sign: int) -> Floats:
-    """Return 1 + sign ‖w‖²; factored for the hyperbolic case, where it cancels."""
-    if sign >= 0:
-        return np.asarray(1 + sign * _sqnorm(w))
-    r = np.sqrt(_sqnorm(w))
-    return np.asarray((1 - r) * (1 + r))
-
-
-def _sigma(w: Floats, sign: int) -> Floats:
-    return np.asarray(np.sqrt(_form(w, sign)))
-
-
-def _append(w: Floats, last: Floats) -> Floats:
-    return np.concatenate([w, last[..., None]], axis=-1)
-
-
-def _embed(w: Floats, sign: int) -> Floats:
-    return lift(w, _form(w, sign))
-
-
-def _project(X: Floats, sign: int) -> Floats:
-    return X[..., :-1] / X[..., -1:]
-
-
-def _conformal(w: Floats, sign: int) -> Floats:
-    return w / (1 + _sigma(w, sign)[..., None])
-
-
-def _from_conformal(y: Floats, sign: int) -> Floats:
-    return 2 * y / (1 - sign * _sqnorm(y)[..., None])
-
-
-def _half_space(w: Floats, sign: int) -> Floats:
-    depth = 1 - w[..., -1:]
-    return _append(w[..., :-1] / depth, _sigma(w, sign) / depth[..., 0])
-
-
-def _from_half_space(y: Floats, sign: int) -> Floats:
-    sqnorm = _sqnorm(y)[..., None]
-    return np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
-
-
-def _hemisphere(w: Floats, sign: int) -> Floats:
-    return _append(w, _sigma(w, sign))
-
-
-def _from_hemisphere(X: Floats, sign: int) -> Floats:
-    return X[..., :-1]
-
-
-Map = Callable[[Floats, int], Floats]
-
-CHARTS: dict[str, tuple[Map, Map, tuple[int, ...]]] = {
-    "klein": (lambda w, sign: w, lambda w, sign: w, (-1, 0, 1)),
-    "conformal": (_conformal, _from_conformal, (-1, 0, 1)),
-    "sphere": (_embed, _project, (1,)),
-    "hyperboloid": (_embed, _project, (-1,)),
-    "half_space": (_half_space, _from_half_space, (-1,)),
-    "hemisphere": (_hemisphere, _from_hemisphere, (-1,)),
+CHARTS: dict[str, tuple[int, ...]] = {
+    "klein": (-1, 0, 1),
+    "conformal": (-1, 0, 1),
+    "sphere": (1,),
+    "hyperboloid": (-1,),
+    "half_space": (-1,),
+    "hemisphere": (-1,),
 }
-"""Name → (map from Klein, inverse, the signs of K it exists for)."""
+"""Name → the signs of K that the chart exists for."""
 
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 
 MEMBERSHIP_TOLERANCE = 1e-6
 """Largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²."""
-
-
-def _find(chart: str, sign: int) -> tuple[Map, Map]:
-    as_choice(chart, "chart", tuple(CHARTS))
-    if as_real(sign, "sign") not in (-1, 0, 1):
-        raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
-    forward, backward, signs = CHARTS[chart]
-    if sign not in signs:
-        kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]
-        there = ", ".join(repr(name) for name, entry in CHARTS.items() if sign in entry[2])
-        raise NotRepresentableError(f"A {kind} space has no {chart!r} chart; it has {there}.")
-    return forward, backward
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
@@ -142,10 +71,10 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
 
     Which charts there are for a sign of K:
 
-    >>> [name for name, (_, _, signs) in CHARTS.items() if 1 in signs]
+    >>> [name for name, signs in CHARTS.items() if 1 in signs]
     ['klein', 'conformal', 'sphere']
     """
-    forward, _ = _find(chart, sign)
+    _refuse_unknown(chart, sign)
     dtype = float_dtype(w)
     w = as_points(w, "w")
     sqnorm = _sqnorm(w)
@@ -153,7 +82,7 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
         _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
         refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
-    return forward(w, sign).astype(dtype, copy=False)
+    return _from_klein(w, chart, sign).astype(dtype, copy=False)
 
 
 def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
@@ -166,7 +95,7 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     >>> from_chart([0.0, 1.0], "half_space", -1)
     array([0., 0.])
     """
-    _, backward = _find(chart, sign)
+    _refuse_unknown(chart, sign)
     dtype = float_dtype(y)
     y = as_points(y, "y")
     last, sqnorm = y[..., -1], _sqnorm(y)
@@ -182,7 +111,46 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
         _raise_where(off | (last <= 0), "y", f"a point of the {chart}, last coordinate > 0")
     elif sign > 0 and chart == "conformal":
         _raise_where(sqnorm >= 1, "y", "‖y‖ < 1, the image of the hemisphere")
-    return backward(y, sign).astype(dtype, copy=False)
+    return _to_klein(y, chart, sign).astype(dtype, copy=False)
+
+
+def _from_klein(w: Floats, chart: str, sign: int) -> Floats:
+    if chart == "klein":
+        return w
+    sqnorm = _sqnorm(w)
+    r = np.sqrt(sqnorm)
+    form = (1 - r) * (1 + r) if sign < 0 else 1 + sign * sqnorm  # 1 - r² cancels
+    sigma = np.sqrt(form)[..., None]
+    if chart == "conformal":
+        return np.asarray(w / (1 + sigma))
+    if chart == "half_space":
+        return np.concatenate([w[..., :-1], sigma], axis=-1) / (1 - w[..., -1:])
+    return np.concatenate([w, sigma], axis=-1) if chart == "hemisphere" else lift(w, form)
+
+
+def _to_klein(y: Floats, chart: str, sign: int) -> Floats:
+    sqnorm = _sqnorm(y)[..., None]
+    if chart == "conformal":
+        return np.asarray(2 * y / (1 - sign * sqnorm))
+    if chart == "half_space":
+        return np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
+    if chart in EMBEDDED:
+        return y[..., :-1] if chart == "hemisphere" else y[..., :-1] / y[..., -1:]
+    return y
+
+
+def _sqnorm(w: Floats) -> Floats:
+    return np.asarray(np.einsum("...i,...i", w, w))
+
+
+def _refuse_unknown(chart: str, sign: int) -> None:
+    as_choice(chart, "chart", tuple(CHARTS))
+    if as_real(sign, "sign") not in (-1, 0, 1):
+        raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
+    if sign not in CHARTS[chart]:
+        kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]
+        there = ", ".join(repr(name) for name, signs in CHARTS.items() if sign in signs)
+        raise NotRepresentableError(f"A {kind} space has no {chart!r} chart; it has {there}.")
 
 
 def _raise_where(bad: Bools, name: str, expected: str) -> None:

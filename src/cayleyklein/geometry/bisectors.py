@@ -74,7 +74,7 @@ def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
 
 def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
-    u = (p - q) @ metric.factor.T
+    u = metric._apply(p - q)
     return lift_difference(u, *metric._inside(p, "p"), *metric._inside(q, "q"), metric.curvature)
 
 
@@ -93,7 +93,7 @@ def _pull_back(
 ) -> Hyperplane:
     """Return ⟨spatial, z⟩ + height as a hyperplane in x; `name` is for errors."""
     with np.errstate(over="ignore", invalid="ignore"):
-        normal = spatial @ metric.factor
+        normal = metric._apply_transpose(spatial)
         plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))
     refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
     return plane

@@ -26,11 +26,26 @@ from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective._measures import half_log
-from cayleyklein.geometry.rounding import map_rows
 from cayleyklein.geometry.space import CurvedSpace, check_points
 
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
+
+UNDERFLOWS_BELOW = 1e-280
+"""‖u‖² under which its terms may be denormal."""
+
+
+def norms(u: Floats) -> Floats:
+    """Return ‖u‖ along the last axis, also where its square under- or overflows."""
+    square = np.asarray(np.einsum("...i,...i", u, u))
+    found = np.asarray(np.sqrt(square))
+    extreme = ~((square > UNDERFLOWS_BELOW) & (square < np.inf))
+    if extreme.any():
+        some = u[extreme]
+        scale = np.abs(some).max(axis=-1, keepdims=True)
+        some = np.divide(some, scale, out=np.zeros_like(some), where=scale > 0)
+        found[extreme] = scale[:, 0] * np.sqrt(np.einsum("ij,ij->i", some, some))
+    return found
 
 
 def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
@@ -64,10 +79,8 @@ def distance_between(
     """Return :func:`distance` for checked arrays of one shape, with `names` in its errors."""
     K = metric.curvature
     with np.errstate(over="ignore", invalid="ignore"):
-        u = map_rows(metric.factor, p - q)
-        scale = np.abs(u).max(axis=-1)  # keeps ‖u‖² from under- and overflowing
-        u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
-        flat = np.asarray(scale * np.sqrt(np.einsum("...i,...i", u, u)))
+        u = metric._apply(p - q)
+        flat = norms(u)
     if not np.isfinite(flat).all():
         raise InvalidInputError(
             f"‖L({' - '.join(names)})‖ overflows{at_index(~np.isfinite(flat))}; rescale the "
@@ -75,6 +88,8 @@ def distance_between(
         )
     if K == 0:
         return flat
+    scale = np.abs(u).max(axis=-1)
+    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
     k = math.sqrt(abs(K))
     if outside == "raise":
         (z_p, s_pp), (z_q, s_qq) = metric._inside(p, names[0]), metric._inside(q, names[1])

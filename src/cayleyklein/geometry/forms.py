@@ -5,8 +5,6 @@ S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(
 learning section uses -S for the hyperbolic case.
 """
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
@@ -14,7 +12,6 @@ from scipy import linalg
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry.space import CurvedSpace
 
 
 def curvature_from_kappa(kappa: float) -> float:
@@ -25,16 +22,6 @@ def curvature_from_kappa(kappa: float) -> float:
     """
     kappa = as_real(kappa, "kappa")
     return kappa * abs(kappa)
-
-
-def kappa_from_curvature(curvature: float) -> float:
-    """Return κ = sign(K) √|K|, the inverse of :func:`curvature_from_kappa`.
-
-    >>> kappa_from_curvature(-4.0)
-    -2.0
-    """
-    curvature = as_real(curvature, "curvature")
-    return math.copysign(math.sqrt(abs(curvature)), curvature)
 
 
 def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
@@ -49,28 +36,16 @@ def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     return np.block([[matrix, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
 
 
-def blocks_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
-    """Return Σ, a, b of S = [[Σ, a], [aᵀ, b]].
-
-    Examples
-    --------
-    >>> sigma, a, b = blocks_from_form([[1.0, -2.0], [-2.0, 0.0]])
-    >>> sigma, a, b
-    (array([[1.]]), array([-2.]), 0.0)
-    """
-    S = as_symmetric(S, "S")
-    if len(S) < 2:
-        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
-    return S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
-
-
 def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     """Return (Σ, μ, K) of a form S, the inverse of :attr:`CurvedMetric.form`.
 
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
     """
-    matrix, a, b = blocks_from_form(S)
+    S = as_symmetric(S, "S")
+    if len(S) < 2:
+        raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
+    matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])
     if np.trace(matrix) < 0:
         matrix, a, b = -matrix, -a, -b
     eigenvalues = np.linalg.eigvalsh(matrix)
@@ -88,56 +63,3 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
             f"absolute is a cone, which carries no curved Mahalanobis metric."
         )
     return matrix, center, 1 / inverse_curvature
-
-
-def canonical_factor(S: ArrayLike) -> tuple[Floats, Floats]:
-    """Factor S = MᵀDM with M upper triangular and D = diag(1, …, 1, ±1) (paper §5.1).
-
-    The Cholesky factor for an elliptic S (D = I); for a hyperbolic one the factor of
-    Σ bordered by its Schur complement. Canonical coordinates are the homogeneous
-    vectors M x̃, kept as they are: dividing by the last one, as the paper does, loses
-    its sign and turns d into π - d where it is negative.
-
-    Returns
-    -------
-    M : ndarray of shape (d + 1, d + 1)
-    signs : ndarray of shape (d + 1,)
-        The diagonal of D.
-
-    Examples
-    --------
-    >>> M, signs = canonical_factor([[4.0, 0.0], [0.0, -9.0]])
-    >>> M
-    array([[2., 0.],
-           [0., 3.]])
-    >>> signs
-    array([ 1., -1.])
-    """
-    matrix, center, K = parameters_from_form(S)
-    M = CurvedSpace(matrix=matrix, center=center).homogeneous_matrix.copy()
-    M[-1, -1] = 1 / math.sqrt(abs(K))
-    return M, _signs(len(matrix), K)
-
-
-def spectral_factor(S: ArrayLike) -> tuple[Floats, Floats]:
-    """Factor S = MᵀDM with M = |Λ|^½ Oᵀ from the eigenvalues of S (paper §5.1).
-
-    The eigenvalue of the lone sign comes last, as in D = diag(1, …, 1, ±1).
-
-    Examples
-    --------
-    >>> M, signs = spectral_factor([[4.0, 0.0], [0.0, -9.0]])
-    >>> np.abs(M)
-    array([[2., 0.],
-           [0., 3.]])
-    """
-    matrix, _, K = parameters_from_form(S)  # raises unless S is a metric
-    S = as_symmetric(S, "S")
-    eigenvalues, vectors = np.linalg.eigh(-S if np.trace(S[:-1, :-1]) < 0 else S)
-    order = np.argsort(-eigenvalues)  # a negative one last
-    root = np.sqrt(np.abs(eigenvalues[order]))
-    return root[:, None] * vectors[:, order].T, _signs(len(matrix), K)
-
-
-def _signs(d: int, K: float) -> Floats:
-    return np.append(np.ones(d), math.copysign(1.0, K))

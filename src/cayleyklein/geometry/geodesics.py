@@ -1,26 +1,42 @@
 """Geodesics: straight lines in the chart, at constant speed (paper §2.1).
 
 With lifted points P = (z_p, 1)/σ_p, the point at a fraction t of the distance d is
-sin_K((1-t)d) P + sin_K(td) Q, up to scale: a weighted mean of p and q.
+sin_K((1-t)d) P + sin_K(td) Q, up to scale. This is used for K ≥ 0.
+
+The geodesic that leaves x with velocity v, u = Lv, is after the length r at
+
+    x + v sin_K(r)/(‖v‖ (cos_K(r) - m sin_K(r))),    ‖v‖ = √W/S,  m = K⟨z, u⟩/√W,
+
+with S = S(x, x) and W as in `distances`. For K < 0, with k = √-K, the denominator is
+cosh(kr) (1 - tanh(kr) m/k). It cancels on the way inwards from a point next to the boundary, where
+m/k is close to 1. Both factors are therefore taken by their distance from 1,
+
+    1 - tanh(kr) = 2e/(1 + e),  e = exp(-2kr),      1 - m/k = (‖u‖² S/W) / (1 + m/k),
+
+which keep their digits since S does.
 
 Transvections are collineations, matrices H acting on homogeneous points x̃ = (x, 1). With the form
-B = diag(K, …, K, 1), for which PᵀBP = 1, the transvection along the geodesic from p to q is
+B = diag(K, …, K, 1), for which PᵀBP = 1, D = Q - P and e = PᵀBQ - 1 = -K c²/2 for the chord c, the
+transvection along the geodesic from p to q is
 
-    T = I - (P + Q)(P + Q)ᵀB / (1 + PᵀBQ) + 2 Q PᵀB,
+    T = I - (P + Q)(P + Q)ᵀB / (1 + PᵀBQ) + 2 Q PᵀB
+      = I + (2 (DPᵀ - PDᵀ) + 2e QPᵀ - DDᵀ) B / (2 + e),
 
-a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by q - p.
+a rotation for K > 0, a boost for K < 0, and at K = 0 exactly the translation by q - p. The second
+form does not cancel for points close to each other and far from μ.
 """
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyFloats, Bools, Floats
+from cayleyklein._typing import AnyArray, AnyFloats, Bools, Floats
 from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, wedge
-from cayleyklein.geometry.lifts import cosine, lift, sine, tangent
+from cayleyklein.geometry.lifts import cosine, lift, lift_difference, sine
 from cayleyklein.geometry.rounding import binary_scale
 from cayleyklein.geometry.space import CurvedSpace, as_space, check_points
 
@@ -31,34 +47,23 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> A
     t = as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
-    _, s_p = metric._inside(p, "p")
-    _, s_q = metric._inside(q, "q")
-    d = distance_between(p, q, metric, "raise")
+    K, d = metric.curvature, distance_between(p, q, metric, "raise")
     if t.ndim:
-        p, q = p[..., None, :], q[..., None, :]
-        d, s_p, s_q = (values[..., None] for values in (d, s_p, s_q))
+        p, q, d = p[..., None, :], q[..., None, :], d[..., None]
     with np.errstate(over="ignore"):
         there, back = t * d, (1 - t) * d
         refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
-    from_p, from_q = _sine_ratio(back, there, metric.curvature)
-    from_p, from_q = from_p * np.sqrt(s_q), from_q * np.sqrt(s_p)
-    weight = from_p + from_q
-    apart = weight > 0
-    _refuse_beyond_chart((d > 0) & ~apart, "t")
-    share = np.where(apart, from_q / np.where(apart, weight, 1.0), t)  # tends to t as d tends to 0
-    return np.asarray(p + (q - p) * share[..., None]).astype(dtype, copy=False)
-
-
-def _sine_ratio(a: Floats, b: Floats, K: float) -> tuple[Floats, Floats]:
-    """Return sin_K(a) and sin_K(b) up to a common factor, with which sinh does not overflow."""
-    if K >= 0:
-        return sine(a, K), sine(b, K)
-    a, b = (2 * math.sqrt(-K) * r for r in (a, b))
-    top = np.maximum(np.abs(a), np.abs(b))
-    first, second = (
-        np.sign(r) * -np.expm1(-np.abs(r)) * np.exp((np.abs(r) - top) / 2) for r in (a, b)
-    )
-    return np.asarray(first), np.asarray(second)
+    if K < 0:
+        whole, m, rest = _velocity(p, q - p, metric)
+        part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
+    else:
+        (_, s_p), (_, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
+        part = sine(there, K) * np.sqrt(s_p)
+        whole = part + sine(back, K) * np.sqrt(s_q)
+        _refuse_beyond_chart((d > 0) & (whole <= 0), "t")
+    share = np.array(np.broadcast_to(t, there.shape))  # the limit as d tends to 0
+    np.divide(part, whole, out=share, where=whole > 0)
+    return _into_domain(p + (q - p) * share[..., None], metric, dtype)
 
 
 def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
@@ -73,7 +78,7 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
     """
     metric, _, (x,) = check_points(metric, x=x)
     z, s = metric._inside(x, "x")
-    a = z @ metric.factor / s[..., None]  # S² may overflow
+    a = metric._apply_transpose(z) / s[..., None]  # S² may overflow
     outer = metric.curvature * a[..., :, None] * a[..., None, :]
     return np.asarray(metric.matrix / s[..., None, None] - outer)
 
@@ -81,53 +86,77 @@ def metric_tensor(x: ArrayLike, metric: CurvedSpace) -> Floats:
 def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
     """Return g(x)u of steps u (n, d) at points x (n, d), without the matrices g."""
     z, s = metric._inside(x, name)
-    v = u @ metric.factor.T
+    v = metric._apply(u)
     along = metric.curvature * np.einsum("ij,ij->i", z, v) / s
-    return np.asarray((v - along[:, None] * z) / s[:, None] @ metric.factor)
+    return metric._apply_transpose((v - along[:, None] * z) / s[:, None])
 
 
 def lower_by_mean(u: Floats, rows: Floats, metric: CurvedSpace) -> Floats:
     """Return ḡu of steps u (m, d), ḡ being the mean of :func:`metric_tensor` over rows (n, d)."""
     z, s = metric._inside(rows, "X")
-    v, w = u @ metric.factor.T, z / s[:, None]
-    across = metric.curvature / len(rows) * (v @ w.T) @ w
-    return np.asarray((v * (1 / s).mean() - across) @ metric.factor)
+    v, w = metric._apply(u), z / s[:, None]
+    across = metric.curvature / len(rows) * np.linalg.multi_dot([v, w.T, w])
+    return metric._apply_transpose(v * (1 / s).mean() - across)
 
 
-def _speed(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
-    """Return ‖v‖ in the metric at x, K⟨z, Lv⟩ and S(x, x)."""
+def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:
+    """Return ‖v‖ in the metric at x, m = K⟨z, u⟩/√W and ‖u‖² S/W, which is 1 + m²/K for K < 0."""
     z, s = metric._inside(x, "x")
     with np.errstate(over="ignore", invalid="ignore"):
-        u = v @ metric.factor.T
+        u = metric._apply(v)
     scale = np.abs(u).max(axis=-1)
     refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
-    unit = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        speed = scale * np.sqrt(wedge(unit, z, s, metric.curvature)) / s
-        slope = metric.curvature * np.einsum("...i,...i", z, u)
-    refuse_overflow(np.isfinite(speed) & np.isfinite(slope), "The speed ‖v‖", "v")
-    return speed, slope, s
+    moves = scale > 0
+    u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
+    w = np.where(moves, wedge(u, z, s, metric.curvature), 1.0)
+    with np.errstate(over="ignore"):
+        speed = scale * np.sqrt(w) / s
+    refuse_overflow(np.isfinite(speed), "The speed ‖v‖", "v")
+    m = metric.curvature * np.einsum("...i,...i", z, u) / np.sqrt(w)
+    return speed, m, np.einsum("...i,...i", u, u) * s / w
+
+
+def _hyperbolic_step(length: Floats, m: Floats, rest: Floats, K: float) -> Floats:
+    """Return sin_K(r)/(cos_K(r) - m sin_K(r)) for K < 0, from m and 1 + m²/K."""
+    k = math.sqrt(-K)
+    ratio = m / k
+    short = np.where(ratio > 0, rest / (1 + np.abs(ratio)), 1 - ratio)
+    e, grown = np.exp(-2 * k * length), -np.expm1(-2 * k * length)
+    return np.asarray(grown / (k * (2 * e + grown * short)))
+
+
+def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyFloats:
+    """Convert points; move those that rounding puts on or outside the boundary just inside it."""
+    x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
+    while metric.curvature < 0:
+        inside = metric._form_values(x, metric._coordinates(x), "x") > 0
+        if inside.all():
+            break
+        inwards = metric.center + (x - metric.center) * (1 - shrink)
+        x, shrink = np.where(inside[..., None], x, inwards).astype(dtype), 2 * shrink
+    return x
 
 
 def exp_map(x: ArrayLike, v: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     """Return the point reached from x with velocity v after unit time."""
     metric, dtype, (x, v) = check_points(metric, x=x, v=v)
     K = metric.curvature
-    speed, slope, s = _speed(x, v, metric)
-    # In the lift, the end is cos(‖v‖) P + sin(‖v‖) V; the hyperbolic pair is divided by cosh,
-    # which overflows.
-    sin, cos = (sine(speed, K), cosine(speed, K)) if K > 0 else (tangent(speed, K), 1.0)
-    sin = np.divide(sin, speed, out=np.ones_like(speed), where=speed > 0)
-    weight = cos - sin * slope / s
-    _refuse_beyond_chart(weight <= 0, "v")
-    return np.asarray(x + v * (sin / weight)[..., None]).astype(dtype, copy=False)
+    speed, m, rest = _velocity(x, v, metric)
+    if K < 0:
+        step = _hyperbolic_step(speed, m, rest, K)
+    else:
+        sin, weight = sine(speed, K), cosine(speed, K) - m * sine(speed, K)
+        _refuse_beyond_chart(weight <= 0, "v")
+        step = sin / weight
+    step = np.divide(step, speed, out=np.ones_like(speed), where=speed > 0)
+    return _into_domain(x + v * step[..., None], metric, dtype)
 
 
 def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     """Return the velocity v at x with exp_map(x, v) = y."""
     metric, dtype, (x, y) = check_points(metric, x=x, y=y)
     d = distance_between(x, y, metric, "raise", ("x", "y"))
-    speed, _, _ = _speed(x, y - x, metric)
+    speed, _, _ = _velocity(x, y - x, metric)
     ratio = np.divide(d, speed, out=np.ones_like(d), where=speed > 0)
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
@@ -143,7 +172,7 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 
     def unit_vector(y: Floats, name: str) -> Floats:
         # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
-        u = (y - x) @ metric.factor.T
+        u = metric._apply(y - x)
         u = u / binary_scale(u)  # squares may under- or overflow
         u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
@@ -167,17 +196,19 @@ def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
 def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
     """Return the isometry that carries p to q along their geodesic, as a collineation."""
     metric = as_space(metric)
-    P, Q = (
-        lift(*metric._inside(as_points(x, name, metric.dimension, ndim=1), name))
-        for x, name in ((p, "p"), (q, "q"))
-    )
-    B = np.append(np.full(len(P) - 1, metric.curvature), 1.0)
-    middle, whole = P + Q, 1 + P @ (B * Q)
-    if whole == 0:
+    p, q = (as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
+    (z_p, s_p), (z_q, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
+    K, P, Q = metric.curvature, lift(z_p, s_p), lift(z_q, s_q)
+    spatial, rise = lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)
+    D = np.append(spatial, K * rise)
+    B = np.append(np.full(len(z_p), K), 1.0)
+    e = -2 * K * float(sine(distance_between(p, q, metric, "raise") / 2, K)) ** 2
+    if 2 + e <= 0:
         raise NotRepresentableError(
             "p and q are opposite points of the sphere to rounding: many geodesics join them."
         )
-    T = np.eye(len(P)) - np.outer(middle, middle * B) / whole + 2 * np.outer(Q, P * B)
+    turn = 2 * (np.outer(D, P) - np.outer(P, D)) + 2 * e * np.outer(Q, P) - np.outer(D, D)
+    T = np.eye(len(P)) + turn * B / (2 + e)
     bottom = metric.homogeneous_matrix[-1:]
     to_x = np.vstack([np.column_stack([metric.inverse_factor, metric.center]), bottom])
     return np.asarray(to_x @ T @ metric.homogeneous_matrix)

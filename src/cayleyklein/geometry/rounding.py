@@ -13,8 +13,9 @@ from cayleyklein._typing import AnyArray, Floats
 
 Pair = tuple[Floats, Floats]
 
+EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
-BLOCK_ENTRIES = 2**19
+DOUBLED_ENTRIES = 2**19
 """Entries of the largest temporary array, 4 MB; a few of them exist at once."""
 
 MAPPED_ROWS = 64
@@ -91,17 +92,20 @@ def one_plus_quadratic_form(
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
-    Σ = LᵀL for the factor L (r, d), unless the user gave the matrix Σ: L is then only its rounded
-    Cholesky factor.
+    Σ = LᵀL for the factor L, (r, d) or its diagonal (d,), unless the user gave the matrix Σ: L is
+    then only its rounded Cholesky factor.
     """
-    rows_of = factor if matrix is None else matrix
-    rows = max(1, BLOCK_ENTRIES // rows_of.size)
+    form = factor if matrix is None else matrix
+    rows = max(1, DOUBLED_ENTRIES // form.size)
     values = np.empty(len(points))
     for start in range(0, len(points), rows):
         block = slice(start, start + rows)
         difference = two_sum(points[block], np.broadcast_to(-center, points[block].shape))
-        columns = difference[0][:, None, :], difference[1][:, None, :]
-        image = total(multiply((rows_of[None], np.zeros_like(rows_of)[None]), columns))
+        if form.ndim == 1:
+            image = multiply((form, np.zeros_like(form)), difference)
+        else:
+            columns = difference[0][:, None, :], difference[1][:, None, :]
+            image = total(multiply((form, np.zeros_like(form)), columns))
         square = total(multiply(image, image if matrix is None else difference))
         scaled = multiply(square, (np.float64(scale), np.float64(0.0)))  # type: ignore[arg-type]
         one, error = two_sum(np.ones_like(scaled[0]), scaled[0])

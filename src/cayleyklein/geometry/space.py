@@ -52,7 +52,7 @@ class CurvedSpace(Frozen):
     cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
     """
 
-    factor: Floats
+    compact_factor: Floats  # L, or the diagonal (d,) of a diagonal L
     center: Floats
     curvature: float
     given_matrix: Floats | None
@@ -67,32 +67,62 @@ class CurvedSpace(Frozen):
     ) -> None:
         if (factor is None) == (matrix is None):
             raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
-        given_matrix = None if matrix is None else as_symmetric(matrix, "matrix")
-        L = cholesky(given_matrix) if given_matrix is not None else as_factor(factor)
-        middle = (
-            np.zeros(L.shape[1])
-            if center is None
-            else as_points(center, "center", L.shape[1], ndim=1)
-        )
+        if matrix is not None:
+            matrix = read_only(as_symmetric(matrix, "matrix"))
+            L = cholesky(matrix)
+        else:
+            L = as_finite_array(factor, "factor")  # type: ignore[arg-type]
+        if L.ndim not in (1, 2) or L.size == 0:
+            raise InvalidInputError(
+                f"factor must be a matrix of shape (r, d), or the diagonal (d,) of one, neither 0; "
+                f"got shape {L.shape}."
+            )
+        d = L.shape[-1]
+        if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
+            L = np.diagonal(L)
+        center = np.zeros(d) if center is None else as_points(center, "center", d, ndim=1)
         self._fill(
-            factor=read_only(L),
-            center=read_only(middle),
-            given_matrix=None if given_matrix is None else read_only(given_matrix),
+            compact_factor=read_only(L),
+            center=read_only(center),
+            given_matrix=matrix,
             curvature=as_real(curvature, "curvature"),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _rebuild, (type(self), self.factor, self.given_matrix, self.center, self.curvature)
+        factor = self.compact_factor
+        return _rebuild, (type(self), factor, self.given_matrix, self.center, self.curvature)
 
     def __repr__(self) -> str:
-        rows, d = self.factor.shape
+        rows, d = self.factor_shape
         low = "" if rows == d else f", {rows}×{d} factor"
         return f"{type(self).__name__}({self.geometry}, d={d}{low}, K={self.curvature:g})"
 
     @property
     def dimension(self) -> int:
         """Number of coordinates d of a point."""
-        return int(self.factor.shape[1])
+        return len(self.center)
+
+    @property
+    def diagonal(self) -> Floats | None:
+        """The diagonal (d,) of a diagonal L, and None for another."""
+        return self.compact_factor if self.compact_factor.ndim == 1 else None
+
+    @cached_property
+    def factor(self) -> Floats:
+        """L, of shape (r, d); a diagonal one is formed when asked for."""
+        return self.compact_factor if self.diagonal is None else read_only(np.diag(self.diagonal))
+
+    @property
+    def factor_shape(self) -> tuple[int, int]:
+        """The shape (r, d) of L."""
+        return len(self.compact_factor), self.dimension
+
+    @cached_property
+    def column_lengths(self) -> Floats:
+        """‖L_j‖ of each column of L, the length of a unit step along coordinate j at μ."""
+        if self.diagonal is not None:
+            return read_only(np.abs(self.diagonal))
+        return read_only(np.sqrt(np.einsum("ij,ij->j", self.factor, self.factor)))
 
     @property
     def geometry(self) -> Geometry:
@@ -117,14 +147,23 @@ class CurvedSpace(Frozen):
     @cached_property
     def inverse_factor(self) -> Floats:
         """L⁻¹, for a square L of full rank."""
-        rows, d = self.factor.shape
-        rank = np.linalg.matrix_rank(self.factor)
+        self._refuse_lower_rank()
+        if self.diagonal is not None:
+            return read_only(np.diag(1 / self.diagonal))
+        return read_only(linalg.inv(self.factor))
+
+    def _refuse_lower_rank(self) -> None:
+        (rows, d), diagonal = self.factor_shape, self.diagonal
+        if diagonal is None:
+            rank = np.linalg.matrix_rank(self.factor)
+        else:  # by the same tolerance
+            size = np.abs(diagonal)
+            rank = np.count_nonzero(size > size.max() * d * np.finfo(float).eps)
         if rows != d or rank < d:
             raise NotRepresentableError(
-                f"The factor has shape {self.factor.shape} and rank {rank}, and so no inverse; "
+                f"The factor has shape {self.factor_shape} and rank {rank}, and so no inverse; "
                 f"this needs a square factor of rank {d}."
             )
-        return read_only(linalg.inv(self.factor))
 
     def coordinates(self, x: ArrayLike) -> Floats:
         """Return z = L(x - μ)."""
@@ -134,12 +173,23 @@ class CurvedSpace(Frozen):
 
     def _coordinates(self, x: Floats) -> Floats:
         with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
-            return map_rows(self.factor, x - self.center)
+            return self._apply(x - self.center)
+
+    def _apply(self, u: Floats) -> Floats:
+        """Return Lu, the same to the last bit whatever the other vectors of the array are."""
+        return map_rows(self.factor, u) if self.diagonal is None else u * self.diagonal
+
+    def _apply_transpose(self, w: Floats) -> Floats:
+        """Return Lᵀw."""
+        return w @ self.factor if self.diagonal is None else w * self.diagonal
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
-        inverse = self.inverse_factor
-        return as_points(z, "z", len(inverse)) @ inverse.T + self.center
+        z = as_points(z, "z", self.factor_shape[0])
+        if self.diagonal is None:
+            return z @ self.inverse_factor.T + self.center
+        self._refuse_lower_rank()
+        return z / self.diagonal + self.center
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
@@ -155,8 +205,9 @@ class CurvedSpace(Frozen):
         refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if near.any():
+            L, given = self.compact_factor, self.given_matrix
             values[near] = one_plus_quadratic_form(
-                x[near], self.center, self.curvature, factor=self.factor, matrix=self.given_matrix
+                x[near], self.center, self.curvature, factor=L, matrix=given
             )
         return values
 
@@ -202,16 +253,6 @@ def cholesky(matrix: Floats) -> Floats:
             f"matrix must be positive definite, but its smallest eigenvalue is {smallest:.6g}; "
             f"for a pseudo-metric of lower rank pass factor= instead."
         ) from None
-
-
-def as_factor(values: ArrayLike | None) -> Floats:
-    """Check a factor L of shape (r, d)."""
-    matrix = as_finite_array(values, "factor")  # type: ignore[arg-type]
-    if matrix.ndim != 2 or matrix.size == 0:
-        raise InvalidInputError(
-            f"factor must be a matrix of shape (r, d), neither 0; got shape {matrix.shape}."
-        )
-    return matrix
 
 
 def _rebuild(

@@ -11,10 +11,11 @@ from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_points, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Outside, lower_by_mean, lower_steps
+from cayleyklein.geometry import geodesics
+from cayleyklein.geometry.distances import Outside
 
 if TYPE_CHECKING:
-    from cayleyklein.metrics._curved import CurvedMetric
+    from cayleyklein.metrics.curved import CurvedMetric
 
 
 class MetricBase(NotebookCard):
@@ -89,7 +90,7 @@ class MetricBase(NotebookCard):
         """
         parts = [(metric, weight) for metric, weight in self._terms() if weight]
         if X is None:
-            carried = [(metric.factor**2).sum(axis=0) for metric, _ in parts]
+            carried = [metric.column_lengths**2 for metric, _ in parts]
         else:
             rows = as_points(X, "X", self.dimension, ndim=2)
             refuse_huge(rows, "X")
@@ -100,7 +101,7 @@ class MetricBase(NotebookCard):
                 )
             away = rows - rows.mean(axis=0)
             carried = [
-                np.einsum("ij,ij->j", away, lower_by_mean(away, rows, metric)) / len(rows)
+                np.einsum("ij,ij->j", away, geodesics.lower_by_mean(away, rows, metric)) / len(rows)
                 for metric, _ in parts
             ]
         shares = self._combine(
@@ -147,7 +148,7 @@ class MetricBase(NotebookCard):
         for metric, length in self._lengths(p, q):
             ends = []
             for at, name in ((p, "p"), (q, "q")):
-                carried = (p - q) * lower_steps(p - q, at, metric, name)
+                carried = (p - q) * geodesics.lower_steps(p - q, at, metric, name)
                 whole = carried.sum(axis=1)[:, None]
                 ends.append(np.divide(carried, whole, np.zeros_like(carried), where=whole > 0))
             found += length[:, None] * (ends[0] + ends[1]) / 2

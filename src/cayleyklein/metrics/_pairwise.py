@@ -10,11 +10,12 @@ v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, w
 leaves z itself at K = 0. It is taken from the v of a row in the middle, as an exact
 difference, so that neither a centre nor an origin far from the rows costs digits.
 The square distances come from a matrix product, which loses digits for close
-pairs; these few are computed again by the exact kernel.
+pairs; these few are computed again by the exact kernel. In a product of metrics with K ≥ 0 the v of
+the parts, each divided by its unit, are the columns of one v.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -23,28 +24,23 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import (
-    OUTSIDE,
-    CurvedSpace,
-    Outside,
-    distance_between,
-    distances_in_place,
-    lift_difference,
-)
+from cayleyklein.geometry import distances, lifts
+from cayleyklein.geometry.distances import Outside
+from cayleyklein.geometry.space import CurvedSpace
 
-BLOCK = 1024
+BLOCK_ROWS = 1024
 """Rows and columns of a block: one matrix product each, large enough to be worth threads."""
 
-STRIP = 128
+STRIP_ROWS = 128
 """Rows of a strip of a block: 1 MB, which stays in cache through the passes over it."""
 
-PADDING = 8
+PADDED_COLUMNS = 8
 """Keeps a column of a block from falling into one cache set, which slows its transpose fourfold."""
 
 CANCELLATION = 1e-3
 """‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² under which a pair is recomputed."""
 
-ROUNDING = 1e-5
+LIFT_ROUNDING = 1e-5
 """‖v_p - v_q‖² relative to the squared terms of v, under which a pair is recomputed."""
 
 UNDERFLOW = 1e-280
@@ -62,9 +58,9 @@ def lift_from(
 ) -> tuple[Floats, Floats]:
     """Return v - v_0 for u = L(x - x_0), and the size of its terms, which bounds its rounding."""
     if K == 0:
-        return np.column_stack([u, np.zeros(len(u))]), np.zeros(len(u))
+        return u, np.zeros(len(u))
     k, sigma, sigma_0 = math.sqrt(abs(K)), np.sqrt(s), np.sqrt(s_0)
-    spatial, rise = lift_difference(u, z, s, z_0, s_0, K)
+    spatial, rise = lifts.lift_difference(u, z, s, z_0, s_0, K)
     length = np.sqrt(np.einsum("ij,ij->i", u, u))
     if K > 0:
         return np.column_stack([spatial, k * rise]), length / np.maximum(sigma, sigma_0)
@@ -105,7 +101,7 @@ class CoordinateRows(NamedTuple):
     def steps(self, metric: CurvedSpace, x_0: Floats, z_0: Floats) -> Floats:
         """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
         with np.errstate(over="ignore", invalid="ignore"):
-            u = (self.x - x_0) @ metric.factor.T
+            u = metric._apply(self.x - x_0)
         if not self.inside.all():
             u = np.where(self.inside[:, None], u, self.z - z_0)
         fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
@@ -116,64 +112,110 @@ class CoordinateRows(NamedTuple):
         return u
 
 
-class Rows(NamedTuple):
+class LiftedSide(NamedTuple):
     """One side of a block computation: rows lifted to v, relative to the v of one row."""
 
     x: Floats
     inside: Bools
     v: Floats
-    sqnorm: Floats
-    threshold: Floats  # square distances under the sum of two of these are recomputed
+    rounding: Floats
     scale: Floats
 
-    @classmethod
-    def lift(
-        cls, rows: CoordinateRows, u: Floats, z_0: Floats, s_0: Floats, K: float, unit: float
-    ) -> "Rows":
-        """Lift rows, and measure v in a unit."""
-        v, rounding = lift_from(u, rows.z, rows.s, z_0, s_0, K)
-        v /= unit
-        sqnorm = np.einsum("ij,ij->i", v, v)
-        threshold = np.maximum(CANCELLATION * sqnorm, ROUNDING * (rounding / unit) ** 2)
+    def in_unit(self, unit: float) -> "LiftedSide":
+        return self._replace(v=self.v / unit, rounding=self.rounding / unit)
+
+
+def lift_sides(
+    X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
+) -> tuple[list[LiftedSide], float]:
+    """Lift the rows of X, and of Y if given; return the curvature too, 0 where rows see none."""
+    sides = [CoordinateRows.of(X, metric, outside, "X")]
+    if Y is not None:
+        sides.append(CoordinateRows.of(Y, metric, outside, "Y"))
+    at = sides[0].middle()
+    x_0, z_0, s_0 = X[at], sides[0].z[at], sides[0].s[at]
+    # Rows so close to the centre that S rounds to 1 see no curvature.
+    K = 0.0 if all((rows.s == 1).all() for rows in sides) else metric.curvature
+    lifted = []
+    for rows in sides:
+        v, rounding = lift_from(rows.steps(metric, x_0, z_0), rows.z, rows.s, z_0, s_0, K)
         scale = np.ones(len(v)) if K >= 0 else 1 / np.sqrt(rows.s)
-        return cls(rows.x, rows.inside, v, sqnorm, threshold, scale)
+        lifted.append(LiftedSide(rows.x, rows.inside, v, rounding, scale))
+    return lifted, K
 
 
 class BlockKernel:
-    """Distances between blocks of rows of X and of Y in one metric."""
+    """Distances between blocks of rows of two sides, the second of X itself if there is only one.
 
-    def __init__(self, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside) -> None:
-        self.metric, self.outside = metric, outside
-        x = CoordinateRows.of(X, metric, outside, "X")
-        y = x if Y is None else CoordinateRows.of(Y, metric, outside, "Y")
-        at = x.middle()
-        x_0, z_0, s_0 = x.x[at], x.z[at], x.s[at]
-        u = x.steps(metric, x_0, z_0)
-        w = u if Y is None else y.steps(metric, x_0, z_0)
-        # Rows so close to the centre that S rounds to 1 see no curvature.
-        self.K = K = 0.0 if (x.s == 1).all() and (y.s == 1).all() else metric.curvature
+    `exact` computes the distances of single pairs.
+    """
+
+    def __init__(
+        self,
+        sides: list[LiftedSide],
+        K: float,
+        exact: Callable[[Floats, Floats], AnyFloats],
+        outside: Outside = "raise",
+    ) -> None:
+        self.K, self.exact, self.outside = K, exact, outside
         # v is measured in 2/√|K|, and at K = 0 in its own size: no square overflows
-        size = float(max(np.abs(u).max(), np.abs(w).max()))
+        size = float(max(np.abs(side.v).max() for side in sides))
         self.unit = 2 / math.sqrt(abs(K)) if K else size or 1.0
-        self.rows = p = Rows.lift(x, u, z_0, s_0, K, self.unit)
-        self.columns = q = p if Y is None else Rows.lift(y, w, z_0, s_0, K, self.unit)
+        sides = [side.in_unit(self.unit) for side in sides]
+        self.rows, self.columns = p, q = sides[0], sides[-1]
+        sqnorms = [np.einsum("ij,ij->i", side.v, side.v) for side in sides]
+        self.thresholds = [  # square distances under the sum of two of these are recomputed
+            np.maximum(CANCELLATION * sqnorm, LIFT_ROUNDING * side.rounding**2)
+            for side, sqnorm in zip(sides, sqnorms, strict=True)
+        ]
         # rows (v, ‖v‖², 1) and (-2w, 1, ‖w‖²), scaled, have the product ‖v - w‖²
-        left = np.column_stack([p.v, p.sqnorm, np.ones(len(p.v))])
-        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), q.sqnorm])
+        left = np.column_stack([p.v, sqnorms[0], np.ones(len(p.v))])
+        right = np.column_stack([-2 * q.v, np.ones(len(q.v)), sqnorms[-1]])
         self.left, self.right = left * p.scale[:, None], right * q.scale[:, None]
+
+    @classmethod
+    def of_metric(
+        cls, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
+    ) -> "BlockKernel":
+        """Return the kernel of a single metric."""
+        sides, K = lift_sides(X, Y, metric, outside)
+        exact = lambda p, q: distances.distance_between(p, q, metric, outside)  # noqa: E731
+        return cls(sides, K, exact, outside)
+
+    @classmethod
+    def of_product(
+        cls,
+        X: Floats,
+        Y: Floats | None,
+        parts: Sequence[tuple[CurvedSpace, float]],
+        exact: Callable[[Floats, Floats], AnyFloats],
+    ) -> "BlockKernel":
+        """Return the kernel of the root of Σ (weight · chord)² over parts with K ≥ 0."""
+        lifted = [
+            [side.in_unit(1 / weight) for side in lift_sides(X, Y, metric, "raise")[0]]
+            for metric, weight in parts
+        ]
+        sides = [
+            first._replace(
+                v=np.hstack([side.v for side in (first, *others)]),
+                rounding=np.hypot.reduce([side.rounding for side in (first, *others)]),
+            )
+            for first, *others in zip(*lifted, strict=True)
+        ]
+        return cls(sides, 0.0, exact)
 
     def fill(self, i: slice, j: slice, out: Floats) -> Floats:
         """Write the distances of block (i, j) into out."""
         np.matmul(self.left[i], self.right[j].T, out=out)
-        for start in range(0, len(out), STRIP):
-            strip = out[start : start + STRIP]
+        for start in range(0, len(out), STRIP_ROWS):
+            strip = out[start : start + STRIP_ROWS]
             self._finish(slice(i.start + start, i.start + start + len(strip)), j, strip)
         return out
 
     def _finish(self, i: slice, j: slice, out: Floats) -> None:
         """Turn square distances of lifted points into distances, in place."""
         K, inexact = self.K, None
-        p_threshold, q_threshold = self.rows.threshold[i], self.columns.threshold[j]
+        p_threshold, q_threshold = self.thresholds[0][i], self.thresholds[-1][j]
         p_scale, q_scale = self.rows.scale[i], self.columns.scale[j]
         highest = (p_threshold.max() + q_threshold.max()) * p_scale.max() * q_scale.max()
         if out.min() < max(highest, UNDERFLOW):
@@ -184,7 +226,7 @@ class BlockKernel:
             antipodal = out > 1 - NEAR_ANTIPODAL
             inexact = antipodal if inexact is None else inexact | antipodal
             np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
-        distances_in_place(out, K, self.unit)
+        lifts.distances_in_place(out, K, self.unit)
         inexact = self._mark_outside(i, j, out, inexact)
         if inexact is not None:
             self._refine(i, j, out, inexact)
@@ -205,22 +247,25 @@ class BlockKernel:
         step = max(1, REFINE_ENTRIES // x.shape[1])
         for start in range(0, len(rows), step):
             row, column = rows[start : start + step], columns[start : start + step]
-            out[row, column] = distance_between(x[row], y[column], self.metric, self.outside)
+            out[row, column] = self.exact(x[row], y[column])
 
 
-def blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
+def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
     """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
-    for top in range(0, n, BLOCK):
-        for left in range(top if symmetric else 0, m, BLOCK):
-            yield slice(top, min(top + BLOCK, n)), slice(left, min(left + BLOCK, m))
+    for top in range(0, n, BLOCK_ROWS):
+        for left in range(top if symmetric else 0, m, BLOCK_ROWS):
+            yield slice(top, min(top + BLOCK_ROWS, n)), slice(left, min(left + BLOCK_ROWS, m))
 
 
 def pairwise(
-    X: ArrayLike, Y: ArrayLike | None, parts: Sequence[tuple[CurvedSpace, float]], outside: Outside
+    X: ArrayLike,
+    Y: ArrayLike | None,
+    d: int,
+    outside: Outside,
+    kernels_of: Callable[[Floats, Floats | None], list[tuple[BlockKernel, float]]],
 ) -> AnyFloats:
-    """Return Σ weight · distance over the parts, between the rows of X and of Y (of X if None)."""
-    as_choice(outside, "outside", OUTSIDE)
-    d = parts[0][0].dimension
+    """Return Σ weight · distance over kernels, between the rows of X and of Y (of X if None)."""
+    as_choice(outside, "outside", distances.OUTSIDE)
     dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
     X = as_points(X, "X", d, ndim=2)
     Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
@@ -230,10 +275,10 @@ def pairwise(
         f"The distances between {n:,} and {m:,} rows",
         "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
     )
-    kernels = [(BlockKernel(X, Y, metric, outside), weight) for metric, weight in parts]
+    kernels = kernels_of(X, Y)
     result = np.empty((n, m), dtype=dtype)
-    work = np.empty((len(parts[:2]), min(n, BLOCK), min(m, BLOCK) + PADDING))
-    for i, j in blocks(n, m, symmetric=Y is None):
+    work = np.empty((len(kernels[:2]), min(n, BLOCK_ROWS), min(m, BLOCK_ROWS) + PADDED_COLUMNS))
+    for i, j in cut_blocks(n, m, symmetric=Y is None):
         total, *terms = work[:, : i.stop - i.start, : j.stop - j.start]
         for index, (kernel, weight) in enumerate(kernels):
             out = kernel.fill(i, j, terms[0] if index else total)
@@ -247,6 +292,19 @@ def pairwise(
         if Y is None and i != j:
             result[j, i] = total.T
     return result
+
+
+def weighted_pairwise(
+    X: ArrayLike,
+    Y: ArrayLike | None,
+    parts: Sequence[tuple[CurvedSpace, float]],
+    outside: Outside,
+) -> AnyFloats:
+    """Return Σ weight · distance over metrics."""
+    return pairwise(
+        X, Y, parts[0][0].dimension, outside,
+        lambda X, Y: [(BlockKernel.of_metric(X, Y, m, outside), weight) for m, weight in parts],
+    )  # fmt: skip
 
 
 def _symmetrise(block: Floats) -> None:

@@ -6,12 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import (
-    apply_collineation,
-    cross_ratio,
-    line_intersections,
-    measure,
-)
+from cayleyklein.geometry import apply_collineation, cross_ratio, line_intersections, measure
 
 seeds = st.integers(0, 2**32 - 1)
 DISC = np.diag([1.0, 1.0, -1.0])

@@ -7,13 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.geometry import (
-    ConvexBody,
-    Ellipsoid,
-    Polytope,
-    cross_ratio,
-    hilbert_distance,
-)
+from cayleyklein.geometry import ConvexBody, Ellipsoid, Polytope, cross_ratio, hilbert_distance
 
 seeds = st.integers(0, 2**32 - 1)
 INTERVAL = Polytope([[1.0], [-1.0]], [1.0, 1.0])

@@ -69,40 +69,25 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     return negative, len(eigenvalues) - negative - positive, positive
 
 
-def adjugate(A: ArrayLike) -> AnyFloats:
+def _adjugate(A: Floats) -> Floats:
     """Return the adjugate of a symmetric matrix, |A| A⁻¹ where A is invertible (paper §2.2).
 
     With A = Q Λ Qᵀ it is Q diag(∏_{j≠i} λ_j) Qᵀ, which needs no inverse: the products are made
     from the left and from the right.
-
-    Examples
-    --------
-    >>> from cayleyklein.geometry import adjugate
-    >>> np.round(adjugate([[2.0, 0.0, 0.0], [0.0, 3.0, 0.0], [0.0, 0.0, -1.0]]), 12)
-    array([[-3.,  0.,  0.],
-           [ 0., -2.,  0.],
-           [ 0.,  0.,  6.]])
-
-    A singular matrix has an adjugate too; of rank d - 1 or less, it is zero:
-
-    >>> adjugate([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 0.0]])
-    array([[0., 0., 0.],
-           [0., 0., 0.],
-           [0., 0., 2.]])
-    >>> bool(adjugate([[1.0, 0.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]).any())
-    False
     """
-    eigenvalues, vectors = np.linalg.eigh(as_symmetric(A, "A"))
+    eigenvalues, vectors = np.linalg.eigh(A)
     with np.errstate(over="ignore", invalid="ignore"):
         before = np.cumprod(np.append(1.0, eigenvalues[:-1]))
         after = np.cumprod(np.append(1.0, eigenvalues[:0:-1]))[::-1]
         result = (vectors * (before * after)) @ vectors.T
-    if not np.isfinite(result).all():
+    if not np.isfinite(result).all() or not result.any():
+        flow = "underflows" if np.isfinite(result).all() else "overflows"
         raise InvalidInputError(
-            f"The adjugate of A overflows: its eigenvalues reach {np.abs(eigenvalues).max():.3g}. "
-            f"Divide A by that; it is the same absolute."
+            f"The adjugate of matrix {flow}: its eigenvalues reach "
+            f"{np.abs(eigenvalues).max():.3g}. Divide matrix by the geometric mean of their "
+            f"absolute values; it is the same absolute."
         )
-    return np.asarray((result + result.T) / 2 + 0.0).astype(float_dtype(A))  # no -0.0
+    return np.asarray((result + result.T) / 2 + 0.0)  # no -0.0
 
 
 @final
@@ -170,12 +155,7 @@ class Absolute(Frozen):
                 f"Absolute(matrix, dual=...)."
             )
         else:
-            dual_form = np.asarray(adjugate(form), dtype=np.float64)
-            if not dual_form.any():
-                raise InvalidInputError(
-                    "The adjugate of matrix underflows. Divide matrix by the geometric mean of its "
-                    "eigenvalues; it is the same absolute."
-                )
+            dual_form = _adjugate(form)
         self._fill(matrix=read_only(form), dual=read_only(dual_form), dimension=d, signature=counts)
 
     @property

@@ -19,7 +19,6 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._measures import (
-    EPS,
     as_form_and_points,
     bilinear,
     discriminant,
@@ -27,12 +26,12 @@ from cayleyklein.geometry.projective._measures import (
     rescale,
     span,
 )
-from cayleyklein.geometry.rounding import binary_scale
+from cayleyklein.geometry.rounding import EPSILON, binary_scale
 
 COLLINEARITY_TOLERANCE = 1e-8
 """Largest distance to the line, as a part of the extent of the points, that counts as rounding."""
 
-PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+POINT_PAIRS = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
 
 
 def cross_ratio(
@@ -136,7 +135,7 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     vectors = vectors / binary_scale(vectors)
     images = vectors @ matrix.T
     w = images[..., -1:]
-    infinite = np.abs(w) <= 4 * EPS * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
+    infinite = np.abs(w) <= 4 * EPSILON * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     if infinite.any():
         raise NotRepresentableError(
             f"H sends points{at_index(infinite[..., 0])} to infinity; map homogeneous vectors "
@@ -233,12 +232,12 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]
     vectors = points if is_homogeneous else homogenize(points)
     n = vectors.shape[-1]
     i, j = np.triu_indices(n, 1) if is_homogeneous else (np.arange(n - 1), np.full(n - 1, n - 1))
-    a, b = np.array(PAIRS).T
+    a, b = np.array(POINT_PAIRS).T
     left = vectors[..., a, :][..., i] * vectors[..., b, :][..., j]
     right = vectors[..., a, :][..., j] * vectors[..., b, :][..., i]
     minors = left - right  # (..., 6, number of coordinate pairs)
     if is_homogeneous:  # multiples of one vector leave rounding where the minor is zero
-        minors = np.where(np.abs(minors) <= 4 * EPS * (np.abs(left) + np.abs(right)), 0.0, minors)
+        minors = np.where(np.abs(minors) <= 4 * EPSILON * (np.abs(left) + np.abs(right)), 0.0, minors)
     best = np.abs(minors).max(axis=-2).argmax(axis=-1)[..., None, None]
     chosen = np.take_along_axis(minors, best, axis=-1)[..., 0]
     table = np.zeros((*chosen.shape[:-1], 4, 4), dtype=chosen.dtype)
@@ -262,7 +261,7 @@ def _check_collinear(
     combination = (-row_y / whole)[..., None] * np.take_along_axis(points, x, axis=-2)
     combination = combination + (row_x / whole)[..., None] * np.take_along_axis(points, y, axis=-2)
     deviation = np.abs(points - combination).max(axis=(-2, -1))
-    bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPS * size
+    bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
     if bad.any():
         raise InvalidInputError(
             f"The points p, q, P, Q are not collinear{at_index(bad)}: one is "

@@ -13,7 +13,7 @@ S_pq² - S_pp S_qq as it stands loses every digit there. It is evaluated instead
 x being p or q: D does not change when a multiple of one vector is taken from the other.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -28,9 +28,7 @@ from cayleyklein._validation import (
     float_dtype,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry.rounding import binary_scale
-
-EPS = float(np.finfo(np.float64).eps)
+from cayleyklein.geometry.rounding import EPSILON, binary_scale
 
 ISOTROPIC_BELOW = 1e-3
 """|S_xx| / (|x|ᵀ|A||x|) under which no multiple of x is taken from u: S_xr would not vanish."""
@@ -146,42 +144,29 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     >>> complex(measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0], unit=1))
     0j
     """
-    factor, dtype = as_unit(unit), complex_dtype(A, p, q)
-    line = line_pencil(*as_form_and_points(A, p, q))
-    value = half_log(line.s_pp, line.s_qq, line.s_pq, line.discriminant)
-    return multiply(2 * factor, value).astype(dtype)[()]
+    return measure_of(line_pencil(*as_form_and_points(A, p, q)), unit, A, p, q)
 
 
-def complex_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
-    """Return complex64 if every array is float32, and complex128 otherwise."""
-    return np.result_type(float_dtype(*arrays), np.complex64)
+def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes:
+    """Return unit · Log of the cross-ratio of a pencil, complex64 if every given array is float32.
 
-
-def as_unit(unit: complex) -> complex:
-    """Check a unit of measurement: one finite number, not zero."""
-    if not isinstance(unit, int | float | complex | np.number):
-        raise InvalidInputError(f"unit must be a single number; got {unit!r}.")
-    factor = complex(unit)
-    if not np.isfinite(factor) or factor == 0:
+    Multiplied by parts, so that 0 · ∞ is 0 and an infinite measure has no NaN in it.
+    """
+    a_number = isinstance(unit, int | float | complex | np.number)
+    if not (a_number and np.isfinite(unit) and unit):
         raise InvalidInputError(f"Got unit={unit!r}, but expected a finite number other than 0.")
-    return factor
-
-
-def multiply(factor: complex, value: AnyArray) -> Complexes:
-    """Multiply by parts, so that 0 · ∞ is 0 and an infinite measure has no NaN in it."""
-    factor, value = complex(factor), np.asarray(value)
-    product = np.zeros(value.shape, dtype=np.complex128)
+    value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
+    factor, found = 2 * complex(unit), np.zeros(value.shape, dtype=np.complex128)
     if factor.real:
-        product.real += factor.real * value.real
-        product.imag += factor.real * value.imag
+        found.real += factor.real * value.real
+        found.imag += factor.real * value.imag
     if factor.imag:
-        product.real -= factor.imag * value.imag
-        product.imag += factor.imag * value.real
-    return product
+        found.real -= factor.imag * value.imag
+        found.imag += factor.imag * value.real
+    return found.astype(np.result_type(float_dtype(*given), np.complex64))[()]
 
 
 def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    """Check a form and two broadcastable arrays of affine points."""
     form = as_form(A, "A")
     d = len(form) - 1
     p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
@@ -213,7 +198,6 @@ def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
 
 
 def homogenize(points: AnyArray) -> AnyArray:
-    """Append the coordinate w = 1."""
     return np.concatenate([points, np.ones_like(points[..., :1])], axis=-1)
 
 
@@ -252,7 +236,7 @@ def discriminant(form: Floats, x: Floats, u: Floats) -> tuple[Floats, Floats]:
     terms = (np.abs(u) + np.abs(share * x)) * image  # the rounding of r counts as well
     noise = 2 * np.abs(s_xr) * (np.abs(x) * image).sum(axis=-1)
     noise += 2 * np.abs(s_xx) * terms.sum(axis=-1) + cap * np.abs(s_rr)
-    noise *= 2 * len(form) * EPS
+    noise *= 2 * len(form) * EPSILON
     return np.where(np.abs(value) <= noise, 0.0, value), noise
 
 
@@ -266,7 +250,7 @@ def vector_pencil(form: Floats, x: Floats, y: Floats) -> Pencil:
     """Evaluate a form on the spans of homogeneous vectors x and y (the same shape)."""
     x, y, u = span(x, y)
     rest = u - (x * u).sum(axis=-1, keepdims=True) / (x * x).sum(axis=-1, keepdims=True) * x
-    same = np.abs(rest).max(axis=-1) <= 4 * EPS
+    same = np.abs(rest).max(axis=-1) <= 4 * EPSILON
     return _pencil(form / binary_scale(form.reshape(-1)), x, y, u, same)
 
 

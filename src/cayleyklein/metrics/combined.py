@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_choice, as_points, float_dtype
+from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import OUTSIDE, Ellipsoid, Frozen, Outside, read_only, sqchord_from
+from cayleyklein.geometry import Ellipsoid, frozen, lifts
+from cayleyklein.geometry.distances import Outside
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._curved import CurvedMetric
-from cayleyklein.metrics._pairwise import pairwise
+from cayleyklein.metrics._pairwise import BlockKernel, pairwise, weighted_pairwise
+from cayleyklein.metrics.curved import CurvedMetric
 
 
-class MixedMetric(Frozen, MetricBase):
+class MixedMetric(frozen.Frozen, MetricBase):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
     It is a metric, but not one of constant curvature, nor (as the paper has it) a
@@ -60,7 +61,7 @@ class MixedMetric(Frozen, MetricBase):
             values = as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
             raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
-        self._fill(metrics=metrics, weights=read_only(values))
+        self._fill(metrics=metrics, weights=frozen.read_only(values))
 
     @property
     def geometry(self) -> str:
@@ -107,7 +108,7 @@ class MixedMetric(Frozen, MetricBase):
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
-        return pairwise(X, Y, self._active(), outside)
+        return weighted_pairwise(X, Y, self._active(), outside)
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
@@ -128,7 +129,7 @@ class MixedMetric(Frozen, MetricBase):
         return f"MixedMetric({' + '.join(terms)}, d={self.dimension})"
 
 
-class ProductMetric(Frozen, MetricBase):
+class ProductMetric(frozen.Frozen, MetricBase):
     """The product of elliptic and flat metrics: d² = Σ (chordₚ / uₚ)². Immutable.
 
     chord = (2/√K) sin(√K d/2) is the straight line between two points of a sphere of curvature K,
@@ -179,7 +180,7 @@ class ProductMetric(Frozen, MetricBase):
             values = as_points(units, "units", len(metrics), ndim=1)
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
-        self._fill(metrics=metrics, units=read_only(values))
+        self._fill(metrics=metrics, units=frozen.read_only(values))
 
     @property
     def geometry(self) -> str:
@@ -194,7 +195,7 @@ class ProductMetric(Frozen, MetricBase):
     @property
     def n_coordinates(self) -> int:
         """Number of Euclidean coordinates D of :meth:`embed`."""
-        return sum(len(metric.factor) + (metric.curvature > 0) for metric in self.metrics)
+        return sum(metric.factor_shape[0] + (metric.curvature > 0) for metric in self.metrics)
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return list(zip(self.metrics, (1 / self.units).tolist(), strict=True))
@@ -208,31 +209,31 @@ class ProductMetric(Frozen, MetricBase):
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
-        square = sum(part for _, part in self._lengths(p, q, outside))
-        found: AnyFloats = np.sqrt(np.asarray(square)).astype(float_dtype(p, q), copy=False)
-        return found[()]
+        found = np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
+        return found.astype(float_dtype(p, q), copy=False)[()]
 
-    def _lengths(
-        self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise"
-    ) -> list[tuple[CurvedMetric, Floats]]:
-        distances = [np.asarray(m.distance(p, q, outside=outside), float) for m in self.metrics]
+    def _chords(self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise") -> list[Floats]:
+        """Return the chords of the parts, each divided by its unit."""
         return [
-            (metric, sqchord_from(distance, metric.curvature) / unit**2)
-            for metric, distance, unit in zip(
-                self.metrics, distances, self.units.tolist(), strict=True
+            2
+            * lifts.sine(
+                np.asarray(part.distance(p, q, outside=outside), float) / 2, part.curvature
             )
+            * weight
+            for part, weight in self._terms()
         ]
+
+    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
+        return [(part, c**2) for part, c in zip(self.metrics, self._chords(p, q), strict=True)]
 
     def pairwise(
         self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
     ) -> AnyFloats:
         """Return all distances between the rows of X and of Y, or of X with itself."""
-        as_choice(outside, "outside", OUTSIDE)
-        dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
-        rows = self.embed(as_points(X, "X", self.dimension, ndim=2))
-        others = None if Y is None else self.embed(as_points(Y, "Y", self.dimension, ndim=2))
-        found = CurvedMetric.euclidean(self.n_coordinates).pairwise(rows, others)
-        return found.astype(dtype, copy=False)
+        return pairwise(
+            X, Y, self.dimension, outside,
+            lambda X, Y: [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)],
+        )  # fmt: skip
 
     def __repr__(self) -> str:
         terms = (

@@ -16,11 +16,11 @@ from scipy.spatial.distance import cdist
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, expect
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import Frozen, read_only
-from cayleyklein.metrics._combined import Metric
+from cayleyklein.geometry import frozen
+from cayleyklein.metrics.combined import Metric
 
 
-class LaplacianKernel(Frozen):
+class LaplacianKernel(frozen.Frozen):
     """What :func:`laplacian_kernel` returns. Immutable."""
 
     _arguments = ("metric", "gamma", "column_weights")
@@ -42,7 +42,7 @@ class LaplacianKernel(Frozen):
             column_weights = as_points(column_weights, "column_weights", metric.dimension, ndim=1)
             if (column_weights < 0).any():
                 raise InvalidInputError("column_weights must be ≥ 0.")
-            column_weights = read_only(column_weights)
+            column_weights = frozen.read_only(column_weights)
         self._fill(metric=metric, gamma=value, column_weights=column_weights)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats | float:

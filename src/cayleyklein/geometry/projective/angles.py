@@ -17,16 +17,12 @@ from cayleyklein._validation import about, at_index, broadcast_points, float_dty
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
-    EPS,
     as_form,
     as_hyperplanes,
-    as_unit,
-    complex_dtype,
-    half_log,
-    multiply,
+    measure_of,
     vector_pencil,
 )
-from cayleyklein.geometry.rounding import binary_scale, total, two_product
+from cayleyklein.geometry.rounding import EPSILON, binary_scale, total, two_product
 from cayleyklein.geometry.space import CurvedSpace
 
 UNCERTAIN = 1e-8
@@ -91,7 +87,7 @@ def hyperplane_angle(
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
     dtype = float_dtype(dual, l, m)
-    return _angle(*_as_pencil(dual, l, m), signed).astype(dtype)[()]
+    return _angle(*_as_planes(dual, l, m), signed).astype(dtype)[()]
 
 
 def metric_angle(
@@ -207,14 +203,10 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
     0j
     """
-    factor = as_unit(unit)
-    dtype = complex_dtype(dual, l, m)
-    pencil = vector_pencil(*_as_pencil(dual, l, m))
-    value = half_log(pencil.s_pp, pencil.s_qq, pencil.s_pq, pencil.discriminant)
-    return (multiply(2 * factor, value) + 0.0).astype(dtype)[()]
+    return measure_of(vector_pencil(*_as_planes(dual, l, m)), unit, dual, l, m)
 
 
-def _as_pencil(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
+def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
     form = as_form(dual, "dual")
     first, second = broadcast_points(
         l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
@@ -229,6 +221,6 @@ def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
     """
     following, previous = [1, 2, 0], [2, 0, 1]
     left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
-    point = np.where(np.abs(left - right) <= 4 * EPS * np.abs(left), 0.0, left - right)
+    point = np.where(np.abs(left - right) <= 4 * EPSILON * np.abs(left), 0.0, left - right)
     x, y, w = np.moveaxis(np.sign(point).astype(np.int_), -1, 0)
     return np.asarray(np.where(w != 0, w, np.where(y != 0, y, x)))

@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein._validation import (
     LARGEST_SQUARED,
@@ -22,15 +21,21 @@ from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import (
     Absolute,
     Ball,
-    CurvedSpace,
     Ellipsoid,
     Hyperplane,
-    Outside,
-    euclidean_coordinates,
-    metric_angle,
+    bisectors,
+    distances,
+    forms,
+    from_chart,
+    geodesics,
+    lifts,
+    to_chart,
 )
+from cayleyklein.geometry.distances import Outside
+from cayleyklein.geometry.projective import angles
+from cayleyklein.geometry.space import CurvedSpace
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import pairwise
+from cayleyklein.metrics._pairwise import weighted_pairwise
 
 
 class CurvedMetric(CurvedSpace, MetricBase):
@@ -45,8 +50,10 @@ class CurvedMetric(CurvedSpace, MetricBase):
     ----------
     matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite.
-    factor : array-like of shape (r, d), optional
-        L; give either `matrix` or `factor`. A factor of lower rank gives a pseudo-metric.
+    factor : array-like of shape (r, d) or (d,), optional
+        L, or the diagonal of a diagonal L; give either `matrix` or `factor`. A factor of lower
+        rank gives a pseudo-metric. A diagonal L costs d numbers: it is kept as its diagonal, and
+        distances take time in proportion to d, not to d².
     center : array-like of shape (d,), optional
         μ, the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
@@ -96,7 +103,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
     0.5
     >>> disc.ball([0.5, 0.0], 0.5).ellipsoid().semi_axes.round(3)  # flattened at the boundary
     array([0.411, 0.366])
-    >>> geometry.apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
+    >>> from cayleyklein.geometry import apply_collineation
+    >>> apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
     array([0.5, 0. ])
     >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
     (array([0.5, 0. ]), array([0.8, 0. ]))
@@ -112,7 +120,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         With μ = -Σ⁻¹a and 1/K = b - μᵀΣμ (paper §2.4). Raises NotRepresentableError where Σ is not
         definite, so that no metric has this S, or 1/K = 0: S is singular, a cone.
         """
-        matrix, center, curvature = geometry.parameters_from_form(S)
+        matrix, center, curvature = forms.parameters_from_form(S)
         return cls(matrix=matrix, center=center, curvature=curvature)
 
     @classmethod
@@ -127,7 +135,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
         """Return the metric with Σ = I and μ = 0 in d dimensions."""
-        return cls(factor=np.eye(as_count(d, "d")), curvature=curvature)
+        return cls(factor=np.ones(as_count(d, "d")), curvature=curvature)
 
     # -- parameters ------------------------------------------------------------------
 
@@ -141,7 +149,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
                 f"a flat metric is described by its matrix alone."
             )
         a = -self.matrix @ self.center
-        return geometry.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
+        return forms.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
 
     @cached_property
     def absolute(self) -> Absolute:
@@ -185,7 +193,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
             the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
             the boundary is infinitely far from every other point.
         """
-        return geometry.distance(p, q, self, outside=outside)
+        return distances.distance(p, q, self, outside=outside)
 
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return [(self, 1.0)]
@@ -209,7 +217,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ndarray of shape (n, m)
             float32 when X and Y are, and float64 otherwise.
         """
-        return pairwise(X, Y, [(self, 1.0)], outside)
+        return weighted_pairwise(X, Y, [(self, 1.0)], outside)
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""
@@ -227,7 +235,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         rows = as_points(X, "X", self.dimension, ndim=2)
         z = self._coordinates(rows)
         self._form_values(rows, z, "X")  # raises where squares overflow
-        found = euclidean_coordinates(z, self.curvature)
+        found = lifts.euclidean_coordinates(z, self.curvature)
         return found.astype(float_dtype(X), copy=False)
 
     # -- geometry -------------------------------------------------------------------
@@ -237,7 +245,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
         In the hyperbolic case it is to be clipped to the domain.
         """
-        return geometry.bisector(p, q, self)
+        return bisectors.bisector(p, q, self)
 
     def ball(self, center: ArrayLike, radius: float) -> Ball:
         """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
@@ -256,22 +264,22 @@ class CurvedMetric(CurvedSpace, MetricBase):
         -------
         ndarray of shape (..., m, d), or (..., d) for a single t
         """
-        return geometry.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
+        return geodesics.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
     def midpoint(self, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the point half way between p and q."""
-        return geometry.geodesic(p, q, self, 0.5)
+        return geodesics.geodesic(p, q, self, 0.5)
 
     def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end, after unit time, of the geodesic that leaves x with velocity v.
 
         Raises OutsideDomainError where an elliptic one crosses the equator, the end of the chart.
         """
-        return geometry.exp_map(x, v, self)
+        return geodesics.exp_map(x, v, self)
 
     def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1."""
-        return geometry.log_map(x, y, self)
+        return geodesics.log_map(x, y, self)
 
     def angle(
         self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
@@ -281,26 +289,26 @@ class CurvedMetric(CurvedSpace, MetricBase):
         Acute, or `signed` in the plane: see :func:`cayleyklein.geometry.hyperplane_angle`.
         """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        return metric_angle(first, second, self, signed=signed, names=("first", "second"))
+        return angles.metric_angle(first, second, self, signed=signed, names=("first", "second"))
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""
-        return geometry.vertex_angle(x, p, q, self)
+        return geodesics.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the isometry that carries p to q along their geodesic, as a collineation."""
-        return geometry.transvection(p, q, self)
+        return geodesics.transvection(p, q, self)
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
         """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
         z, _ = self._inside(as_points(X, "X", self.dimension), "X")
-        y = geometry.to_chart(self._unit * z, chart, self._sign)
+        y = to_chart(self._unit * z, chart, self._sign)
         return y.astype(float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
         with about("Y"):
-            w = geometry.from_chart(as_points(Y, "Y"), chart, self._sign)
+            w = from_chart(as_points(Y, "Y"), chart, self._sign)
             return self.points(w / self._unit).astype(float_dtype(Y), copy=False)
 
     @property
@@ -337,6 +345,6 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
 
 
 def standard_factor(X: Floats) -> Floats:
-    """Return the diagonal factor that standardises columns; constant columns get 1."""
+    """Return the diagonal (d,) of the factor that standardises columns; constant columns get 1."""
     deviation = X.std(axis=0)
-    return np.diag(1 / np.where(deviation > 0, deviation, 1.0))
+    return 1 / np.where(deviation > 0, deviation, 1.0)
