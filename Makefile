@@ -88,7 +88,7 @@ lowest: ## Run the tests with the oldest releases of what we depend on
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest -n $(WORKERS) \
 	  -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning -W ignore::FutureWarning \
-	  --ignore tests/app/test_in_browser.py --ignore tests/learning/labels/test_oracles.py $(ARGS)
+	  --ignore tests/app/test_in_browser.py --ignore tests/learning/test_oracles.py $(ARGS)
 
 audit: $(READY) ## Look for known weaknesses in what is installed, where the registry tells
 	$(BIN)/python -m pip_audit --local --skip-editable

@@ -29,8 +29,10 @@ from cayleyklein import (
 )
 from cayleyklein.datasets import load_wine, make_elliptic_blobs
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.learning import Explanation, Progress, Selection
+from cayleyklein.learning import Progress
 from cayleyklein.plotting import VoronoiDisplay
+from cayleyklein.prediction import Explanation
+from cayleyklein.selection import Selection
 
 Floats = NDArray[np.float64]
 

@@ -94,6 +94,8 @@ def check_parameters(estimator: Any) -> None:
         if isinstance(value, bool | np.bool_) and "boolean" not in rules:
             number = [rule for rule in rules if isinstance(rule, Interval)]
             expect(not number, name, value, "a number, not a bool")
+    if hasattr(estimator, "n_jobs"):
+        as_jobs(estimator.n_jobs)
     try:
         estimator._validate_params()
     except InvalidParameterError as error:
@@ -164,7 +166,9 @@ def _check_rows(estimator: Any, X: Any, options: dict[str, Any]) -> AnyArray:
             f"encode them, as sklearn.preprocessing.OneHotEncoder does; "
             f"cayleyklein.tables.TableClassifier takes tables with text and dates as they are."
         ) from error
-    if finite is True and not np.isfinite(rows.sum()):
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = rows.sum() if finite is True else 0.0
+    if not np.isfinite(total):  # an entry is not, or they are huge
         bad = np.argwhere(~np.isfinite(rows))
         if len(bad):
             raise InvalidInputError(

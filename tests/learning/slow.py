@@ -150,8 +150,12 @@ def shares(rows, lengths, y, classes, weights, k):
         votes = {c: mpmath.mpf(0) for c in classes}
         for row, count in zip(neighbours, counts, strict=False):
             votes[y[row]] += count
-        if sorted(votes.values())[-1] == sorted(votes.values())[-2]:
-            votes[y[neighbours[0]]] += tenth
+        tied = [c for c in classes if votes[c] == max(votes.values())]
+        if len(tied) > 1:  # the nearest vote, then the most frequent class, then the first
+            nearest = {c: min(d for j, d in zip(neighbours, near, strict=False) if y[j] == c)
+                       for c in tied}  # fmt: skip
+            winner = min(tied, key=lambda c: (nearest[c], -prior[c], list(classes).index(c)))
+            votes[winner] += tenth
         total = mpmath.fsum(votes.values()) + tenth
         answers.append([float((votes[c] + tenth * prior[c]) / total) for c in classes])
     return np.array(answers)

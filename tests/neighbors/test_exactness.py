@@ -19,7 +19,7 @@ from tests.neighbors.rows import (
 from tests.strategies import random_metric, seeds
 
 from cayleyklein import CurvedMetric, MixedMetric
-from cayleyklein.neighbors import CurvedNeighbors, _index
+from cayleyklein.neighbors import CurvedNeighbors
 
 DISC = CurvedMetric.euclidean(3, curvature=-1.0)
 
@@ -27,7 +27,7 @@ DISC = CurvedMetric.euclidean(3, curvature=-1.0)
 @pytest.fixture(autouse=True)
 def _no_tree_gives_way(monkeypatch):
     """Among few rows a tree spares little; it is to be tried all the same."""
-    monkeypatch.setattr(_index, "HOPELESS", 2.0)
+    monkeypatch.setattr("cayleyklein.neighbors.algorithms.HOPELESS", 2.0)
 
 
 def rounding(metric, plain):

@@ -13,7 +13,7 @@ from tests.neighbors.rows import algorithms, make
 from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import proximity_planes
-from cayleyklein.neighbors import CurvedNeighbors, _index
+from cayleyklein.neighbors import CurvedNeighbors
 
 RNG = np.random.default_rng(3)
 METRICS = {
@@ -30,7 +30,7 @@ CASES = [(name, how) for name, metric in METRICS.items() for how in algorithms(m
 
 @pytest.fixture(autouse=True)
 def _no_tree_gives_way(monkeypatch):
-    monkeypatch.setattr(_index, "HOPELESS", 2.0)
+    monkeypatch.setattr("cayleyklein.neighbors.algorithms.HOPELESS", 2.0)
 
 
 def same(first, second):
@@ -117,8 +117,8 @@ def test_partial_fit_far_from_the_first_rows():
 def test_many_chunks_and_blocks(monkeypatch):
     expected = {name: CurvedNeighbors(metric=m).fit(X).kneighbors() for name, m in METRICS.items()}
     for constant, size in (("CHUNK", 70), ("BLOCK_ROWS", 32), ("BLOCK_COLUMNS", 64)):
-        monkeypatch.setattr(f"cayleyklein.neighbors._index.{constant}", size)
-    monkeypatch.setattr("cayleyklein.neighbors._space.STRIP", 64)
+        monkeypatch.setattr(f"cayleyklein.neighbors.search.{constant}", size)
+    monkeypatch.setattr("cayleyklein.neighbors.space.PLACED_ROWS", 64)
     for name, metric in METRICS.items():
         same(CurvedNeighbors(metric=metric).fit(X).kneighbors(), expected[name])
 
@@ -163,12 +163,12 @@ def test_searches_survive_a_fork():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"algorithm": "kd"}, "Got algorithm='kd'"),
-        ({"n_neighbors": 0}, "Got n_neighbors=0"),
-        ({"algorithm": 3}, "algorithm=3"),
-        ({"radius": -1.0}, "Got radius=-1"),
-        ({"radius": np.nan}, "radius has NaN"),
-        ({"outside": "inf"}, "Got outside='inf'"),
+        ({"algorithm": "kd"}, "'algorithm' parameter"),
+        ({"n_neighbors": 0}, "'n_neighbors' parameter"),
+        ({"algorithm": 3}, "'algorithm' parameter"),
+        ({"radius": -1.0}, "'radius' parameter"),
+        ({"radius": np.nan}, "'radius' parameter"),
+        ({"outside": "inf"}, "'outside' parameter"),
         ({"metric": "euclidean"}, "metric must be a CurvedMetric"),
         ({"metric": CurvedMetric.euclidean(2)}, "X has 3 columns, but the metric is for 2"),
         ({"metric": METRICS["mixed"], "algorithm": "tree"}, "use algorithm='vptree'"),

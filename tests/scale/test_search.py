@@ -20,12 +20,12 @@ from cayleyklein import (
 )
 from cayleyklein._distributed import futures_in
 from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
-from cayleyklein.neighbors._index import Ranked, merge
+from cayleyklein.neighbors.search import Ranked, merge
 
 
 @pytest.fixture(autouse=True)
 def small_shards(monkeypatch):
-    for module in ("neighbors._nearest", "learning._voters"):
+    for module in ("neighbors.estimator", "prediction.classifier", "prediction.regressor"):
         monkeypatch.setattr(f"cayleyklein.{module}.LEAST_ROWS", 8)
 
 

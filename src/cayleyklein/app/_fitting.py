@@ -21,9 +21,10 @@ from cayleyklein.app._draw import Shape, class_color, class_marker
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
-from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
+from cayleyklein.learning import CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting import choose_section
+from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3

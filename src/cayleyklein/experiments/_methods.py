@@ -17,7 +17,8 @@ from sklearn.svm import SVC
 
 from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN
+from cayleyklein.learning import CurvedLMNN
+from cayleyklein.prediction import CurvedKNeighborsClassifier
 
 SEED = 0
 

@@ -312,6 +312,11 @@ class RowLearner(DescentLearner):
 
     @abstractmethod
     def _check_parameters(self) -> None:
+        if isinstance(self.geometry, str) and self.geometry == "auto":
+            raise InvalidInputError(
+                'geometry="auto" compares metrics on held-out rows, as CurvedKNeighborsClassifier '
+                'and CurvedKNeighborsRegressor do; a learner learns one: take geometry="product".'
+            )
         check_parameters(self)
         if self.geometry in ("product", "mixed") and not isinstance(self.init, str):
             raise InvalidInputError(

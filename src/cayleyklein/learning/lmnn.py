@@ -89,8 +89,8 @@ default="product"
     random_state : int, RandomState or None, default=None
         Draws the subsample, and the rows with a term in the loss where there are many.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
-        a usable metric.
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
     verbose : bool, default=False
         Write a line for each iteration to standard error.
 

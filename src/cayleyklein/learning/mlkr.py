@@ -67,8 +67,8 @@ class CurvedMLKR(RowLearner):
     random_state : int, RandomState or None, default=None
         Draws the subsample, and the rows whose errors count where there are many.
     callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
-        a usable metric.
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
     verbose : bool, default=False
         Write a line for each iteration to standard error.
 

@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns, row_blocks
 from cayleyklein._estimators import (
-    as_jobs,
     check_data,
     check_parameters,
     is_dask,
@@ -334,7 +333,6 @@ class CurvedNeighbors(NeighborMethods):
         y : ignored
         """
         check_parameters(self)
-        as_jobs(self.n_jobs)
         index: SearchIndex | Shards
         if is_dask(X):
             check_columns(self, X, reset=True)

@@ -214,7 +214,9 @@ def lifted(x: Floats, metric: CurvedMetric | ProductMetric) -> tuple[Floats, Flo
         return np.hstack([lifted(x, part)[0] / unit for part, unit in parts]), np.ones(len(x))
     K, z = metric.curvature, metric._coordinates(x)
     with np.errstate(over="ignore", invalid="ignore"):
-        fits = np.isfinite(K * np.einsum("ij,ij->i", z, z)) & np.isfinite(z).all(axis=1)
+        fits = np.isfinite(z).all(axis=1)
+        if K:
+            fits &= np.isfinite(K * np.einsum("ij,ij->i", z, z))
     if not fits.all():
         rows = list_indices(np.flatnonzero(~fits))
         raise InvalidInputError(

@@ -100,8 +100,8 @@ def explanations(
         cast = votes.votes[mine]
         why.append(
             Explanation(
-                classes[shares[at].argmax()], shares[at], classes, rows, classes[votes.labels[mine]],
-                far, cast / cast.sum(), columns, names,
+                classes[shares[at].argmax()], shares[at], classes, rows,
+                classes[votes.labels[mine]], far, cast / cast.sum(), columns, names,
             )
         )  # fmt: skip
     return why

@@ -42,6 +42,9 @@ WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "
 
 def check_source(estimator: Any) -> None:
     """Raise where `geometry`, `learner` and `metric` contradict each other."""
+    if isinstance(estimator.learner, type):
+        name = estimator.learner.__name__
+        raise InvalidInputError(f"learner must be an estimator, {name}(), not the class {name}.")
     given = [name for name in ("learner", "metric") if getattr(estimator, name) is not None]
     if len(given) == 2:
         raise InvalidInputError("Got both a learner and a metric; drop one of them.")
@@ -91,11 +94,9 @@ def fitted_learner(learner: Any, given: GivenRows) -> Any:
         fitted = learner.estimator
     else:
         y = given.target if given.classes is None else given.classes[given.target]
-        weights = given.weights
-        equal = bool((weights == weights[0]).all())
-        fitted = clone(learner).fit(
-            given.source, y, **({} if equal else {"sample_weight": weights})
-        )
+        equal = bool((given.weights == given.weights[0]).all())
+        weights = {} if equal else {"sample_weight": given.weights}
+        fitted = clone(learner).fit(given.source, y, **weights)
     if not isinstance(getattr(fitted, "metric_", None), Metric):
         raise InvalidInputError(
             f"learner must have a metric_ for the columns of X once it is fitted, as CurvedLMNN() "

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cayleyklein._estimators import refuse_no_numbers
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import as_finite_array
 from cayleyklein.exceptions import InvalidInputError
 
 Weights = str | Callable[[Floats], Any]
@@ -63,13 +63,14 @@ def neighbor_weights(
 
 def _checked(given: Any, distances: Floats) -> Floats:
     """Check what a function made of distances."""
-    found = np.asarray(as_finite_array(given, "The result of weights"))
+    refuse_no_numbers(given, "weights")
+    found = np.asarray(given, dtype=np.float64)
     if found.shape != distances.shape:
         raise InvalidInputError(
             f"weights made an array of shape {found.shape} of distances of shape "
             f"{distances.shape}; expected one weight for each."
         )
-    valid = (found >= 0).all(axis=1) & found.any(axis=1)
+    valid = (np.isfinite(found) & (found >= 0)).all(axis=1) & found.any(axis=1)
     if not valid.all():
         row = int(np.argmin(valid))
         raise InvalidInputError(

@@ -31,7 +31,7 @@ from cayleyklein._validation import check_memory, refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
-from cayleyklein.neighbors import as_metric
+from cayleyklein.neighbors.search import as_metric
 from cayleyklein.svm._linear import refuse_one_class
 
 CS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)

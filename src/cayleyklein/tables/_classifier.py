@@ -11,13 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import as_target
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Explanation
 from cayleyklein.metrics import terms_of
+from cayleyklein.prediction import CurvedKNeighborsClassifier, Explanation
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder
 

@@ -20,8 +20,8 @@ import numpy as np
 from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder

@@ -8,8 +8,10 @@ import pytest
 from tests.learning import slow
 from tests.learning.objectives.test_large_margin import CURVATURES, metric_of
 
-from cayleyklein.learning.objectives import KernelRecipe, KernelRegression, Parameters, _search
-from cayleyklein.learning.regression._selection import RegressionRows
+from cayleyklein.learning.objectives import search
+from cayleyklein.learning.objectives.kernel_regression import KernelRecipe, KernelRegression
+from cayleyklein.learning.objectives.lifted import Parameters
+from cayleyklein.learning.rows import TrainingRows
 
 KERNELS = pytest.mark.parametrize("bandwidth", [None, 0.4])
 
@@ -84,12 +86,12 @@ def test_gradient_by_finite_differences(K, bandwidth, r):
 def test_gradient_at_the_start_of_every_geometry(geometry, kernel):
     """Each part of a product too is one of these."""
     X, Y = problem(n=40, d=3)
-    rows = RegressionRows.from_targets(X, Y, np.ones(40))
+    rows = TrainingRows.from_targets(X, Y, np.ones(40))
     recipe = KernelRecipe(geometry, kernel=kernel, n_neighbors=10)
-    start = Parameters(recipe.scale_of(rows.X) * np.eye(3), np.full(3, 0.1), recipe.curvature)
+    start = recipe.start(rows, np.eye(3))._replace(center=np.full(3, 0.1))
     loss = recipe.pose(rows, np.arange(40), start)
     gradient = loss(start).gradient
-    step = 1e-6 * recipe.scale_of(rows.X) * np.random.default_rng(0).normal(size=(3, 3))
+    step = 1e-6 * start.factor[0, 0] * np.random.default_rng(0).normal(size=(3, 3))
     values = [loss(start._replace(factor=start.factor + s * step)).loss for s in (-1, 1)]
     slope = np.sum(gradient.factor * step)
     assert (values[1] - values[0]) / 2 == pytest.approx(slope, rel=1e-4)
@@ -106,7 +108,7 @@ def test_any_block_and_any_search_before(bandwidth):
     assert whole(metric).loss == expected.loss
     for entries in (1, 7 * 60, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_search, "BLOCK_ENTRIES", entries)
+            patch.setattr(search, "CHORD_ENTRIES", entries)
             block = replace(whole)(metric)
         assert block.loss == pytest.approx(expected.loss, rel=1e-12)
         np.testing.assert_allclose(block.gradient.factor, expected.gradient.factor, rtol=1e-9)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tests.learning import slow
 
-from cayleyklein.learning.objectives import _search
-from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class
-from cayleyklein.learning.objectives._lifted import Parameters
+from cayleyklein.learning.objectives import search
+from cayleyklein.learning.objectives.large_margin import LargeMargin, nearest_of_class
+from cayleyklein.learning.objectives.lifted import Parameters
 
 CURVATURES = [-0.7, -1e-3, 0.0, 1e-3, 0.7]
 
@@ -89,7 +89,7 @@ def test_some_anchors_and_any_block():
     whole, blocks = everyone(metric), []
     for entries in (1, 7 * 60, 10**6):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(_search, "BLOCK_ENTRIES", entries)
+            patch.setattr(search, "CHORD_ENTRIES", entries)
             blocks.append(replace(everyone)(metric))
     for block in blocks:
         assert block.loss == pytest.approx(whole.loss, rel=1e-12)

@@ -237,7 +237,9 @@ def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]
     right = vectors[..., a, :][..., j] * vectors[..., b, :][..., i]
     minors = left - right  # (..., 6, number of coordinate pairs)
     if is_homogeneous:  # multiples of one vector leave rounding where the minor is zero
-        minors = np.where(np.abs(minors) <= 4 * EPSILON * (np.abs(left) + np.abs(right)), 0.0, minors)
+        minors = np.where(
+            np.abs(minors) <= 4 * EPSILON * (np.abs(left) + np.abs(right)), 0.0, minors
+        )
     best = np.abs(minors).max(axis=-2).argmax(axis=-1)[..., None, None]
     chosen = np.take_along_axis(minors, best, axis=-1)[..., 0]
     table = np.zeros((*chosen.shape[:-1], 4, 4), dtype=chosen.dtype)

@@ -9,8 +9,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from cayleyklein import MMC
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning._rows import TrainingRows
-from cayleyklein.learning.labels._mmc import like_scatter, objective
+from cayleyklein.learning.mmc import like_scatter, objective
+from cayleyklein.learning.rows import TrainingRows
 
 X, Y = load_iris(return_X_y=True)
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_wine
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric
+from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric
 
 X, Y = load_wine(return_X_y=True)
 TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
@@ -14,8 +14,8 @@ TRAIN, TEST = slice(0, None, 2), slice(1, None, 2)
 @pytest.mark.parametrize("geometry", ["auto", "flat", "elliptic", "hyperbolic", "mixed"])
 @pytest.mark.parametrize("weights", ["local", "uniform"])
 def test_agrees_with_the_prediction(geometry, weights):
-    learner = CurvedLMNN(geometry=geometry, random_state=0)
-    model = CurvedKNeighborsClassifier(learner=learner, weights=weights).fit(X[TRAIN], Y[TRAIN])
+    model = CurvedKNeighborsClassifier(geometry=geometry, weights=weights, random_state=0)
+    model.fit(X[TRAIN], Y[TRAIN])
     some = X[TEST][::9]
     some = some[model.metric_.contains(some)]
     every = model.explain(some)

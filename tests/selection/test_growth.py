@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from sklearn.datasets import make_friedman1
+from sklearn.frozen import FrozenEstimator
 
 from cayleyklein import (
     CurvedKNeighborsClassifier,
@@ -12,8 +13,8 @@ from cayleyklein import (
     CurvedLMNN,
     CurvedMLKR,
 )
-from cayleyklein.learning import _selection
-from cayleyklein.learning.labels import _lmnn
+from cayleyklein.learning import lmnn
+from cayleyklein.selection import growth
 
 
 @pytest.fixture
@@ -28,26 +29,26 @@ def rows():
 
 @pytest.fixture
 def small_samples(monkeypatch):
-    monkeypatch.setattr(_selection, "FIRST_SAMPLE", 400)
+    monkeypatch.setattr(growth, "FIRST_SAMPLE", 400)
 
 
 def test_a_sample_doubles_while_that_helps(rows, small_samples):
-    learner = CurvedLMNN(random_state=0).fit(*rows)
-    stages = learner.selection_.stages
+    model = CurvedKNeighborsClassifier(random_state=0).fit(*rows)
+    stages = model.selection_.stages
     sizes = [stage.n_rows for stage in stages]
     assert sizes[0] == 400
     assert all(b == 2 * a for a, b in pairwise(sizes[:-1]))
     losses = [stage.loss for stage in stages]
     assert all(b < a for a, b in pairwise(losses[:-1]))
-    product = learner.selection_.trials[0]
+    product = model.selection_.trials[0]
     assert product.scores["log loss"] == pytest.approx(min(losses[-2:]))
-    assert "400 rows" in repr(learner.selection_)
+    assert "400 rows" in repr(model.selection_)
 
 
 def test_a_regression_sample_doubles_too(small_samples):
     X, y = make_friedman1(3200, noise=0.5, random_state=0)
     model = CurvedKNeighborsRegressor(random_state=0).fit(X[:2700], y[:2700])
-    selection = model.learner_.selection_
+    selection = model.selection_
     sizes = [stage.n_rows for stage in selection.stages]
     assert sizes[:3] == [400, 800, 1600]
     losses = [stage.loss for stage in selection.stages]
@@ -56,21 +57,21 @@ def test_a_regression_sample_doubles_too(small_samples):
     assert model.learner_.n_samples_learned_ == sizes[int(np.argmin(losses))]
     assert repr(selection).endswith("(1 - R²)")
     few = CurvedMLKR(subsample=400, random_state=0).fit(X[:2700], y[:2700])
-    plain = CurvedKNeighborsRegressor(learner=few).fit(X[:2700], y[:2700])
+    plain = CurvedKNeighborsRegressor(learner=FrozenEstimator(few)).fit(X[:2700], y[:2700])
     assert model.score(X[2700:], y[2700:]) > plain.score(X[2700:], y[2700:])
 
 
 def test_the_same_input_gives_the_same_model(rows, small_samples):
-    first, second = (CurvedLMNN(random_state=3).fit(*rows) for _ in range(2))
+    first, second = (CurvedKNeighborsClassifier(random_state=3).fit(*rows) for _ in range(2))
     assert first.metric_ == second.metric_
     assert first.selection_ == second.selection_
 
 
 def test_work_bounds_the_samples(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_selection, "FIRST_WORK", 300**2 * 6)
-    monkeypatch.setattr(_selection, "MOST_WORK", 500**2 * 6)
-    stages = CurvedLMNN(random_state=0).fit(X, y).selection_.stages
+    monkeypatch.setattr(growth, "FIRST_WORK", 300**2 * 6)
+    monkeypatch.setattr(growth, "MOST_WORK", 500**2 * 6)
+    stages = CurvedKNeighborsClassifier(random_state=0).fit(X, y).selection_.stages
     assert {stage.n_rows for stage in stages} <= {300, 500}
     assert stages[0].n_rows == 300
 
@@ -82,23 +83,23 @@ def test_a_callback_stops_between_samples(rows, small_samples):
         calls.append(progress)
         return len(calls) == 70
 
-    learner = CurvedLMNN(random_state=0, callback=stop).fit(*rows)
+    model = CurvedKNeighborsClassifier(random_state=0, callback=stop).fit(*rows)
     assert len(calls) == 70
-    assert np.isfinite(learner.metric_.pairwise(rows[0][:5])).all()
+    assert np.isfinite(model.metric_.pairwise(rows[0][:5])).all()
 
 
 def test_all_rows_vote_whatever_the_sample(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_selection, "POOL_ROWS", 600)
-    monkeypatch.setattr(_selection, "LEARN_FROM", 600)
+    monkeypatch.setattr(growth, "POOL_ROWS", 600)
+    monkeypatch.setattr(growth, "LEAST_POOL", 600)
     model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
     assert model.n_samples_fit_ == len(X)
-    given = CurvedKNeighborsClassifier(learner=CurvedLMNN(subsample=600, random_state=0)).fit(X, y)
+    given = CurvedKNeighborsClassifier(subsample=600, random_state=0).fit(X, y)
     assert given.metric_ == model.metric_
 
 
 def test_says_beforehand_that_it_will_take_minutes(rows, monkeypatch):
     X, y = rows
-    monkeypatch.setattr(_lmnn, "RATE", 1e6)
+    monkeypatch.setattr(lmnn, "RATE", 1e6)
     with pytest.warns(UserWarning, match=r"3,200 rows of 6 columns will take about \d+ minutes"):
         CurvedLMNN(geometry="flat", random_state=0).fit(X, y)

@@ -28,11 +28,9 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.learning._selection import choose
-from cayleyklein.learning.labels._selection import named
 
 SINGLE = ("flat", "elliptic", "hyperbolic", "learned")
-ALL = (*SINGLE, "mixed", "auto")
+ALL = (*SINGLE, "mixed", "product")
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
 X, Y = load_iris(return_X_y=True)
 
@@ -46,7 +44,7 @@ def _quiet():
 
 
 @parametrize_with_checks(
-    [*(CurvedLMNN(geometry=g) for g in ("auto", "mixed", "hyperbolic", "learned")), MMC()]
+    [*(CurvedLMNN(geometry=g) for g in ("product", "mixed", "hyperbolic", "learned")), MMC()]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
     check(estimator)
@@ -154,62 +152,41 @@ def test_learns_what_noise_hides(geometry):
         0.85, accuracy(CurvedMetric.euclidean(4), *split)
     )
     assert learner.metric_.contains(rows[:200]).all()
-    sign = {"flat": [0], "elliptic": [1], "hyperbolic": [-1], "mixed": [1, -1], "auto": [1, 1, 0]}
+    sign = {
+        "flat": [0],
+        "elliptic": [1],
+        "hyperbolic": [-1],
+        "mixed": [1, -1],
+        "product": [1, 1, 0],
+    }
     if geometry in sign:
         assert np.sign(learner.curvature_).tolist() == sign[geometry]
     assert len(learner.components_) == 4 * len(learner.curvature_)
 
 
-def test_auto_is_a_product_of_spheres():
+def test_the_default_is_a_product_of_spheres():
     learner = CurvedLMNN(random_state=0).fit(*blobs(150))
     assert isinstance(learner.metric_, ProductMetric)
     assert learner.geometry_ == "product"
     np.testing.assert_allclose(learner.curvature_, [0.09, 1.0, 0.0])
-    names = [trial.name for trial in learner.selection_.trials]
-    assert names == ["product", "standardised k-NN", "unscaled k-NN"]
-    assert learner.selection_.chosen == "product"
-    assert "log loss" in repr(learner.selection_)
-    few = CurvedLMNN(random_state=0).fit(*blobs(45))
-    assert few.geometry_ == "product"
-    assert "too few distinct rows" in few.selection_.reason
 
 
-@pytest.mark.parametrize(("gain", "chosen"), [(0.3, "product"), (0.001, "plain"), (-0.1, "plain")])
-def test_on_a_tie_the_simpler_model_wins(gain, chosen):
-    """Candidates whose log losses differ by a gain that varies from row to row."""
-    rng = np.random.default_rng(0)
-    loss = rng.uniform(0.2, 1.0, size=(8, 400))
-    right = np.ones((8, 400))
-    better = loss - gain + 0.3 * rng.normal(size=400)
-    scores = {"product": [np.array([better, right])], "plain": [np.array([loss, right])]}
-    assert choose(scores, [np.ones(400)], named).chosen == chosen
-
-
-def test_plain_neighbours_are_a_metric_like_any_other(monkeypatch):
-    rows, y = blobs(150)
-    monkeypatch.setattr("cayleyklein.learning._selection.TIE", np.inf)
-    learner = CurvedLMNN(random_state=0).fit(rows, y)
-    assert learner.selection_.chosen.endswith("k-NN")
-    assert learner.geometry_ == "flat"
-    assert learner.loss_history_ == []
-    assert learner.transform(rows).shape == (150, 4)
-
-
-def test_a_large_fit_holds_out_once_and_uses_anchors():
+def test_a_large_fit_uses_anchors_whatever_the_order():
     rows, y = blobs(3200, d=5)
     learner = CurvedLMNN(random_state=0).fit(rows, y)
-    assert "640 held-out rows" in learner.selection_.reason
     again = CurvedLMNN(random_state=0).fit(rows[::-1], y[::-1])
     np.testing.assert_array_equal(again.components_, learner.components_)
 
 
-def test_mixed_is_a_sum_with_a_chosen_share():
+def test_mixed_is_a_sum_with_a_share():
     learner = quick("mixed").fit(*blobs())
     assert isinstance(learner.metric_, MixedMetric)
-    assert learner.selection_.trials[0].name == "α = 0.5"
     assert learner.curvature_.tolist() == [1, -1]
     assert learner.get_metric() is learner.metric_
-    with pytest.raises(NotRepresentableError, match="mixed metric is no Mahalanobis"):
+    elliptic = quick("mixed", alpha=1.0).fit(*blobs()).metric_
+    assert elliptic.weights[1] == 0
+    np.testing.assert_allclose(elliptic.weights[0], 2 * learner.metric_.weights[0])
+    with pytest.raises(NotRepresentableError, match="mixed metric is not a Mahalanobis"):
         learner.get_mahalanobis_matrix()
 
 
@@ -233,6 +210,26 @@ def test_weights_are_repetitions(geometry):
     repeated = quick(geometry).fit(np.repeat(rows, counts, axis=0), np.repeat(y, counts))
     np.testing.assert_array_equal(weighted.components_, repeated.components_)
     assert weighted.loss_history_ == repeated.loss_history_
+
+
+@pytest.mark.parametrize("geometry", ALL)
+def test_a_common_factor_of_weights_changes_nothing(geometry):
+    rows, y = blobs(90)
+    weights = np.random.default_rng(0).uniform(0.5, 2, size=90)
+    one = quick(geometry).fit(rows, y, sample_weight=weights)
+    for factor in (2.0**-40, 1e-300, 3.7):
+        other = quick(geometry).fit(rows, y, sample_weight=factor * weights)
+        np.testing.assert_allclose(other.components_, one.components_, rtol=1e-6, atol=1e-9)
+
+
+def test_weights_are_repetitions_in_a_sample_too():
+    rows, y = blobs(200)
+    counts = np.random.default_rng(0).integers(0, 3, size=200)
+    weighted = quick("flat", subsample=60).fit(rows, y, sample_weight=counts)
+    repeated = quick("flat", subsample=60)
+    repeated.fit(np.repeat(rows, counts, axis=0), np.repeat(y, counts))
+    np.testing.assert_array_equal(weighted.components_, repeated.components_)
+    assert weighted.n_samples_learned_ == repeated.n_samples_learned_ == 60
 
 
 @pytest.mark.parametrize("geometry", SINGLE)
@@ -339,7 +336,7 @@ def test_small_classes_are_named_at_the_callers_line():
 # -- transform -----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("geometry", ["flat", "elliptic", "auto"])
+@pytest.mark.parametrize("geometry", ["flat", "elliptic", "product"])
 def test_transform_keeps_the_order(geometry):
     rows, y = blobs(150)
     learner = quick(geometry).fit(rows, y)
@@ -349,7 +346,7 @@ def test_transform_keeps_the_order(geometry):
         np.testing.assert_array_equal(
             np.argsort(np.delete(D[i], i))[:9], np.argsort(np.delete(E[i], i))[:9]
         )
-    if geometry == "auto":
+    if geometry == "product":
         np.testing.assert_allclose(E, D, atol=1e-6)
 
 
@@ -366,8 +363,8 @@ def test_transform_of_rows_outside_is_finite(geometry):
     ("geometry", "load"),
     [
         *((geometry, load_iris) for geometry in ALL),
-        ("auto", load_wine),
-        ("auto", load_breast_cancer),
+        ("product", load_wine),
+        ("product", load_breast_cancer),
     ],
 )
 def test_pipelines_with_any_geometry(geometry, load):
@@ -382,7 +379,7 @@ def test_pipelines_with_any_geometry(geometry, load):
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars"])
-@pytest.mark.parametrize("geometry", ["elliptic", "auto"])
+@pytest.mark.parametrize("geometry", ["elliptic", "product"])
 def test_frames_in_and_out(library, geometry):
     frames = pytest.importorskip(library)
     names = ["a", "b", "c", "d"]
@@ -398,7 +395,7 @@ def test_frames_in_and_out(library, geometry):
 # -- watching, stopping, refusing ----------------------------------------------------------
 
 
-@pytest.mark.parametrize("geometry", ["learned", "mixed", "auto"])
+@pytest.mark.parametrize("geometry", ["learned", "mixed", "product"])
 def test_a_callback_stops_every_part(geometry):
     seen = []
 
@@ -485,8 +482,9 @@ def test_grids_clones_pickles():
         ({"init": "flat", "solver": "gradient", "geometry": "flat"}, 'start of solver="lbfgs"'),
         ({"callback": 3}, "'callback' parameter"),
         ({"subsample": 1.5}, "'subsample' parameter"),
+        ({"geometry": "auto"}, 'take geometry="product"'),
         ({"margin": 0.3}, "drop it, or give one geometry"),
-        ({"solver": "gradient", "geometry": "auto"}, "one fixed geometry"),
+        ({"solver": "gradient", "geometry": "product"}, "one fixed geometry"),
     ],
 )
 def test_bad_parameters(parameters, message):

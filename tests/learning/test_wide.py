@@ -5,10 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN
-from cayleyklein.learning import _lbfgs
-from cayleyklein.learning._rows import TrainingRows
-from cayleyklein.learning.labels import _lmnn
+from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, _lbfgs
+from cayleyklein.learning import lmnn
+from cayleyklein.learning.rows import TrainingRows
 
 
 def wide_table(n, d, n_informative, seed=0):
@@ -34,7 +33,7 @@ def test_learning_in_the_span_of_the_rows_is_learning_in_all_columns(geometry, m
     def in_all_columns(X, labels, weights, *, turn=True):
         return real(X, labels, weights, turn=False)
 
-    monkeypatch.setattr(_lmnn.TrainingRows, "from_raw", in_all_columns)
+    monkeypatch.setattr(lmnn.TrainingRows, "from_raw", in_all_columns)
     plain = learner.fit(X, y).metric_
     assert plain.factor.shape == (45, 45)
     np.testing.assert_allclose(turned.pairwise(X), plain.pairwise(X), rtol=1e-6)
