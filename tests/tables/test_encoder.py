@@ -260,11 +260,21 @@ def test_columns_without_information_are_left_out(values, why):
     assert rows.shape[1] == 0
 
 
-@pytest.mark.parametrize("name", ["id", "customer_id", "orderNo", "Row", "Unnamed: 0"])
+@pytest.mark.parametrize(
+    "name", ["id", "customer_id", "ID of order", "orderNo", "Row", "serial number", "Unnamed: 0"]
+)
 def test_whole_numbers_that_are_called_identifiers(name):
     table = pd.DataFrame({name: np.arange(40) ** 2, "x": np.linspace(0, 1, 40)})
     assert TableEncoder().fit(table).columns_[0].kind == "unused"
     assert TableEncoder(kinds={name: "number"}).fit(table).columns_[0].kind == "number"
+
+
+@pytest.mark.parametrize(
+    "name", ["no_of_employees", "Nr. of rooms", "row_width", "key rate", "record high", "no claims"]
+)
+def test_words_of_identifiers_in_the_names_of_quantities(name):
+    table = pd.DataFrame({name: np.arange(40) ** 2, "x": np.linspace(0, 1, 40)})
+    assert TableEncoder().fit(table).columns_[0].kind == "number"
 
 
 def test_whole_numbers_that_happen_to_differ_are_numbers():

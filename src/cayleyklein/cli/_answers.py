@@ -200,7 +200,7 @@ def pieces_of(
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     """Write answers one after the other, to a file or to standard output; count the table rows."""
     from cayleyklein._validation import require
-    from cayleyklein.tables import writing
+    from cayleyklein.tables import atomic
 
     ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
     if ending not in (*DELIMITERS, ".parquet"):
@@ -210,7 +210,7 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     with ExitStack() as stack:
         file: Any = sys.stdout
         if path is not None:
-            file = stack.enter_context(writing(path))
+            file = stack.enter_context(atomic.writing(path))
         if path is not None and ending != ".parquet":
             file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
         for frame in frames:

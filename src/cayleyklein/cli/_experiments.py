@@ -107,12 +107,12 @@ def compare(
     of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
-    from cayleyklein.tables import check_writable
+    from cayleyklein.tables import atomic
 
     if report:
         refuse_overwriting(output, *map(Path, data or ()))
         output.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(output)
+        atomic.check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
     with cluster_at(dask), console.progress("comparing") as show:
         found = experiments.compare(

@@ -90,9 +90,10 @@ def fit(
     import pandas as pd
 
     from cayleyklein import tables
+    from cayleyklein.tables import atomic
 
     refuse_overwriting(output, table)
-    tables.check_writable(output)
+    atomic.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
         pieces = tables.iter_table(table, **console.reading, progress=show)
         rows = pd.concat(list(pieces))

@@ -53,7 +53,7 @@ def voronoi(
     from cayleyklein._validation import require
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.plotting import VoronoiDisplay
-    from cayleyklein.tables import check_writable, read_table, writing
+    from cayleyklein.tables import atomic, read_table
 
     require("matplotlib", "plot")
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def voronoi(
     refuse_overwriting(output, table)
     if output.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
-    check_writable(output)
+    atomic.check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
     rows = read_table(table, text=text, **console.reading)
@@ -77,7 +77,7 @@ def voronoi(
     VoronoiDisplay.from_diagram(diagram).plot(ax)
     title = f"{metric.geometry}, K = {metric.curvature:g}"
     ax.set(xlabel=x, ylabel=y, title=title + (f", order {order}" if order > 1 else ""))
-    with writing(output) as temporary:
+    with atomic.writing(output) as temporary:
         figure.savefig(temporary, dpi=150)
     n_cells = len(diagram.cell_generators)
     values = {"output": str(output), "points": len(points), "cells": n_cells}

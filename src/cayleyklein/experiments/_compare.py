@@ -27,7 +27,7 @@ from cayleyklein.experiments._runs import (
     write,
 )
 from cayleyklein.experiments._statistics import Result, summarize
-from cayleyklein.tables import check_writable
+from cayleyklein.tables import atomic
 
 PYTHON = """\
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
@@ -155,7 +155,7 @@ class Comparison:
         """Write the report, and make its folder; after an error the old file is still there."""
         where = as_path(path)
         where.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(where)  # before the pictures, which take a while
+        atomic.check_writable(where)  # before the pictures, which take a while
         write(where, self.to_html())
         return where
 

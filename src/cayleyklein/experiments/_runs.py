@@ -26,7 +26,7 @@ from cayleyklein._validation import as_callback
 from cayleyklein._version import __version__
 from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._problems import Problem, Split
-from cayleyklein.tables import TableEncoder, writing
+from cayleyklein.tables import TableEncoder, atomic
 
 
 class Cell(NamedTuple):
@@ -153,7 +153,7 @@ def run_cells(
 def write(path: Path, text: str) -> None:
     """Write a file, and make its folder; after an error the old file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path) as temporary:
+    with atomic.writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 

@@ -35,9 +35,11 @@ TEXT_COMPONENTS = 10
 """Numbers that a column of long text becomes."""
 
 ID_NAME = re.compile(
-    r"(.*[\W_])?(ids?|[ug]uid|key|index|idx|nr|no|row|rowid|record|serial|pk)([\W_].*)?|unnamed.*",
+    r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
+    r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
+"""Names of identifiers. "No" counts as the last word only: "no_of_employees" is a quantity."""
 
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 """Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""

@@ -22,9 +22,9 @@ from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedKNeighborsClassifier
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
+from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 4
 """Raised whenever another cayleyklein could not read, or would misread, a file."""

@@ -27,8 +27,8 @@ from typing import IO, Any
 
 from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._atomic import check_readable
 from cayleyklein.tables._formats import typed
+from cayleyklein.tables.atomic import check_readable
 
 Source = str | Path | IO[bytes]
 Progress = Callable[[int, int], Any]
