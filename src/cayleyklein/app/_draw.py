@@ -12,11 +12,8 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.plotting import path_data
 
-SIZE = 720
-"""Width and height of a picture in pixels."""
-
-BEYOND = 40
-"""Coordinates of a picture end at so many times its size."""
+SIZE = 720  # width and height of a picture in pixels
+BEYOND = 40  # coordinates of a picture end at so many times its size
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
@@ -62,7 +59,6 @@ STRENGTHS = (0.30, 0.55, 0.16)
 
 
 def class_color(label: int) -> str:
-    """Return the name of the colour of a class."""
     return f"class{label % N_HUES}"
 
 
@@ -72,7 +68,6 @@ def class_marker(label: int) -> str:
 
 
 def class_strength(label: int) -> float:
-    """Return the opacity of the regions of a class."""
     return STRENGTHS[label // N_HUES % len(STRENGTHS)]
 
 

@@ -26,20 +26,17 @@ from cayleyklein.geometry import line_intersections, measure, metric_tensor
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import inset, line_path
 
-N_SHADES = 6
-"""Strengths of the colour of unlabelled cells."""
-
+N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
 
-FAR = 1e3
+FAR_OUT = 1e3
 """Where flat and elliptic diagrams end, in units of z: a thousandth before the equator."""
 
-EDGE_POINTS, RIM_POINTS, MARKS = 65, 513, 9
+LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
 """Points of a ball at most and at least, and of all balls together."""
 
-FEW = 60
-"""Number of points up to which they are drawn large."""
+FEW = 60  # number of points up to which they are drawn large
 
 
 @dataclass(frozen=True)
@@ -63,7 +60,6 @@ def handle_places(state: PlaneState) -> Floats:
 
 
 def describe(state: PlaneState, view: View) -> str:
-    """Return a sentence that describes a view of a state."""
     parts = [f"{view.title} view of {len(state.points)} points"]
     parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
     missing = set() if view.chart == "klein" else {"conic"}
@@ -110,13 +106,12 @@ class Drafter:
 
     @cached_property
     def diagram(self) -> CayleyKleinVoronoi:
-        """The Voronoi diagram of the order."""
         return self._diagram(self.order)
 
     def _diagram(self, order: int) -> CayleyKleinVoronoi:
         window = None
         if self.metric.domain is None:
-            reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
+            reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
         return CayleyKleinVoronoi(
             self.state.coordinates[self.live],
@@ -128,7 +123,6 @@ class Drafter:
 
     @cached_property
     def lit_cell(self) -> int | None:
-        """The cell of the first chosen point."""
         first = self.state.chosen[0]
         if "lit" not in self.state.shown or first >= len(self.inside) or not self.inside[first]:
             return None
@@ -175,11 +169,9 @@ class Drafter:
     # -- drawing --------------------------------------------------------------------
 
     def view(self, chart: str) -> View:
-        """Return a view of the state, without drawing it."""
         return View(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:
-        """Draw the state in a view."""
         view, x = self.view(chart), self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
         placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
@@ -245,10 +237,10 @@ class Drafter:
         shown = self.state.shown
         if "geodesics" in shown:
             canvas.line(sample_segments(canvas.view, p[None], q[None]), "gold", 2.6)
-            steps = np.linspace(0, 1, MARKS + 2)[1:-1]
+            steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
-            path = line_path(self.metric, self.metric.bisector(p, q), EDGE_POINTS)
+            path = line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
             self._draw_cross(canvas, p, q)
@@ -262,12 +254,12 @@ class Drafter:
             ends = line_intersections(self.metric.absolute.matrix, p, q)
             P, Q = ((end[:2] / end[2]).real for end in ends)
             # dense at the ends, where the other charts need it
-            t = (1 - np.cos(np.linspace(0, math.pi, EDGE_POINTS))) / 2
+            t = (1 - np.cos(np.linspace(0, math.pi, LINE_POINTS))) / 2
             canvas.line(P + t[:, None] * (Q - P), "ink", 1.6, (2, 3))
             names, places = [*names, "P", "Q"], [*places, P, Q]
             canvas.marks(np.stack([P, Q]), "ink", 5.0, marker="diamond")
         elif canvas.view.chart == "klein":
-            far = FAR * (q - p) / np.linalg.norm(q - p)
+            far = FAR_OUT * (q - p) / np.linalg.norm(q - p)
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
         canvas.words(np.stack(places), tuple(names))
 
@@ -280,23 +272,23 @@ class Drafter:
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
+            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(CIRCLE_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
-        view, circle = canvas.view, _circle(RIM_POINTS)
+        view, circle = canvas.view, _circle(CIRCLE_POINTS)
         rim = NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
-            canvas.put(Shape("line", low + np.array([[-FAR, 0.0], [FAR, 0.0]]), "ink", 2.6))
+            canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
         elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
             rim = view.domain.from_euclidean(circle)
         elif view.sign > 0 and view.chart != "klein":
-            rim = self.metric.points(circle * FAR * FAR / math.sqrt(self.metric.curvature))
+            rim = self.metric.points(circle * FAR_OUT * FAR_OUT / math.sqrt(self.metric.curvature))
         canvas.line(rim, "ink", 2.6)
         if view.surface:
-            canvas.put(Shape("line", view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
+            canvas.put(Shape("line", view.to_screen(view.outline(CIRCLE_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
         """Draw the balls; those that reach over the equator are open outlines."""
@@ -314,8 +306,7 @@ class Drafter:
         canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        """Draw the conic of K = -1 with its axes and handles."""
-        canvas.line(self.metric.points(_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         canvas.put(

@@ -23,7 +23,7 @@ from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
+from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
@@ -42,18 +42,10 @@ MESSAGE_BYTES = 4 * MOST_BYTES
 ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
 """Most bytes of an address that is answered, and of a header that is read at all."""
 
-PATIENCE = 20.0
-"""Seconds after which a command or an export is given up."""
-
-POLL = 0.1
-"""Seconds between two looks at a running fit."""
-
-MOST_FITS = 2
-"""Fits that run at once; others wait for their turn."""
-
-THREADS = 4
-"""Commands and exports that are computed at once, so that no visitor waits for another."""
-
+LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
+POLL = 0.1  # seconds between two looks at a running fit
+MOST_FITS = 2  # fits that run at once; others wait for their turn
+THREADS = 4  # commands and exports that are computed at once, so that no visitor waits for another
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 """The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
 
@@ -92,7 +84,6 @@ class Explorer:
         self._server: HTTPServer | None = None
 
     def start(self) -> None:
-        """Serve on the running loop."""
         application = Application(
             [
                 (r"/", PageHandler),
@@ -120,9 +111,8 @@ class Explorer:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, function: Any, *given: Any) -> Any:
-        """Compute something off the loop, for a limited time."""
         work = asyncio.get_running_loop().run_in_executor(self.pool, function, *given)
-        return await asyncio.wait_for(work, PATIENCE)
+        return await asyncio.wait_for(work, LONGEST_ANSWER)
 
 
 def known_names(host: str) -> list[str]:
@@ -140,7 +130,7 @@ def known_names(host: str) -> list[str]:
     return sorted(names)
 
 
-def pack(answer: Any) -> bytes:
+def pack_message(answer: Any) -> bytes:
     """Return an answer as a message: the length of its JSON, the JSON, and the arrays.
 
     An array of whole numbers becomes int8 and any other float32; in the JSON it is its type, its
@@ -172,12 +162,10 @@ class Guarded(RequestHandler):
 
     @property
     def explorer(self) -> Explorer:
-        """The server."""
         found: Explorer = self.settings["explorer"]
         return found
 
     def set_default_headers(self) -> None:
-        """Allow the page nothing but itself."""
         host = self.request.host.lower()
         for name, value in HEADERS.items():
             self.set_header(name, value.format(host=host if host.isascii() else ""))
@@ -194,7 +182,6 @@ class MissingHandler(Guarded):
     """The answer to any other path."""
 
     def prepare(self) -> None:
-        """Say that it is not there."""
         super().prepare()
         raise HTTPError(404)
 
@@ -203,7 +190,6 @@ class ReferenceHandler(Guarded):
     """The docstrings that the tour links to, as plain text."""
 
     def get(self, name: str) -> None:
-        """Answer with one of them."""
         if name not in REFERENCES:
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -214,14 +200,13 @@ class PageHandler(Guarded):
     """One of the two pages."""
 
     def get(self) -> None:
-        """Answer with the page, which then opens its socket."""
         page = "learn" if self.request.path == "/learn" else "plane"
         self.render(
             f"{page}.html",
             page=page,
             version=__version__,
             ranges=RANGES,
-            charts=CHARTS,
+            charts=CHART_NAMES,
             letters=LETTERS,
             most_bytes=MOST_BYTES,
             facts=json.dumps(
@@ -244,7 +229,6 @@ class ExportHandler(Guarded):
     """Files made from a state in the address; nothing is kept."""
 
     async def get(self, name: str) -> None:
-        """Answer with a file."""
         if name not in EXPORTS:
             raise HTTPError(404)
         kind, make = EXPORTS[name]
@@ -272,11 +256,9 @@ class Socket(Guarded, WebSocketHandler):
     _ticking: asyncio.Task[None] | None = None
 
     def check_origin(self, origin: str) -> bool:
-        """Accept pages of this server only."""
         return urlsplit(origin).netloc.lower() in self.explorer.hosts
 
     async def on_message(self, message: str | bytes) -> None:
-        """Do a batch of commands, and answer it."""
         number: Any = None
         try:
             number, given = _read_message(message)
@@ -293,7 +275,6 @@ class Socket(Guarded, WebSocketHandler):
         await self._send(answer | {"number": number})
 
     def _begin(self, query: str) -> PlaneSession | LearnSession:
-        """Return the session of a page with this address."""
         if self.request.path == "/ws/plane":
             return PlaneSession(query)
         session = LearnSession(query, self.explorer.slots)
@@ -301,7 +282,6 @@ class Socket(Guarded, WebSocketHandler):
         return session
 
     async def _tick(self, session: LearnSession) -> None:
-        """Tell of a running fit, until the visitor leaves."""
         while True:
             await asyncio.sleep(POLL)
             news = session.poll()
@@ -310,10 +290,9 @@ class Socket(Guarded, WebSocketHandler):
 
     async def _send(self, answer: dict[str, Any]) -> None:
         with suppress(WebSocketClosedError):  # the visitor has left
-            await self.write_message(pack(answer), binary=True)
+            await self.write_message(pack_message(answer), binary=True)
 
     def on_close(self) -> None:
-        """End the fit of a page that is left."""
         if self._ticking is not None:
             self._ticking.cancel()
         if isinstance(self.session, LearnSession):

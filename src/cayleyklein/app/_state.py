@@ -16,7 +16,7 @@ from cayleyklein._validation import as_choice, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-CHARTS = {
+CHART_NAMES = {
     "klein": "Klein",
     "poincare": "Poincaré",
     "half-plane": "Half-plane",
@@ -37,9 +37,7 @@ LAYERS = {
 """What may be shown, and its name in a description."""
 
 MAX_POINTS = 2000
-LETTERS = "ABCDEFGHIJKLMNOPQRST"
-"""Names of the classes, on the page and in tables."""
-
+LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {
     "curvature": (-1.0, 1.0),
     "radius": (0.02, 1.5),
@@ -54,12 +52,8 @@ RANGES = {
 }
 """Lowest and highest value of every number of the state; turn and tilt are of the camera."""
 
-REACH = 20.0
-"""Largest coordinate of a point."""
-
-DECIMALS = 4
-"""Decimals of coordinates in an address; far below a pixel."""
-
+LARGEST_COORDINATE = 20.0  # largest coordinate of a point
+DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
 CURVATURE_DECIMALS = 2
 """K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
 
@@ -103,7 +97,6 @@ class PlaneState:
 
     @cached_property
     def metric(self) -> CurvedMetric:
-        """The metric of the conic and of K."""
         turn = math.radians(self.angle)
         c, s = math.cos(turn), math.sin(turn)
         axes = np.array([[c, s], [-s, c]])
@@ -115,12 +108,10 @@ class PlaneState:
 
     @cached_property
     def coordinates(self) -> Floats:
-        """The points, of shape (n, 2)."""
         return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
 
     @cached_property
     def labels(self) -> Ints:
-        """The class of each point."""
         return np.array([point.label for point in self.points], dtype=np.intp)
 
     def __post_init__(self) -> None:
@@ -140,9 +131,9 @@ class PlaneState:
             if name in RANGES:
                 values[name] = _in_range(name, value)
             elif name == "chart":
-                values[name] = as_choice(str(value)[:20], name, tuple(CHARTS))
+                values[name] = as_choice(str(value)[:20], name, tuple(CHART_NAMES))
             elif name == "second":
-                values[name] = as_choice(str(value)[:20], name, ("", *CHARTS))
+                values[name] = as_choice(str(value)[:20], name, ("", *CHART_NAMES))
             elif name == "shown":
                 layers = filter(None, str(value).split(","))
                 values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
@@ -193,7 +184,6 @@ class PlaneState:
 
     @cached_property
     def query(self) -> str:
-        """The state as the query of an address."""
         parts: dict[str, str] = {
             name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
         }
@@ -207,7 +197,6 @@ class PlaneState:
 
     @classmethod
     def from_query(cls, query: str) -> PlaneState:
-        """Read a state back; parts that are missing have their default."""
         parts = dict(parse_qsl(query, keep_blank_values=True))
         return cls(points=DEFAULT_POINTS).with_parts(parts)
 
@@ -239,9 +228,9 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
 
 def as_generator(x: float, y: float, label: float) -> Generator:
     """Return a point within bounds, at the precision of an address."""
-    if not max(abs(x), abs(y)) <= REACH:
+    if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
         raise InvalidInputError(
-            f"Points must have coordinates within ±{REACH:g}; got ({x:g}, {y:g})."
+            f"Points must have coordinates within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g})."
         )
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")

@@ -29,7 +29,7 @@ LIBRARY_CHARTS = {
 }
 """Chart of the library for K < 0, K = 0 and K > 0."""
 
-TITLES = {
+VIEW_TITLES = {
     "klein": ("Klein", "Cartesian", "Gnomonic"),
     "poincare": ("Poincaré disc", "Cartesian, in z", "Stereographic"),
     "half-plane": ("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
@@ -37,7 +37,7 @@ TITLES = {
     "hyperboloid": ("Hyperboloid", "Plane, tilted", "Sphere"),
 }
 
-WINDOWS = {
+VIEW_WINDOWS = {
     "klein": (0.0, 0.0, 1.6),
     "poincare": (0.0, 0.0, 2.6),
     "half-plane": (0.0, 0.0, 2.6),
@@ -51,15 +51,13 @@ HALF_PLANE_RISE = 1.1
 
 SURFACES = ("hemisphere", "hyperboloid")
 
-EDGE = 1e-4
+MARGIN = 1e-4
 """Margin at the end of a chart in which no point is put, relative to the chart's size."""
 
 FARTHEST = 1e3
 """Largest coordinate on the screen in half widths: a canvas computes in single precision."""
 
-STEEP = 89.0
-"""Tilt in degrees from which a dome is seen from above, without a horizon."""
-
+STEEP = 89.0  # tilt in degrees from which a dome is seen from above, without a horizon
 HORIZON_END = 4.0
 """Largest |t| of the horizon that is drawn on a hyperboloid, cosh t being its height."""
 
@@ -72,10 +70,10 @@ class View:
     ) -> None:
         self.metric, self.chart = metric, chart
         self.sign, self.domain = int(np.sign(metric.curvature)), metric.domain
-        self.title = TITLES[chart][self.sign + 1]
+        self.title = VIEW_TITLES[chart][self.sign + 1]
         self.straight = chart == "klein" or self.sign == 0
         self.surface = chart in SURFACES and self.sign != 0
-        x, y, self.half_width = WINDOWS[chart]
+        x, y, self.half_width = VIEW_WINDOWS[chart]
         if chart == "half-plane":
             y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
         self.middle = np.array([x, y])
@@ -90,7 +88,6 @@ class View:
         self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
 
     def _aim(self, turn: float, tilt: float) -> None:
-        """Place the camera."""
         c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)
         self._right = np.array([c, s, 0.0])
         self._up = np.array([-s * high, c * high, low])
@@ -103,7 +100,6 @@ class View:
 
     @property
     def window(self) -> Floats:
-        """The lower and the upper corner of the first window."""
         return np.stack([self.middle - self.half_width, self.middle + self.half_width])
 
     # -- to the screen --------------------------------------------------------------
@@ -134,7 +130,6 @@ class View:
 
     @property
     def apex(self) -> Floats:
-        """Where the centre of the projection to the tangent plane is on the screen."""
         return self._project(np.array([0.0, 0.0, -self._scale]))
 
     def _chart(self, x: Floats) -> Floats:
@@ -167,13 +162,14 @@ class View:
         if self._name == "hyperboloid":
             return np.asarray(np.arcsinh(y @ self._right))
         t = np.arctan2(y @ self._up, y @ self._right)
-        return np.asarray(np.clip(t, EDGE, math.pi - EDGE))
+        return np.asarray(np.clip(t, MARGIN, math.pi - MARGIN))
 
     def outline(self, n: int) -> Floats:
         """Return the whole horizon, as n points of the plane; none without one."""
         if not self.has_horizon:
             return np.empty((0, 2))
-        ends = (-HORIZON_END, HORIZON_END) if self._name == "hyperboloid" else (EDGE, np.pi - EDGE)
+        bowl = self._name == "hyperboloid"
+        ends = (-HORIZON_END, HORIZON_END) if bowl else (MARGIN, np.pi - MARGIN)
         return self.horizon(np.linspace(*ends, n))
 
     # -- and back -------------------------------------------------------------------
@@ -182,7 +178,7 @@ class View:
         """Return the point seen at (2,); a place outside the chart gives the nearest inside."""
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
-            return inset(self.domain, spot, EDGE)
+            return inset(self.domain, spot, MARGIN)
         if self.chart in SURFACES and not self.sign:
             flat = np.stack([self._right, self._up])[:, :2]
             return np.asarray(self.metric.from_chart(np.linalg.solve(flat, spot), self._name))
@@ -191,11 +187,11 @@ class View:
         else:
             y = spot / self._scale + self._origin
             if self._name == "half_space":
-                y[1] = max(y[1], EDGE)
+                y[1] = max(y[1], MARGIN)
             elif self.sign:
-                y /= max(1.0, float(np.linalg.norm(y)) / (1 - EDGE))
+                y /= max(1.0, float(np.linalg.norm(y)) / (1 - MARGIN))
         x: Floats = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
-        return inset(self.domain, x, EDGE)
+        return inset(self.domain, x, MARGIN)
 
     def _on_surface(self, spot: Floats, far_side: bool) -> Floats:
         """Return where the line of sight of a spot meets the surface, or comes nearest to it."""
@@ -203,13 +199,13 @@ class View:
         if self._name == "hyperboloid":
             return self._on_bowl(u, v, far_side)
         size = math.hypot(u, v)
-        if size > 1 - EDGE:
-            u, v = ((1 - EDGE) * c / size for c in (u, v))
+        if size > 1 - MARGIN:
+            u, v = ((1 - MARGIN) * c / size for c in (u, v))
         depth = math.sqrt(1 - u * u - v * v)
         y = u * self._right + v * self._up + (-depth if far_side else depth) * self._eye
-        if far_side and y[2] < EDGE:
+        if far_side and y[2] < MARGIN:
             return self._on_surface(spot, False)
-        y[2] = max(y[2], EDGE)
+        y[2] = max(y[2], MARGIN)
         return np.asarray(y / np.linalg.norm(y))
 
     def _on_bowl(self, u: float, v: float, far_side: bool) -> Floats:
@@ -217,7 +213,7 @@ class View:
         start, eye = u * self._right + v * self._up, self._eye
         form = np.array([-1.0, -1.0, 1.0])
         a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
-        if abs(a) < EDGE:
+        if abs(a) < MARGIN:
             depths = [-c / (2 * b)] if b else [0.0]
         else:
             root = math.sqrt(max(b * b - a * c, 0.0))
@@ -231,4 +227,4 @@ class View:
     def holds(self, seen: ArrayLike) -> bool:
         """Say whether a point of the geometry is seen at (2,)."""
         found = self.to_screen(self.from_screen(seen))
-        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * EDGE * self.half_width)
+        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * MARGIN * self.half_width)

@@ -14,9 +14,9 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Model,
-    Rows,
-    Table,
+    ModelArgument,
+    RowsOption,
+    TableArgument,
     columns_of_text,
     counted,
     refuse_overwriting,
@@ -27,13 +27,9 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-EXPLAINED_COLUMNS = 5
-"""Columns that --explain names for each voter."""
-
-MOST_GAPS = 20
-"""Columns whose missing cells are noted one by one."""
-
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
+MOST_GAPS = 20  # columns whose missing cells are noted one by one
+OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 @with_console(
@@ -44,9 +40,9 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 )
 def predict(
     console: Console,
-    model: Model,
-    table: Table,
-    output: Rows = None,
+    model: ModelArgument,
+    table: TableArgument,
+    output: RowsOption = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the share of the votes of each class.")
     ] = False,
@@ -104,10 +100,10 @@ def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
     console: Console,
-    model: Model,
-    table: Table,
+    model: ModelArgument,
+    table: TableArgument,
     k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
-    output: Rows = None,
+    output: RowsOption = None,
 ) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
@@ -203,9 +199,10 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     from cayleyklein.tables import atomic
 
     ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
-    if ending not in (*DELIMITERS, ".parquet"):
+    if ending not in (*OUTPUT_DELIMITERS, ".parquet"):
         raise InvalidInputError(
-            f"{path} should end in {', '.join(DELIMITERS)} or .parquet, to say how to write it."
+            f"{path} should end in {', '.join(OUTPUT_DELIMITERS)} or .parquet, which says how to "
+            f"write it."
         )
     with ExitStack() as stack:
         file: Any = sys.stdout
@@ -221,7 +218,7 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
                 writer.write_table(rows)
             else:
-                options = {"sep": DELIMITERS[ending], "lineterminator": "\n", "index": False}
+                options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
                 frame.to_csv(file, header=n_rows == 0, **options)
             n_rows += frame["row"].nunique()
     return n_rows
@@ -229,8 +226,7 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
 
 # -- evaluate -----------------------------------------------------------------------
 
-WIDEST_MATRIX = 15
-"""Most classes of a printed confusion matrix; JSON always has it."""
+WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 
 
 @with_console(
@@ -240,8 +236,8 @@ WIDEST_MATRIX = 15
 )
 def evaluate(
     console: Console,
-    model: Model,
-    table: Table,
+    model: ModelArgument,
+    table: TableArgument,
     target: Annotated[
         str | None,
         typer.Option(
@@ -261,7 +257,7 @@ def evaluate(
     """
     import numpy as np
 
-    from cayleyklein.experiments import calibration, log_loss
+    from cayleyklein.experiments import scores
     from cayleyklein.tables import load_model, split_target
 
     fitted = load_model(model)
@@ -282,8 +278,8 @@ def evaluate(
             known.append(classes)
             shares = fitted.predict_proba(rows)
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
-            total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
-            groups = groups + calibration(shares, fitted.classes_, classes)
+            total_loss += len(rows) * scores.log_loss(shares, fitted.classes_, classes)
+            groups = groups + scores.calibration(shares, fitted.classes_, classes)
             n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
         console.note(f"left out {counted(n_unlabelled, 'row')} without a class in {column!r}")
@@ -300,7 +296,7 @@ def evaluate(
             f"model was fitted on; if they are the same rows, expect less accuracy on new ones"
         )
     values = {
-        **scores(truth, found),
+        **score_classes(truth, found),
         "log_loss": total_loss / len(truth),
         "calibration": [
             {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
@@ -312,7 +308,7 @@ def evaluate(
     console.result(values, scores_text(values))
 
 
-def scores(truth: Any, found: Any) -> dict[str, Any]:
+def score_classes(truth: Any, found: Any) -> dict[str, Any]:
     """Return the accuracies, the scores of each class, and the confusion matrix."""
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 

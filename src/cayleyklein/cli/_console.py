@@ -29,7 +29,7 @@ class Console:
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
         """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
         if self.json:
-            print(json.dumps(values, ensure_ascii=False, default=plain))
+            print(json.dumps(values, ensure_ascii=False, default=plain_value))
         elif text:
             print(text if styled else printable(text))
 
@@ -86,7 +86,7 @@ def printable(text: str) -> str:
     return text.translate(CONTROLS)
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """Convert a NumPy value for JSON."""
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
@@ -110,9 +110,9 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
 
 TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
 
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
-Rows = Annotated[
+TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
+RowsOption = Annotated[
     Path | None,
     typer.Option(
         "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"

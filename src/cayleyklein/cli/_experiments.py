@@ -21,7 +21,7 @@ from cayleyklein.cli._console import (
 from cayleyklein.cli._pictures import draw_figures
 
 if TYPE_CHECKING:
-    from cayleyklein.experiments import Table
+    from cayleyklein.experiments.page import ReportTable
 
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
@@ -35,7 +35,7 @@ Dask = Annotated[
         "processes. Its workers need cayleyklein too.",
     ),
 ]
-LEGEND = (
+STAR_LEGEND = (
     "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
     "Bengio) and for the number of methods (Holm)."
 )
@@ -47,7 +47,7 @@ LEGEND = (
     "compare flowers.csv --target species --splits 20 -o flowers.html",
     reads=True,
 )
-def compare(
+def compare_data(
     console: Console,
     data: Annotated[
         list[str] | None,
@@ -107,6 +107,7 @@ def compare(
     of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
+    from cayleyklein.experiments import methods
     from cayleyklein.tables import atomic
 
     if report:
@@ -120,7 +121,7 @@ def compare(
             target=target,
             **console.reading,
             drop=drop or [],
-            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
+            methods=[*methods.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,
@@ -131,7 +132,7 @@ def compare(
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
-    end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
+    end = [STAR_LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
     text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
@@ -144,7 +145,7 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
     "reproduce --full --figures -o paper",
     "reproduce --full --dask tcp://scheduler:8786",
 )
-def reproduce(
+def reproduce_tables(
     console: Console,
     table: Annotated[
         Wanted,
@@ -216,10 +217,10 @@ def datasets(console: Console) -> None:
 
     In Python they are cayleyklein.datasets.load_wine() and so on.
     """
-    from cayleyklein.experiments import PROBLEMS, load_problem
+    from cayleyklein.experiments import problems
 
     found = []
-    for problem in map(load_problem, PROBLEMS):
+    for problem in map(problems.load_problem, problems.PROBLEMS):
         (rows, columns), classes = problem.X.shape, len(problem.classes)
         sizes = {"rows": rows, "columns": columns, "classes": classes}
         found.append({"name": problem.name, **sizes, "source": problem.source})
@@ -230,8 +231,7 @@ def datasets(console: Console) -> None:
 
 # -- a cluster ----------------------------------------------------------------------
 
-PATIENCE = "10 s"
-"""Longest time for a scheduler to answer."""
+LONGEST_CONNECT = "10 s"  # longest time for a scheduler to answer
 
 
 @contextmanager
@@ -248,7 +248,7 @@ def cluster_at(address: str | None) -> Iterator[None]:
 
     distributed = require("distributed", "scale")
     try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
@@ -263,18 +263,17 @@ def cluster_at(address: str | None) -> Iterator[None]:
 FILE_WIDTH = 300
 """Characters of a line if the output is not a terminal, so that tables are not wrapped."""
 
-ONLY_IN_REPORT = ("over flat LMNN [95 %]",)
-"""Columns that a narrow terminal has no space for."""
+ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
 
 
-def tables_text(tables: Sequence[Table], end: str) -> str:
+def tables_text(tables: Sequence[ReportTable], end: str) -> str:
     """Format tables with their notes, and a text after them."""
     notes = ["\n".join(table.notes) for table in tables]
     parts = [f"{table_text(t)}\n{printable(n)}\n" for t, n in zip(tables, notes, strict=True)]
     return "\n".join([*parts, printable(end)])
 
 
-def table_text(table: Table) -> str:
+def table_text(table: ReportTable) -> str:
     """Format a table for standard output: evidence has a star, and is bold on a terminal."""
     from rich import box
     from rich.console import Console as Terminal

@@ -12,8 +12,8 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Model,
-    Table,
+    ModelArgument,
+    TableArgument,
     counted,
     not_zero,
     refuse_overwriting,
@@ -24,13 +24,11 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-MOST_WEIGHTS = 8
-"""Columns whose share of the distances `info` prints."""
-
-MOST_PLAIN = 30
-"""Plain columns of numbers that are listed one by one."""
-
-Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"])
+MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
+MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
+GeometryChoice = StrEnum(
+    "GeometryChoice", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
+)
 
 
 @with_console(
@@ -40,7 +38,7 @@ Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learn
 )
 def fit(
     console: Console,
-    table: Table,
+    table: TableArgument,
     target: Annotated[
         str, typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes.")
     ],
@@ -48,8 +46,8 @@ def fit(
         Path, typer.Option("-o", "--output", metavar="MODEL", help="The file to write.")
     ],
     geometry: Annotated[
-        Geometry, typer.Option("-g", "--geometry", help="Geometry of the metric.")
-    ] = Geometry.auto,
+        GeometryChoice, typer.Option("-g", "--geometry", help="Geometry of the metric.")
+    ] = GeometryChoice.auto,
     neighbors: Annotated[
         int | None,
         typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
@@ -182,7 +180,7 @@ def metric_text(model: TableClassifier) -> str:
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-PLAIN = {
+PLAIN_CHOICES = {
     "standardised k-NN": "plain k-NN on standardised columns",
     "unscaled k-NN": "plain k-NN on the columns as they are",
 }
@@ -191,12 +189,12 @@ PLAIN = {
 
 def plain_text(model: TableClassifier) -> str:
     """Say that the metric is none that was learned, or nothing."""
-    plain = PLAIN.get(model.learned_.get("chosen", ""))
+    plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
 
 @with_console("info flowers.ckm")
-def info(console: Console, model: Model) -> None:
+def info(console: Console, model: ModelArgument) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
     from cayleyklein.tables import load_model
 

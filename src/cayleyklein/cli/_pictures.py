@@ -14,7 +14,7 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Table,
+    TableArgument,
     counted,
     refuse_overwriting,
     with_console,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 def voronoi(
     console: Console,
-    table: Table,
+    table: TableArgument,
     x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="Horizontal axis.")],
     y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="Vertical axis.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
@@ -188,7 +188,7 @@ def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> l
     return written
 
 
-def explore(
+def open_explorer(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is this computer only.")
@@ -198,9 +198,9 @@ def explore(
     ] = False,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
-    from cayleyklein.app import explore as open_page
+    from cayleyklein.app import explore
 
     def announce(address: str) -> None:
         typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
 
-    open_page(port, host, browser=not no_browser, on_start=announce)
+    explore(port, host, browser=not no_browser, on_start=announce)

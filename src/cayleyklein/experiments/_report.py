@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import AUTO, METHODS
-from cayleyklein.experiments._problems import Problem
+from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
+from cayleyklein.experiments.methods import AUTO, METHODS
+from cayleyklein.experiments.problems import Problem
 from cayleyklein.plotting import (
     BLUE,
     DecisionBoundaryDisplay,
@@ -50,7 +50,7 @@ HOW_TO_READ = (
 )
 
 
-def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
+def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTable:
     """Return the table of one data set, with a verdict in its notes."""
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
@@ -78,7 +78,7 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
         f"than standardised k-NN."
     )
     title = f"{problem.name}: {problem.describe()}"
-    return html.Table(title, COLUMNS, rows, notes=(*problem.notes, verdict))
+    return html.ReportTable(title, COLUMNS, rows, notes=(*problem.notes, verdict))
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
@@ -107,18 +107,10 @@ def fit_notes(results: Sequence[Result]) -> str:
     return html.bullets([f"{', '.join(some)}: {note}" for note, some in titles.items()])
 
 
-MOST_ROWS = 800
-"""Rows in a picture; more would hide each other."""
-
-LEGEND_CLASSES = 12
-"""Most classes that a legend lists."""
-
-MOST_BARS = 15
-"""Columns whose weights are shown."""
-
-PANELS = 5
-"""Reliability curves side by side."""
-
+MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
+LEGEND_CLASSES = 12  # most classes that a legend lists
+BARS_SHOWN = 15  # columns whose weights are shown
+PANELS = 5  # reliability curves side by side
 RELIABILITY = (
     "how often a prediction is right, by the probability that the method gives it. On the dashed "
     "line probabilities are calibrated; below it the method is too confident, above it too "
@@ -134,12 +126,12 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw_accuracies(accuracies, results)
     draw_log_losses(losses, results)
-    chart = html.picture(figure, f"Accuracy and log loss on {problem.name} by method.")
-    chart += html.picture(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
+    chart = html.figure_html(figure, f"Accuracy and log loss on {problem.name} by method.")
+    chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
     X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
     model = METHODS[AUTO].make(k, None)
     with warnings.catch_warnings():  # the notes have the warnings of the fits
@@ -163,13 +155,13 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
             {"legend": is_named},
         ),
         f"Share of each column in the squared distances of that metric; the largest is that of "
-        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": MOST_BARS}),
+        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": BARS_SHOWN}),
     }
     pictures = []
     for caption, (display, options) in displays.items():
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         display.plot(figure.add_subplot(), **options)
-        pictures.append(html.picture(figure, caption))
+        pictures.append(html.figure_html(figure, caption))
     return chart, f'<div class="pictures">{"".join(pictures)}</div>'
 
 

@@ -17,13 +17,13 @@ from scipy import stats
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import BASELINE, METHODS, PAPERS
 from cayleyklein.experiments._runs import Cell, Outcome
+from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
 
-ROUNDING = 4 * np.finfo(np.float64).eps
+SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps
 """Relative spread of differences that is rounding only."""
 
 
@@ -95,7 +95,7 @@ def paired_difference(
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
     # 21/36 - 20/36 and 23/36 - 22/36 are not the same float, which is no evidence.
-    if np.ptp(differences) <= ROUNDING * max(np.abs(given).max(), np.abs(other).max()):
+    if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
         # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
@@ -195,8 +195,7 @@ def accuracy_text(result: Result) -> str:
     return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
-LEAST_GROUP = 5
-"""Test rows below which a group says nothing of calibration."""
+LEAST_GROUP = 5  # test rows below which a group says nothing of calibration
 
 
 def reliability(result: Result) -> tuple[Floats, Floats, Floats]:

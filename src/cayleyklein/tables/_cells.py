@@ -29,7 +29,7 @@ PLACEHOLDER = re.compile(
 DASHES = ("-", "–", "—")
 """Missing in a column of words, too, unless a plus or a single word stands beside them."""
 
-PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
+PLAIN_MARKS = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
 """The typographic spaces, minus signs and apostrophe."""
 
 CURRENCY = (
@@ -50,9 +50,7 @@ NUMBERS = {
     )
     for mark, digits in DIGITS.items()
 }
-OTHER = {".": ",", ",": "."}
-"""The other decimal mark."""
-
+OTHER = {".": ",", ",": "."}  # the other decimal mark
 DATES = {
     r"(19|20)\d{6}": "%Y%m%d",
     r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
@@ -64,11 +62,8 @@ DATES = {
 }
 """Formats that pandas does not guess."""
 
-DAY_AND_MONTH = str.maketrans("md", "dm")
-"""Exchanges day and month in a format."""
-
-DAY = 86_400_000_000
-"""Microseconds."""
+DAY_AND_MONTH = str.maketrans("md", "dm")  # exchanges day and month in a format
+DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -214,7 +209,7 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
     >>> parse_number("1,5"), parse_number("12-13")
     (None, None)
     """
-    text = text.translate(PLAIN).strip()
+    text = text.translate(PLAIN_MARKS).strip()
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     found = NUMBERS[decimal].fullmatch(inner)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):

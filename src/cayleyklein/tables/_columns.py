@@ -16,24 +16,18 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
 from cayleyklein.tables._formats import find_formats, quantities
 
-KINDS = ("number", "category", "date", "text")
+COLUMN_KINDS = ("number", "category", "date", "text")
 
-IDENTIFIER_FROM = 10
-"""Rows from which a column that hardly repeats a value can be an identifier."""
-
+IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
 SURPRISE = 5.0
 """Repetitions to expect among n whole numbers in a range of R, n²/2R, from which having none means
 that they were numbered."""
 
-HARDLY_REPEATS = 0.75
-"""Share of distinct texts from which they identify rows."""
-
+HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
 LONG_TEXT = 4
 """Words in a cell, on average, from which text is encoded rather than taken for a name."""
 
-TEXT_COMPONENTS = 10
-"""Numbers that a column of long text becomes."""
-
+TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
 ID_NAME = re.compile(
     r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
@@ -44,7 +38,7 @@ ID_NAME = re.compile(
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 """Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
 
-WHOLE = re.compile(r"[-+]?\d+\.0")
+WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
 
 
 @dataclass(frozen=True)
@@ -205,11 +199,11 @@ def fit_columns(
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
-        if kind not in KINDS and not kind.startswith("date:"):
+        if kind not in COLUMN_KINDS and not kind.startswith("date:"):
             raise InvalidInputError(
                 f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
-                f"expected one of {', '.join(map(repr, KINDS))}, or a format such as "
-                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(KINDS))}"
+                f"expected one of {', '.join(map(repr, COLUMN_KINDS))}, or a format such as "
+                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(COLUMN_KINDS))}"
             )
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
@@ -372,7 +366,7 @@ def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any
     known = table[target].notna().to_numpy()
     words = as_words(table[target][known])
     codes, distinct = require("pandas", "cli").factorize(words)
-    names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
+    names = [text[:-2] if WHOLE_NUMBER.fullmatch(text) else text for text in distinct]
     classes = np.array(names, dtype=object)
     if to_learn:
         if not len(classes):

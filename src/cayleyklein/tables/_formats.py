@@ -33,8 +33,7 @@ from cayleyklein.tables._cells import (
 WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
 """Numbers with a point that may group thousands."""
 
-Fit = tuple[CellFormat, float]
-"""A format, and the share of the cells that fit it."""
+FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells that fit it
 
 
 def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
@@ -144,7 +143,7 @@ def are_codes(counts: Any) -> bool:
     return bool(index[digits].str.len().nunique() == 1 or zeros @ weights >= 0.1 * weights.sum())
 
 
-def number_formats(counts: Any) -> tuple[Fit, Fit]:
+def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
     """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
     if plain_floats(index) is None:
@@ -155,7 +154,7 @@ def number_formats(counts: Any) -> tuple[Fit, Fit]:
     return (CellFormat("number"), 1.0), (with_comma, float(fits))
 
 
-def number_format(counts: Any, decimal: str) -> Fit:
+def number_format(counts: Any, decimal: str) -> FormatFit:
     """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
@@ -179,7 +178,7 @@ def number_format(counts: Any, decimal: str) -> Fit:
     return cells, float(weights[fits].sum() / weights.sum())
 
 
-def date_format(counts: Any) -> Fit:
+def date_format(counts: Any) -> FormatFit:
     """Return the date format of distinct texts with their counts, and the share that fits it."""
     weights = counts.to_numpy()
     formats = Counter(filter(None, map(guessed_date, counts.index[:50])))

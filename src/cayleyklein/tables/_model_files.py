@@ -26,12 +26,8 @@ from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 4
-"""Raised whenever another cayleyklein could not read, or would misread, a file."""
-
-NOTE = "cayleyklein.json"
-"""The member that says that the archive is a model, and its version."""
-
+FORMAT_VERSION = 4  # raised whenever another cayleyklein could not read, or would misread, a file
+NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
 TRUSTED = {
     "cayleyklein.tables._cells.CellFormat",
     "cayleyklein.tables._columns.Column",
@@ -250,7 +246,7 @@ def metric_state(metric: Any) -> State:
     }
 
 
-def metric_of(state: State) -> Any:
+def metric_from_state(state: State) -> Any:
     """Return the metric whose state this is."""
     columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
@@ -279,7 +275,7 @@ def model_of(state: State) -> TableClassifier:
     model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
     labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
     neighbors = CurvedKNeighborsClassifier(
-        state["n_neighbors"], metric=metric_of(state["metric"]), weights=model.weights
+        state["n_neighbors"], metric=metric_from_state(state["metric"]), weights=model.weights
     ).fit(state["rows"], np.asarray(state["classes"])[labels])
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")

@@ -30,12 +30,10 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._formats import typed
 from cayleyklein.tables.atomic import check_readable
 
-Source = str | Path | IO[bytes]
-Progress = Callable[[int, int], Any]
+TableFile = str | Path | IO[bytes]
+ReadProgress = Callable[[int, int], Any]
 
-BLOCK_BYTES = 1 << 22
-"""Bytes of text parsed at a time; also the longest line."""
-
+BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
@@ -59,7 +57,7 @@ DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplemen
 
 
 def read_table(
-    source: Source,
+    source: TableFile,
     *,
     text: Collection[str] = (),
     header: bool = True,
@@ -114,12 +112,12 @@ def read_table(
 
 
 def iter_table(
-    source: Source,
+    source: TableFile,
     *,
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
-    progress: Progress | None = None,
+    progress: ReadProgress | None = None,
 ) -> Iterator[Any]:
     """Yield a table in pieces of a few MB, so that it can be larger than memory.
 
@@ -164,7 +162,7 @@ def iter_table(
     return _pieces(source, progress, header=header, delimiter=delimiter, encoding=encoding)
 
 
-def _pieces(source: Any, progress: Progress | None, **options: Any) -> Iterator[Any]:
+def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Iterator[Any]:
     """Yield the pieces of a table, their rows numbered through."""
     pandas = require("pandas", "cli")
     start = 0

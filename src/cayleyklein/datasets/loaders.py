@@ -21,6 +21,7 @@ SOURCES = {
     "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
     "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
 }
+BUNDLED = tuple(SOURCES)  # in the order of the paper's table
 
 
 def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
