@@ -310,7 +310,7 @@ def test_a_kind_can_be_given(kind, width):
         ({"kinds": {"a": "integer"}}, "expected one of 'number', 'category', 'date', 'text'"),
         ({"kinds": {"a": "number"}}, "'a' was said to be a number, but none of its cells is"),
         ({"kinds": {"a": "date"}}, "'a' was said to be a date, but none of its cells is"),
-        ({"kinds": ["a"]}, "kinds must be a mapping"),
+        ({"kinds": ["a"]}, "expected a mapping of column names"),
         ({"drop": ["b"]}, "There is no column 'b' to drop"),
         ({"drop": "a"}, "sequence of str"),
         ({"max_categories": 0}, "max_categories=0"),

@@ -10,10 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import path_data
+from cayleyklein.plotting import svg
 
 SIZE = 720  # width and height of a picture in pixels
-BEYOND = 40  # coordinates of a picture end at so many times its size
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
@@ -89,7 +88,7 @@ class Shape(NamedTuple):
 # -- SVG ----------------------------------------------------------------------------
 
 
-def svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
+def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
     """Return a picture of a square window; the title describes it to screen readers."""
     paper = PALETTE[theme]["paper"]
     return (
@@ -109,7 +108,7 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
         if len(shape.xy):
             xy = (shape.xy - window[0]) * scale
             xy[:, 1] = SIZE - xy[:, 1]
-            xy = np.clip(xy, -BEYOND * SIZE, BEYOND * SIZE)
+            xy = np.clip(xy, -svg.CLIP_WIDTHS * SIZE, svg.CLIP_WIDTHS * SIZE)
             color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
             found.append(_element(shape, xy, color, edge))
     return "".join(found)
@@ -118,12 +117,12 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
 def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
     """Return a shape at places in pixels."""
     if shape.kind == "area":
-        d = path_data(xy, closed=True)
+        d = svg.path_data(xy, closed=True)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
         dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
         return (
-            f'<path d="{path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+            f'<path d="{svg.path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
             f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
         )
     if shape.kind == "marks":

@@ -20,7 +20,7 @@ from cayleyklein._validation import (
     as_texts,
     expect,
 )
-from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
+from cayleyklein.app._draw import PALETTE, SIZE, elements, picture_svg
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, as_generator
 from cayleyklein.app._views import View
@@ -109,7 +109,7 @@ def draw_plane(
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
     scene = Drafter(state).scene(state.chart)
-    return svg(scene.shapes, scene.view.window, scene.description, theme)
+    return picture_svg(scene.shapes, scene.view.window, scene.description, theme)
 
 
 def points_csv(state: PlaneState) -> str:

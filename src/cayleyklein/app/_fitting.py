@@ -23,7 +23,7 @@ from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
-from cayleyklein.plotting import choose_section
+from cayleyklein.plotting import sections
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
@@ -153,7 +153,7 @@ class RowPictures:
     def __init__(self, table: PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
-        self.section = choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        self.section = sections.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)

@@ -24,7 +24,7 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import line_intersections, measure, metric_tensor
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset, line_path
+from cayleyklein.plotting import outlines
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
@@ -174,7 +174,7 @@ class Drafter:
     def scene(self, chart: str) -> Scene:
         view, x = self.view(chart), self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
-        placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
+        placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
         self._draw_cells(canvas)
         self._draw_lines(canvas)
@@ -240,7 +240,7 @@ class Drafter:
             steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
-            path = line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
+            path = outlines.line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
             self._draw_cross(canvas, p, q)

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset
+from cayleyklein.plotting import outlines
 
 LIBRARY_CHARTS = {
     "poincare": ("conformal", "conformal", "conformal"),
@@ -51,7 +51,7 @@ HALF_PLANE_RISE = 1.1
 
 SURFACES = ("hemisphere", "hyperboloid")
 
-MARGIN = 1e-4
+CLEARANCE = 1e-4
 """Margin at the end of a chart in which no point is put, relative to the chart's size."""
 
 FARTHEST = 1e3
@@ -124,7 +124,7 @@ class View:
 
     def on_tangent_plane(self, x: Floats) -> Floats:
         """Return on the screen the points of the plane that a surface is projected to."""
-        w = np.asarray(self.metric.to_chart(inset(self.domain, x), "klein"))
+        w = np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), "klein"))
         flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
         return self._project(flat * self._scale)
 
@@ -133,7 +133,7 @@ class View:
         return self._project(np.array([0.0, 0.0, -self._scale]))
 
     def _chart(self, x: Floats) -> Floats:
-        return np.asarray(self.metric.to_chart(inset(self.domain, x), self._name), dtype=float)
+        return np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), self._name), dtype=float)
 
     def _project(self, y: Floats) -> Floats:
         if self.chart not in SURFACES:
@@ -162,14 +162,14 @@ class View:
         if self._name == "hyperboloid":
             return np.asarray(np.arcsinh(y @ self._right))
         t = np.arctan2(y @ self._up, y @ self._right)
-        return np.asarray(np.clip(t, MARGIN, math.pi - MARGIN))
+        return np.asarray(np.clip(t, CLEARANCE, math.pi - CLEARANCE))
 
     def outline(self, n: int) -> Floats:
         """Return the whole horizon, as n points of the plane; none without one."""
         if not self.has_horizon:
             return np.empty((0, 2))
         bowl = self._name == "hyperboloid"
-        ends = (-HORIZON_END, HORIZON_END) if bowl else (MARGIN, np.pi - MARGIN)
+        ends = (-HORIZON_END, HORIZON_END) if bowl else (CLEARANCE, np.pi - CLEARANCE)
         return self.horizon(np.linspace(*ends, n))
 
     # -- and back -------------------------------------------------------------------
@@ -178,7 +178,7 @@ class View:
         """Return the point seen at (2,); a place outside the chart gives the nearest inside."""
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
-            return inset(self.domain, spot, MARGIN)
+            return outlines.inset(self.domain, spot, CLEARANCE)
         if self.chart in SURFACES and not self.sign:
             flat = np.stack([self._right, self._up])[:, :2]
             return np.asarray(self.metric.from_chart(np.linalg.solve(flat, spot), self._name))
@@ -187,11 +187,11 @@ class View:
         else:
             y = spot / self._scale + self._origin
             if self._name == "half_space":
-                y[1] = max(y[1], MARGIN)
+                y[1] = max(y[1], CLEARANCE)
             elif self.sign:
-                y /= max(1.0, float(np.linalg.norm(y)) / (1 - MARGIN))
+                y /= max(1.0, float(np.linalg.norm(y)) / (1 - CLEARANCE))
         x: Floats = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
-        return inset(self.domain, x, MARGIN)
+        return outlines.inset(self.domain, x, CLEARANCE)
 
     def _on_surface(self, spot: Floats, far_side: bool) -> Floats:
         """Return where the line of sight of a spot meets the surface, or comes nearest to it."""
@@ -199,13 +199,13 @@ class View:
         if self._name == "hyperboloid":
             return self._on_bowl(u, v, far_side)
         size = math.hypot(u, v)
-        if size > 1 - MARGIN:
-            u, v = ((1 - MARGIN) * c / size for c in (u, v))
+        if size > 1 - CLEARANCE:
+            u, v = ((1 - CLEARANCE) * c / size for c in (u, v))
         depth = math.sqrt(1 - u * u - v * v)
         y = u * self._right + v * self._up + (-depth if far_side else depth) * self._eye
-        if far_side and y[2] < MARGIN:
+        if far_side and y[2] < CLEARANCE:
             return self._on_surface(spot, False)
-        y[2] = max(y[2], MARGIN)
+        y[2] = max(y[2], CLEARANCE)
         return np.asarray(y / np.linalg.norm(y))
 
     def _on_bowl(self, u: float, v: float, far_side: bool) -> Floats:
@@ -213,7 +213,7 @@ class View:
         start, eye = u * self._right + v * self._up, self._eye
         form = np.array([-1.0, -1.0, 1.0])
         a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
-        if abs(a) < MARGIN:
+        if abs(a) < CLEARANCE:
             depths = [-c / (2 * b)] if b else [0.0]
         else:
             root = math.sqrt(max(b * b - a * c, 0.0))
@@ -227,4 +227,4 @@ class View:
     def holds(self, seen: ArrayLike) -> bool:
         """Say whether a point of the geometry is seen at (2,)."""
         found = self.to_screen(self.from_screen(seen))
-        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * MARGIN * self.half_width)
+        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * CLEARANCE * self.half_width)

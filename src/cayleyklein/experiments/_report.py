@@ -13,11 +13,11 @@ from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_te
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
 from cayleyklein.plotting import (
-    BLUE,
     DecisionBoundaryDisplay,
     FeatureWeightsDisplay,
     MetricDisplay,
-    number,
+    style,
+    svg,
 )
 from cayleyklein.tables import TableEncoder
 
@@ -94,7 +94,7 @@ def curvature_text(result: Result) -> str:
     """Format the curvatures, with the number of splits that agree on the geometry if not all."""
     if (learned := result["learned"]) is None:
         return ""
-    K, n = ", ".join(number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
+    K, n = ", ".join(svg.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
     return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
 
 
@@ -170,7 +170,7 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         scores = [outcome["accuracy"] for outcome in result["outcomes"]]
-        color, inside = (BLUE, BLUE) if result["is_better_than_knn"] else ("black", "white")
+        color, inside = (style.BLUE, style.BLUE) if result["is_better_than_knn"] else ("black", "white")
         ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
         mean, error = result["accuracy"], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
@@ -181,7 +181,7 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
 
 def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
     """Draw a bar from zero for each method, its number at its end."""
-    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=BLUE)
+    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
     ax.set(xlabel="log loss (less is better)")
     ax.margins(x=0.2)
@@ -199,8 +199,8 @@ def reliability_figure(results: Sequence[Result]) -> Any:
     for ax, result in zip(panels, results, strict=False):
         n, confidence, accuracy = reliability(result)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.plot(confidence, accuracy, color=BLUE, linewidth=1)
-        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
+        ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))

@@ -44,20 +44,33 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Neighbours that vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
-    geometry : str, default="auto"
-        Geometry of the metric to learn, see :class:`cayleyklein.CurvedLMNN`.
+        Number of neighbours that vote. "auto" chooses it on held-out rows where geometry="auto"
+        holds some out, and takes 15 otherwise.
+    geometry : {"auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, default="auto"
+        Geometry of the metric. "auto" learns a product of spheres and flat space, and keeps it
+        unless plain neighbours do as well on held-out rows; "learned" learns the curvature with its
+        sign; "mixed" adds an elliptic and a hyperbolic distance.
     weights : {"local", "linear", "uniform", "distance"}, default="local"
-        Weight of a neighbour's vote, see :class:`cayleyklein.CurvedKNeighborsClassifier`.
-    max_categories, kinds, drop : see :class:`TableEncoder`
+        Weight of a neighbour's vote. "uniform": 1. "distance": 1/d_i. "linear": 1 - d_i/d_{k+1}.
+        "local": the same with distances divided by the root of each row's distance to its fifth
+        nearest row.
+    max_categories : int, default=20
+        Largest number of encoded columns of one column of categories; the rarest share one.
+    kinds : mapping of str to str, optional
+        Kinds of columns where the guess is wrong: "number", "category", "date" or "text"; "date"
+        also with a format, such as "date:%d/%m/%Y".
+    drop : collection of str, default=()
+        Columns to leave out.
     learn_rows : int or None, default=None
-        Rows to learn the metric from, drawn at random where there are more; None for as many as
-        held-out rows gain from, see :class:`cayleyklein.CurvedLMNN`. All rows are neighbours.
+        Number of rows to learn the metric from, drawn at random where there are more; None takes as
+        many as held-out rows gain from. All rows are neighbours.
     random_state : int or None, default=0
+        Seed of the held-out rows, the start and the drawn rows.
     n_jobs : int or None, default=None
-        Threads.
+        Number of threads that search neighbours; -1 for all cores.
     callback : callable or None, default=None
-        Called with the learner's progress, see :class:`cayleyklein.CurvedLMNN`. Not saved.
+        Called with a :class:`cayleyklein.learning.Progress` after each iteration; a true answer
+        stops the learner. Not saved.
 
     Attributes
     ----------
@@ -171,9 +184,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             raise InvalidInputError(f"The table has {n_rows} rows, but y has {len(target)}.")
         if len(np.unique(target)) == n_rows:
             raise InvalidInputError("Each class has one row only: there is nothing to learn.")
-        k: int | str = self.n_neighbors
-        k = 1 if isinstance(k, str) and k == "auto" else as_count(k, "n_neighbors")
-        if k >= n_rows:
+        auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
+        if not auto and (k := as_count(self.n_neighbors, "n_neighbors")) >= n_rows:
             raise InvalidInputError(
                 f"{k} neighbours were asked for, but a row has only {n_rows - 1} others."
             )
@@ -183,16 +195,11 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         return target
 
     def _take(
-        self,
-        encoder: TableEncoder,
-        neighbors: CurvedKNeighborsClassifier,
-        learned: dict[str, Any],
-        row_numbers: Ints,
+        self, encoder: TableEncoder, neighbors: Any, learned: dict[str, Any], numbers: Ints
     ) -> TableClassifier:
-        """Take over the parts of a fitted model."""
         self.encoder_, self.neighbors_, self.learned_ = encoder, neighbors, learned
         self.metric_, self.classes_ = neighbors.metric_, neighbors.classes_
-        self.labels_, self.row_numbers_ = neighbors._labels(), row_numbers
+        self.labels_, self.row_numbers_ = neighbors._labels(), numbers
         return self
 
     def predict(self, table: Any) -> AnyArray:
@@ -209,9 +216,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def kneighbors(self, table: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
         """Return the distances and positions of the nearest neighbours, nearest first."""
-        neighbors = self._neighbors()
-        distances, rows = neighbors.kneighbors(self.encoder_.transform(table), n_neighbors)
-        return distances, rows
+        found = self._neighbors().kneighbors(self.encoder_.transform(table), n_neighbors)
+        return cast(tuple[Floats, Ints], found)
 
     def explain(self, table: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: who voted, and what their distances are made of.

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Texts
-from cayleyklein._validation import as_text, as_texts, did_you_mean, require
+from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
 from cayleyklein.tables._formats import find_formats, quantities
@@ -19,25 +19,20 @@ from cayleyklein.tables._formats import find_formats, quantities
 COLUMN_KINDS = ("number", "category", "date", "text")
 
 IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
+# n whole numbers in a range of R are expected to repeat n²/2R times. Where that is more than this
+# and none repeats, the rows were numbered.
 SURPRISE = 5.0
-"""Repetitions to expect among n whole numbers in a range of R, n²/2R, from which having none means
-that they were numbered."""
-
 HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
-LONG_TEXT = 4
-"""Words in a cell, on average, from which text is encoded rather than taken for a name."""
-
+LONG_TEXT = 4  # mean number of words in a cell from which text is encoded, not taken for a name
 TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
-ID_NAME = re.compile(
+ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
     r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
-"""Names of identifiers. "No" counts as the last word only: "no_of_employees" is a quantity."""
-
+# Up to FEW_CLASSES distinct numbers are classes; more are if they are whole, and ROWS_PER_CLASS rows
+# have each.
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
-"""Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
-
 WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
 
 
@@ -192,10 +187,7 @@ def fit_columns(
 ) -> list[Column]:
     """Decide what becomes of each column of a table; see `TableEncoder`."""
     kinds = {} if kinds is None else kinds
-    if not isinstance(kinds, Mapping):
-        raise InvalidInputError(
-            f"kinds must be a mapping of column names to kinds; got {type(kinds).__name__}."
-        )
+    expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
@@ -217,14 +209,12 @@ def fit_columns(
 
 
 def check_name(name: str, table: Any, to: str = "") -> None:
-    """Raise for a name that no column has, and suggest one."""
     if name not in table.columns:
         near = did_you_mean(name, list(table.columns))
         raise InvalidInputError(f"There is no column {name!r}{to}.{near}")
 
 
 def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
-    """Decide what becomes of one column, and fit its encoding."""
     if cells.kind == "words":
         known = without_dashes(as_words(values).dropna())
     else:
@@ -327,9 +317,6 @@ def is_identifier(name: str, numbers: Floats) -> bool:
     return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
 
 
-# -- the column to predict -----------------------------------------------------------------
-
-
 def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any, Texts, int]:
     """Take the classes out of a table.
 
@@ -371,22 +358,14 @@ def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any
     if to_learn:
         if not len(classes):
             raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
-        refuse_quantities(words, target)
+        kind, numbers = quantities(words)
+        fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
+        scattered = len(words) < ROWS_PER_CLASS * len(numbers)  # hardly one occurs twice
+        if len(numbers) > FEW_CLASSES and (fractions or scattered):
+            raise InvalidInputError(
+                f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
+                f"quantity, not classes. This is a classifier; choose a column of classes, or cut "
+                f"the quantity into ranges first."
+            )
     rows = table.drop(columns=target)
     return (rows if known.all() else rows[known]), classes[codes], int((~known).sum())
-
-
-def refuse_quantities(words: Any, target: str) -> None:
-    """Raise for numbers and dates that are not class labels: fractions, or hardly one twice."""
-    found = quantities(words)
-    if found is None:
-        return
-    kind, numbers = found
-    fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
-    scattered = len(words) < ROWS_PER_CLASS * len(numbers)
-    if len(numbers) > FEW_CLASSES and (fractions or scattered):
-        raise InvalidInputError(
-            f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
-            f"quantity, not classes. This is a classifier; choose a column of classes, or cut the "
-            f"quantity into ranges first."
-        )

@@ -18,8 +18,7 @@ from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._columns import Column, as_table, fit_columns
 
-ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}
-"""Places of the kinds of columns in an encoded row."""
+ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}  # of the kinds in an encoded row
 
 
 class TableEncoder(  # type: ignore[call-arg]
@@ -166,7 +165,6 @@ class TableEncoder(  # type: ignore[call-arg]
         return len(self.get_feature_names_out())
 
     def _checked(self, table: Any) -> Any:
-        """Check that a table has the columns that are used."""
         check_is_fitted(self, "columns_")
         table = as_table(table)
         missing = [repr(column.name) for column in self._used() if column.name not in table]

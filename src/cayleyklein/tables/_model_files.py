@@ -28,7 +28,7 @@ from cayleyklein.tables.atomic import check_readable, writing
 
 FORMAT_VERSION = 4  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
-TRUSTED = {
+TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
     "cayleyklein.tables._cells.CellFormat",
     "cayleyklein.tables._columns.Column",
     "cayleyklein.tables._encoder.TableEncoder",
@@ -39,9 +39,7 @@ TRUSTED = {
     "skrub._string_encoder.StringEncoder",
     "skrub._to_str.ToStr",
 }
-"""The objects that a file may hold: what an encoder of tables is made of."""
-
-ALLOWED: dict[str, set[str]] = {
+ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that each may make
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
@@ -51,21 +49,15 @@ ALLOWED: dict[str, set[str]] = {
     "DTypeNode": {"numpy.dtype"},
     "ObjectNode": TRUSTED,
 }
-"""The nodes of a skops archive that may occur, and the types that each may make."""
-
-PARAMETERS = (
+PARAMETERS = (  # to save; not threads, which belong to the machine
     "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
     "random_state",
 )  # fmt: skip
-"""Parameters to save; not threads, which belong to the machine."""
-
-METRICS: dict[str, tuple[Any, str]] = {
+METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
     "ProductMetric": (ProductMetric, "units"),
 }
-"""Metrics, and the attribute with a number for each part of those that have several."""
-
 State = dict[str, Any]
 
 
@@ -151,9 +143,6 @@ def load_model(path: str | Path) -> Any:
         ) from error
 
 
-# -- what a file may hold ------------------------------------------------------------------
-
-
 def check_contents(archive: bytes, path: Path) -> None:
     """Raise for damage, another version or a type that is not allowed, before loading anything."""
     try:
@@ -199,7 +188,6 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def dicts(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield every dict in a schema, however deep."""
     todo = [schema]
     while todo:
         item = todo.pop()
@@ -210,28 +198,22 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
             todo.extend(item)
 
 
-# -- models as plain values, and back ------------------------------------------------------
-
-
 def parameters_of(model: Any) -> State:
-    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
-    plain = {}
-    for name in PARAMETERS:
-        value = getattr(model, name)
-        value = value.item() if isinstance(value, np.generic) else value
+    """Return parameters as plain values; a number of NumPy's, as a grid has it, as Python's."""
+    values = {name: getattr(model, name) for name in PARAMETERS}
+    for name, value in values.items():
+        values[name] = value.item() if isinstance(value, np.generic) else value
         try:
-            json.dumps(value)
+            json.dumps(values[name])
         except TypeError as error:
             raise InvalidInputError(
                 f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
                 f"number, a text or None before saving."
             ) from error
-        plain[name] = value
-    return plain
+    return values
 
 
 def metric_state(metric: Any) -> State:
-    """Return a metric as plain values."""
     kind = type(metric).__name__
     if type(metric) is not METRICS.get(kind, (None, ""))[0]:
         raise InvalidInputError(f"A {kind} cannot be saved in a model.")
@@ -247,7 +229,6 @@ def metric_state(metric: Any) -> State:
 
 
 def metric_from_state(state: State) -> Any:
-    """Return the metric whose state this is."""
     columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
     kind, several = METRICS[state["kind"]]
@@ -255,7 +236,6 @@ def metric_from_state(state: State) -> Any:
 
 
 def state_of(model: TableClassifier) -> State:
-    """Return a fitted model as plain values, and its encoder as it is."""
     return {
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
@@ -271,7 +251,6 @@ def state_of(model: TableClassifier) -> State:
 
 
 def model_of(state: State) -> TableClassifier:
-    """Return the model whose state this is."""
     model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
     labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
     neighbors = CurvedKNeighborsClassifier(

@@ -36,22 +36,18 @@ ReadProgress = Callable[[int, int], Any]
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
+# Cells that are missing in any column.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-"""Cells that are missing in any column."""
-
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 
+# How to open a file that starts with these bytes.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-"""How to open a file that starts with these bytes."""
-
-NO_TABLES = {
+NO_TABLES = {  # why a file that starts with these bytes is not read
     b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
     b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
 }
-"""Why a file that starts with these bytes is not read."""
-
 # A NotImplementedError is that of an unknown way of packing.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
@@ -123,7 +119,14 @@ def iter_table(
 
     Parameters
     ----------
-    source, header, delimiter, encoding : see :func:`read_table`
+    source : str, Path or binary file
+        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip.
+    header : bool, default=True
+        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
+    delimiter : str, optional
+        By default the most frequent of comma, semicolon, tab and bar in the first line.
+    encoding : str, optional
+        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 
@@ -163,7 +166,6 @@ def iter_table(
 
 
 def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Iterator[Any]:
-    """Yield the pieces of a table, their rows numbered through."""
     pandas = require("pandas", "cli")
     start = 0
     with _opened(source) as (raw, name, size):
@@ -178,9 +180,6 @@ def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Itera
                 yield piece
     if not start:
         raise InvalidInputError(f"{name} has a line of column names, but no rows.")
-
-
-# -- bytes -------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -247,9 +246,6 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
             )
         return encoding, n_quotes % 2 == 1
     raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
-
-
-# -- text --------------------------------------------------------------------------------
 
 
 def _header(
@@ -334,7 +330,6 @@ def _csv(
 
 
 def _with_missing(batch: Any) -> Any:
-    """Strip the cells of a batch, and make the missing ones null."""
     arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
     absent = arrow.array(MISSING)
     columns = []
@@ -356,9 +351,6 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
     elif "straddl" in message or "out of sync" in message:
         message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
     return InvalidInputError(f"{name} is no table that can be read: {message}")
-
-
-# -- Parquet -----------------------------------------------------------------------------
 
 
 def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
