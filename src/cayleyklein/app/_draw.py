@@ -24,7 +24,7 @@ def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
     return [[float(x), float(y)] for x, y in corners.round(3)]
 
 
-MARKERS = {
+MARKERS = {  # corners, of radius 1 and with y downwards
     "circle": _polygon(24, 0),
     "square": _polygon(4, 45),
     "triangle": _polygon(3, -90),
@@ -34,27 +34,21 @@ MARKERS = {
     "hexagon": _polygon(6, 30),
     "star": _polygon(5, -90, 0.42),
 }
-"""Corners of each marker, of radius 1 and with y downwards."""
-
-COLORS = {
+COLORS = {  # of seven classes; after them the hues repeat with other markers
     "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
     "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
 }
-"""One hue for each of seven classes; after them the hues repeat with other markers."""
-
 PALETTE = {
     "light": {"ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#b47a00"},
     "dark": {"ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffc247"},
 }
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
-    PALETTE[_name] |= dict(
-        zip(("elliptic", "flat", "hyperbolic", "learned"), _colors[:3] + _colors[5:6], strict=True)
-    )
+    _tones = {"elliptic": 0, "flat": 1, "hyperbolic": 2, "learned": 5}
+    PALETTE[_name] |= {tone: _colors[i] for tone, i in _tones.items()}
 
 N_HUES = len(COLORS["light"])
-STRENGTHS = (0.30, 0.55, 0.16)
-"""Opacity of the regions of the first seven classes, of the next seven, and of the rest."""
+STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 
 
 def class_color(label: int) -> str:
@@ -83,9 +77,6 @@ class Shape(NamedTuple):
     edge: str = "paper"
     edge_width: float = 1.0
     text: tuple[str, ...] = ()
-
-
-# -- SVG ----------------------------------------------------------------------------
 
 
 def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
@@ -120,9 +111,10 @@ def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
         d = svg.path_data(xy, closed=True)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
-        dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
+        d, dashes = svg.path_data(xy), " ".join(map(str, shape.dash))
+        dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         return (
-            f'<path d="{svg.path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+            f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
             f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
         )
     if shape.kind == "marks":

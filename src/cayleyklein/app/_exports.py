@@ -28,7 +28,6 @@ from cayleyklein.metrics import CurvedMetric
 
 PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
-
 TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
@@ -177,10 +176,9 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     )
 
 
-EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
+EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made
     "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
     "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
 }
-"""Files that the server makes: their type, and how."""

@@ -27,24 +27,15 @@ from cayleyklein.plotting import sections
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
-PAGE_SEED = 0
-"""Seed of the split and of the learner, so that the code shown gives the numbers shown."""
-
+PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
 PANEL_NAMES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
-
-CHOOSING = {
+CHOOSING = {  # messages before the fit that is shown
     "auto": "Comparing a product with plain neighbours on held-out training rows…",
     "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
-"""What is done before the fit that is shown."""
-
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
-GRID, FINER = 81, 5
-"""Points of a picture along each axis, and how many times finer it is where classes meet."""
-
-NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300
-"""Neighbours of a row that the page shows; most rows of a picture, and taken to the plane."""
-
+GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
+NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
 LONGEST = 300.0  # seconds after which a fit is ended
 
 
@@ -73,9 +64,6 @@ def ending(text: str, **more: Any) -> News:
 
 
 Tell = Callable[[News], None]
-
-
-# -- processes ----------------------------------------------------------------------
 
 
 class FitProcess:
@@ -144,9 +132,6 @@ def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> 
             outbox.close()
 
 
-# -- work ---------------------------------------------------------------------------
-
-
 class RowPictures:
     """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
 
@@ -206,10 +191,8 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
         bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
-    notes = dict.fromkeys(
-        str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
-    )
-    tell(ending("Done.", notes=tuple(notes)))
+    told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
+    tell(ending("Done.", notes=tuple(dict.fromkeys(str(w.message) for w in told))))
 
 
 class _Bench:

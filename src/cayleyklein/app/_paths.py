@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,13 @@ from cayleyklein.metrics import CurvedMetric
 
 SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
 MOST = 64  # most pieces of a segment
+# Arcs are sampled at whole multiples of this; one is the direction of the half-plane's ∞.
 ARC_STEP = 2 * math.pi / 256
-"""Arcs are sampled at whole multiples of this: one is the direction of the half-plane's ∞."""
-
 HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
-SMALL_ANGLE = 1e-3
-"""Angle below which an arc is sampled as if it had this one, which is the same to rounding."""
-
+SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
 FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
-GAP = np.full((1, 2), np.nan)
-NOTHING = np.empty((0, 2))
+GAP, NOTHING = np.full((1, 2), np.nan), np.empty((0, 2))
+Dash = tuple[float, ...]
 
 
 class Loops(NamedTuple):
@@ -52,9 +49,6 @@ def chain(paths: Iterable[Floats]) -> Floats:
     """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
-
-
-# -- sampling -----------------------------------------------------------------------
 
 
 def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
@@ -131,9 +125,6 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
     return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
 
 
-# -- near and far side --------------------------------------------------------------
-
-
 def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
     """Return a polyline on the screen: its near side, and its far side on a surface."""
     gap = np.isnan(path[:, 0])
@@ -205,17 +196,15 @@ class Canvas:
         self._back.append(Shape("area", back, color, alpha=FAR_SIDE_OPACITY * alpha))
 
     def line(
-        self,
-        path: Floats,
-        color: str,
-        width: float,
-        dash: tuple[float, ...] = (),
-        alpha: float = 1.0,
+        self, path: Floats, color: str, width: float, dash: Dash = (), alpha: float = 1.0
     ) -> None:
         if len(path):
             front, back = see_path(self.view, path)
             self._front.append(Shape("line", front, color, width, dash, alpha))
             self._back.append(Shape("line", back, color, width, dash, FAR_SIDE_OPACITY * alpha))
+
+    def segments(self, starts: Floats, ends: Floats, *look: Any, alpha: float = 1.0) -> None:
+        self.line(sample_segments(self.view, starts, ends), *look, alpha=alpha)
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
         away = self.view.faces_away(x)

@@ -10,15 +10,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength
-from cayleyklein.app._paths import (
-    NOTHING,
-    Canvas,
-    Loops,
-    chain,
-    sample_boundaries,
-    sample_segments,
-    see_loops,
-)
+from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
 from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
@@ -28,15 +20,10 @@ from cayleyklein.plotting import outlines
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-
-FAR_OUT = 1e3
-"""Where flat and elliptic diagrams end, in units of z: a thousandth before the equator."""
-
+FAR_OUT = 1e3  # where flat and elliptic diagrams end, in units of z
 LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
-BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
-"""Points of a ball at most and at least, and of all balls together."""
-
-FEW = 60  # number of points up to which they are drawn large
+BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
+FEW = 60  # points up to which they are drawn large
 
 
 @dataclass(frozen=True)
@@ -130,7 +117,7 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        """What a visitor might miss in the picture."""
+        """Facts that a visitor might miss in the picture."""
         notes, outside = [], int((~self.inside).sum())
         if outside:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
@@ -156,15 +143,12 @@ class Drafter:
         log = complex(measure(self.metric.absolute.matrix, p, q, unit=1))
         if K < 0:
             size = abs(log.real)
-            return (
-                f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}, "
-                f"d = {size:.3f} / (2√{-K:g}) = {d:.3f}"
-            )
-        size = abs(log.imag)
-        return (
-            f"P and Q are complex: (p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i, "
-            f"d = {size:.3f} / (2√{K:g}) = {d:.3f}"
-        )
+            said = f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}"
+        else:
+            size = abs(log.imag)
+            cross = f"(p, q; P, Q) = exp({size:.3f} i)"
+            said = f"P and Q are complex: {cross}, its logarithm {size:.3f} i"
+        return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
 
     # -- drawing --------------------------------------------------------------------
 
@@ -199,10 +183,10 @@ class Drafter:
             canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
         if "cells" in shown:
             edges = self.diagram.ridge_segments()[1]
-            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 1.0, alpha=0.6)
+            canvas.segments(edges[:, 0], edges[:, 1], "ink", 1.0, alpha=0.6)
         if self.labelled:
             edges = self.diagram.frontier()
-            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 2.0)
+            canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
 
     def _draw_fills(self, canvas: Canvas, cells: tuple[Loops, Loops]) -> None:
         if self.labelled:
@@ -216,19 +200,17 @@ class Drafter:
             canvas.areas(cells, color == c, name, alpha)
 
     def _draw_lines(self, canvas: Canvas) -> None:
-        view, shown, tone = canvas.view, self.state.shown, self.tone
-        x = self.state.coordinates
+        shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             diagram = self.diagram if self.order == 1 else self._diagram(1)
             ends = diagram.points[diagram.dual().edges]
-            canvas.line(sample_segments(view, ends[:, 0], ends[:, 1]), tone, 1.4, (5, 3))
+            canvas.segments(ends[:, 0], ends[:, 1], self.tone, 1.4, (5, 3))
         if "balls" in shown and self.live.size:
             self._draw_balls(canvas)
         first = self.state.chosen[0]
         if "geodesics" in shown and first < len(x) and self.inside[first]:
             ends = x[self.live[self.live != first]]
-            starts = np.broadcast_to(x[first], ends.shape)
-            canvas.line(sample_segments(view, starts, ends), "soft", 0.9, alpha=0.6)
+            canvas.segments(np.broadcast_to(x[first], ends.shape), ends, "soft", 0.9, alpha=0.6)
         if self.pair is not None:
             self._draw_pair(canvas, *self.pair)
         self._draw_rim(canvas)
@@ -236,7 +218,7 @@ class Drafter:
     def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         shown = self.state.shown
         if "geodesics" in shown:
-            canvas.line(sample_segments(canvas.view, p[None], q[None]), "gold", 2.6)
+            canvas.segments(p[None], q[None], "gold", 2.6)
             steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
@@ -317,30 +299,22 @@ class Drafter:
         )
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
-        state = self.state
-        labels = state.labels if self.labelled else np.zeros(len(points), dtype=int)
+        labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
         size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
         faint = away | ~self.inside
-        for label in np.unique(labels):
-            for hidden in (True, False):
-                mine = (labels == label) & (faint == hidden)
-                shape = Shape(
-                    "marks",
-                    points[mine],
-                    class_color(int(label)) if self.labelled else "ink",
-                    size,
-                    marker=class_marker(int(label)) if self.labelled else "circle",
-                    alpha=0.35 if hidden else 1.0,
-                )
-                canvas.put(shape)
+        for label in np.unique(labels).tolist():
+            color, marker = "ink", "circle"
+            if self.labelled:
+                color, marker = class_color(label), class_marker(label)
+            for hidden, alpha in ((True, 0.35), (False, 1.0)):
+                mine = points[(labels == label) & (faint == hidden)]
+                canvas.put(Shape("marks", mine, color, size, marker=marker, alpha=alpha))
         if self.lit_cell is not None:
             lit = self.live[self.diagram.cell_generators[self.lit_cell]]
             canvas.put(Shape("marks", points[lit], "", 10.0, edge="ink", edge_width=2))
-        for index, radius in zip(dict.fromkeys(state.chosen), (12.0, 9.0), strict=False):
-            if index < len(points):
-                canvas.put(
-                    Shape("marks", points[index][None], "", radius, edge="gold", edge_width=2.4)
-                )
+        for index, radius in zip(dict.fromkeys(self.state.chosen), (12.0, 9.0), strict=False):
+            chosen = points[index : index + 1]  # none without points
+            canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 
 
 def _circle(n: int) -> Floats:

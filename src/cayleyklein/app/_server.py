@@ -10,7 +10,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -31,25 +31,17 @@ from cayleyklein.geometry import Ball, cross_ratio
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric
 
-LOOPBACK = "127.0.0.1"
-ANYWHERE = ("", "0.0.0.0", "::")
-
+LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
-
-MESSAGE_BYTES = 4 * MOST_BYTES
-"""Most bytes of a message: an upload as JSON, where a character may take several."""
-
-ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
-"""Most bytes of an address that is answered, and of a header that is read at all."""
-
+MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
+ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000  # largest address that is answered, and header
 LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
 POLL = 0.1  # seconds between two looks at a running fit
 MOST_FITS = 2  # fits that run at once; others wait for their turn
 THREADS = 4  # commands and exports that are computed at once, so that no visitor waits for another
+# The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
-"""The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
-
-REFERENCES: dict[str, Any] = {
+REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
     "cross_ratio": cross_ratio,
     "Ball": Ball,
     "CurvedMetric": CurvedMetric,
@@ -58,8 +50,6 @@ REFERENCES: dict[str, Any] = {
     "CayleyKleinVoronoi": CayleyKleinVoronoi,
     "CurvedLMNN": CurvedLMNN,
 }
-"""Objects whose docstrings the tour links to."""
-
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -117,16 +107,13 @@ class Explorer:
 
 def known_names(host: str) -> list[str]:
     """Return the names under which this server may be called."""
-    names = {LOOPBACK, "localhost"}
-    if ":" in host:
-        names.add("[::1]")
-    if host not in (LOOPBACK, "localhost", *ANYWHERE):
-        names.add(f"[{host}]" if ":" in host else host.lower())
-    if host in ANYWHERE:
-        name = socket.gethostname()
-        names |= {name.lower(), socket.getfqdn().lower()}
-        with suppress(OSError):  # a computer that does not know its own address
-            names |= set(socket.gethostbyname_ex(name)[2])
+    names = {LOOPBACK, "localhost"} | ({"[::1]"} if ":" in host else set())
+    if host not in ANYWHERE:
+        return sorted(names | {f"[{host}]" if ":" in host else host.lower()})
+    name = socket.gethostname()
+    names |= {name.lower(), socket.getfqdn().lower()}
+    with suppress(OSError):  # a computer that does not know its own address
+        names |= set(socket.gethostbyname_ex(name)[2])
     return sorted(names)
 
 
@@ -154,16 +141,12 @@ def pack_message(answer: Any) -> bytes:
     return len(text).to_bytes(4, "little") + text + b"".join(arrays)
 
 
-# -- pages and files ----------------------------------------------------------------
-
-
 class Guarded(RequestHandler):
     """A request that is answered only under a name of this server."""
 
     @property
     def explorer(self) -> Explorer:
-        found: Explorer = self.settings["explorer"]
-        return found
+        return cast(Explorer, self.settings["explorer"])
 
     def set_default_headers(self) -> None:
         host = self.request.host.lower()
@@ -201,6 +184,8 @@ class PageHandler(Guarded):
 
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
+        facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
+        facts["tour"] = TOUR if page == "plane" else []
         self.render(
             f"{page}.html",
             page=page,
@@ -209,15 +194,7 @@ class PageHandler(Guarded):
             charts=CHART_NAMES,
             letters=LETTERS,
             most_bytes=MOST_BYTES,
-            facts=json.dumps(
-                {
-                    "palette": PALETTE,
-                    "markers": MARKERS,
-                    "strengths": STRENGTHS,
-                    "letters": LETTERS,
-                    "tour": TOUR if page == "plane" else [],
-                }
-            ).replace("<", "\\u003c"),
+            facts=json.dumps(facts).replace("<", "\\u003c"),
         )
 
 
@@ -233,10 +210,10 @@ class ExportHandler(Guarded):
             raise HTTPError(404)
         kind, make = EXPORTS[name]
         theme = self.get_query_argument("theme", "light")
+        theme = theme if theme in PALETTE else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            work = self.explorer.compute(make, state, theme if theme in PALETTE else "light")
-            text = await work
+            text = await self.explorer.compute(make, state, theme)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except TimeoutError as error:
@@ -244,9 +221,6 @@ class ExportHandler(Guarded):
         self.set_header("Content-Type", f"{kind}; charset=utf-8")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         self.write(text)
-
-
-# -- sockets ------------------------------------------------------------------------
 
 
 class Socket(Guarded, WebSocketHandler):

@@ -68,7 +68,7 @@ class PlaneSession:
             self.errors.append(f"The address was not understood: {error}")
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
-        self._pointer: tuple[str, list[list[dict[str, Any]]]] | None = None
+        self._pointer: tuple[str, list[Any]] | None = None
 
     @property
     def charts(self) -> tuple[str, ...]:

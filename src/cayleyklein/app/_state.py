@@ -23,7 +23,7 @@ CHART_NAMES = {
     "hemisphere": "Hemisphere",
     "hyperboloid": "Hyperboloid",
 }
-LAYERS = {
+LAYERS = {  # and their names in a description
     "cells": "Voronoi cells",
     "regions": "decision regions",
     "lit": "the cell of the chosen point",
@@ -34,11 +34,9 @@ LAYERS = {
     "balls": "balls",
     "conic": "conic handles",
 }
-"""What may be shown, and its name in a description."""
-
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
-RANGES = {
+RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
     "curvature": (-1.0, 1.0),
     "radius": (0.02, 1.5),
     "center_x": (-4.0, 4.0),
@@ -50,14 +48,9 @@ RANGES = {
     "tilt": (5.0, 90.0),
     "order": (1, 5),
 }
-"""Lowest and highest value of every number of the state; turn and tilt are of the camera."""
-
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
-CURVATURE_DECIMALS = 2
-"""K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
-
-
+CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
@@ -97,14 +90,11 @@ class PlaneState:
 
     @cached_property
     def metric(self) -> CurvedMetric:
-        turn = math.radians(self.angle)
-        c, s = math.cos(turn), math.sin(turn)
+        c, s = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))
         axes = np.array([[c, s], [-s, c]])
-        return CurvedMetric(
-            factor=axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes,
-            center=[self.center_x, self.center_y],
-            curvature=self.curvature,
-        )
+        factor = axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes
+        center = [self.center_x, self.center_y]
+        return CurvedMetric(factor=factor, center=center, curvature=self.curvature)
 
     @cached_property
     def coordinates(self) -> Floats:
@@ -150,10 +140,8 @@ class PlaneState:
         lengths, axes = np.linalg.eigh(metric.matrix)
         (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
-        conic: dict[str, Any] = {
-            name: round(float(value), 10)
-            for name, value in zip(CONIC, (*metric.center, major, minor, angle), strict=True)
-        }
+        numbers = (round(float(v), 10) for v in (*metric.center, major, minor, angle))
+        conic: dict[str, Any] = dict(zip(CONIC, numbers, strict=True))
         return cls(curvature=float(metric.curvature), **conic, **values)
 
     @classmethod
@@ -184,21 +172,20 @@ class PlaneState:
 
     @cached_property
     def query(self) -> str:
-        parts: dict[str, str] = {
-            name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
+        numbers = ((name, f"{getattr(self, name):.{DECIMALS}f}") for name in RANGES)
+        points = (f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points)
+        parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers} | {
+            "chart": self.chart,
+            "second": self.second,
+            "shown": ",".join(name for name in LAYERS if name in self.shown),
+            "chosen": "{},{}".format(*self.chosen),
+            "points": ";".join(points),
         }
-        parts["chart"], parts["second"] = self.chart, self.second
-        parts["shown"] = ",".join(name for name in LAYERS if name in self.shown)
-        parts["chosen"] = "{},{}".format(*self.chosen)
-        parts["points"] = ";".join(
-            f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points
-        )
         return urlencode(parts, safe=",;")
 
     @classmethod
     def from_query(cls, query: str) -> PlaneState:
-        parts = dict(parse_qsl(query, keep_blank_values=True))
-        return cls(points=DEFAULT_POINTS).with_parts(parts)
+        return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
 
 
 def _in_range(name: str, value: Any) -> float | int:

@@ -20,10 +20,7 @@ from cayleyklein.tables import TableEncoder, iter_table, split_target
 
 MOST_BYTES = 1_000_000
 TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 3000, 100, len(LETTERS)
-
-TARGET_NAMES = ("class", "label", "target", "species", "y")
-"""A column of such a name is the target at first; without one it is the last column."""
-
+TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
 LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
 SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
 

@@ -21,14 +21,12 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 
-LIBRARY_CHARTS = {
+LIBRARY_CHARTS = {  # chart of the library for K < 0, K = 0 and K > 0
     "poincare": ("conformal", "conformal", "conformal"),
     "half-plane": ("half_space", "conformal", "conformal"),
     "hemisphere": ("hemisphere", "klein", "sphere"),
     "hyperboloid": ("hyperboloid", "klein", "sphere"),
 }
-"""Chart of the library for K < 0, K = 0 and K > 0."""
-
 VIEW_TITLES = {
     "klein": ("Klein", "Cartesian", "Gnomonic"),
     "poincare": ("Poincaré disc", "Cartesian, in z", "Stereographic"),
@@ -36,30 +34,20 @@ VIEW_TITLES = {
     "hemisphere": ("Hemisphere", "Plane, tilted", "Sphere"),
     "hyperboloid": ("Hyperboloid", "Plane, tilted", "Sphere"),
 }
-
-VIEW_WINDOWS = {
+VIEW_WINDOWS = {  # centre and half the width of the first window of each view
     "klein": (0.0, 0.0, 1.6),
     "poincare": (0.0, 0.0, 2.6),
     "half-plane": (0.0, 0.0, 2.6),
     "hemisphere": (0.0, -0.35, 1.6),
     "hyperboloid": (0.0, 0.2, 1.9),
 }
-"""Centre and half the width of the first window of each view."""
-
+# The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
 HALF_PLANE_RISE = 1.1
-"""How far the window of a half-plane of K = -1 is raised; its edge is 1/√-K below the centre."""
-
 SURFACES = ("hemisphere", "hyperboloid")
-
-CLEARANCE = 1e-4
-"""Margin at the end of a chart in which no point is put, relative to the chart's size."""
-
-FARTHEST = 1e3
-"""Largest coordinate on the screen in half widths: a canvas computes in single precision."""
-
+CLEARANCE = 1e-4  # margin at the end of a chart without points, relative to the chart's size
+FARTHEST = 1e3  # largest screen coordinate in half widths: a canvas computes in single precision
 STEEP = 89.0  # tilt in degrees from which a dome is seen from above, without a horizon
-HORIZON_END = 4.0
-"""Largest |t| of the horizon that is drawn on a hyperboloid, cosh t being its height."""
+HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, of height cosh t
 
 
 class View:
@@ -133,7 +121,8 @@ class View:
         return self._project(np.array([0.0, 0.0, -self._scale]))
 
     def _chart(self, x: Floats) -> Floats:
-        return np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), self._name), dtype=float)
+        inside = outlines.inset(self.domain, x)
+        return np.asarray(self.metric.to_chart(inside, self._name), dtype=float)
 
     def _project(self, y: Floats) -> Floats:
         if self.chart not in SURFACES:

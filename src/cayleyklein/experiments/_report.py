@@ -170,7 +170,8 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         scores = [outcome["accuracy"] for outcome in result["outcomes"]]
-        color, inside = (style.BLUE, style.BLUE) if result["is_better_than_knn"] else ("black", "white")
+        is_better = result["is_better_than_knn"]
+        color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
         ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
         mean, error = result["accuracy"], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)

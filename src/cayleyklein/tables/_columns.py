@@ -30,8 +30,8 @@ ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quan
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
-# Up to FEW_CLASSES distinct numbers are classes; more are if they are whole, and ROWS_PER_CLASS rows
-# have each.
+# Up to FEW_CLASSES distinct numbers are classes; more are if they are whole, with ROWS_PER_CLASS
+# rows each.
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
 WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
 
