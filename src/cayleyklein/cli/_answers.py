@@ -152,10 +152,7 @@ def answer(
 
 
 def pieces_of(
-    console: Console,
-    model: TableClassifier,
-    table: Path,
-    target: str | None = None,
+    console: Console, model: TableClassifier, table: Path, target: str | None = None
 ) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
     from cayleyklein.tables import iter_table
@@ -177,18 +174,16 @@ def pieces_of(
             yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
+
+    def rows_have(count: int) -> str:
+        return f"{counted(count, 'row')} {'has' if count == 1 else 'have'}"
+
     for name, count in unseen.items():
-        have = "has" if count == 1 else "have"
-        console.note(
-            f"{counted(count, 'row')} {have} a value in {name!r} that the model has not seen"
-        )
+        console.note(f"{rows_have(count)} a value in {name!r} that the model has not seen")
     filling = {column.name: column.filling for column in model.encoder_.columns_}
     filled = [(name, count) for name, count in missing.most_common() if filling[name]]
     for name, count in filled[:MOST_GAPS]:
-        have = "has" if count == 1 else "have"
-        console.note(
-            f"{counted(count, 'row')} {have} no value in {name!r}; it becomes {filling[name]}"
-        )
+        console.note(f"{rows_have(count)} no value in {name!r}; it becomes {filling[name]}")
     if len(filled) > MOST_GAPS:
         console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
 
@@ -223,8 +218,6 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
             n_rows += frame["row"].nunique()
     return n_rows
 
-
-# -- evaluate -----------------------------------------------------------------------
 
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 
@@ -309,7 +302,6 @@ def evaluate(
 
 
 def score_classes(truth: Any, found: Any) -> dict[str, Any]:
-    """Return the accuracies, the scores of each class, and the confusion matrix."""
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     names = sorted({*truth.tolist(), *found.tolist()})
@@ -328,7 +320,6 @@ def score_classes(truth: Any, found: Any) -> dict[str, Any]:
 
 
 def scores_text(values: dict[str, Any]) -> str:
-    """Format the scores as tables."""
     n, accuracy, names = values["rows"], values["accuracy"], [c["name"] for c in values["classes"]]
     error = (accuracy * (1 - accuracy) / n) ** 0.5
     rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]

@@ -12,6 +12,7 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
+    DropOption,
     columns_of_text,
     not_zero,
     printable,
@@ -62,10 +63,7 @@ def compare_data(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column of files out; may be repeated."),
-    ] = None,
+    drop: DropOption = None,
     against: Annotated[
         str,
         typer.Option(
@@ -132,8 +130,8 @@ def compare_data(
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
-    end = [STAR_LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
-    text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
+    end = f"{STAR_LEGEND}\n" + (f"Report: {path}\n" if path else "")
+    text = tables_text(found.tables(), f"{end}\nThe same in Python:\n\n{found.to_python()}")
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
@@ -229,8 +227,6 @@ def datasets(console: Console) -> None:
     console.result({"datasets": found}, f"{table}\n\n{sources}")
 
 
-# -- a cluster ----------------------------------------------------------------------
-
 LONGEST_CONNECT = "10 s"  # longest time for a scheduler to answer
 
 
@@ -258,16 +254,11 @@ def cluster_at(address: str | None) -> Iterator[None]:
         yield
 
 
-# -- tables on a terminal -----------------------------------------------------------
-
-FILE_WIDTH = 300
-"""Characters of a line if the output is not a terminal, so that tables are not wrapped."""
-
+FILE_WIDTH = 300  # characters of a line where the output is no terminal, so that nothing is wrapped
 ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
 
 
 def tables_text(tables: Sequence[ReportTable], end: str) -> str:
-    """Format tables with their notes, and a text after them."""
     notes = ["\n".join(table.notes) for table in tables]
     parts = [f"{table_text(t)}\n{printable(n)}\n" for t, n in zip(tables, notes, strict=True)]
     return "\n".join([*parts, printable(end)])

@@ -12,6 +12,7 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
+    DropOption,
     ModelArgument,
     TableArgument,
     counted,
@@ -52,10 +53,7 @@ def fit(
         int | None,
         typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated."),
-    ] = None,
+    drop: DropOption = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
@@ -160,7 +158,6 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
 
 
 def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
-    """Return a model's classes, columns and metric, for JSON."""
     counts = Counter(model.labels_.tolist())
     return {
         "model": str(path),
@@ -175,16 +172,14 @@ def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
 
 
 def metric_text(model: TableClassifier) -> str:
-    """Format the geometry and the curvatures of the metric of a model."""
     curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-PLAIN_CHOICES = {
+PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
     "standardised k-NN": "plain k-NN on standardised columns",
     "unscaled k-NN": "plain k-NN on the columns as they are",
 }
-"""What held-out rows can prefer to a learned metric."""
 
 
 def plain_text(model: TableClassifier) -> str:

@@ -125,10 +125,7 @@ def metric_for(points: Floats, K: float) -> CurvedMetric:
     return CurvedMetric(factor=np.eye(2) / unit, center=center, curvature=K)
 
 
-# -- figures ------------------------------------------------------------------------
-
-PACKAGE = Path(__file__).parents[1]
-PREFIX = "plot_"
+PACKAGE, PREFIX = Path(__file__).parents[1], "plot_"
 
 
 def scripts() -> dict[str, Path]:
