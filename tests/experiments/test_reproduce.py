@@ -76,7 +76,7 @@ def test_a_cell_under_a_wrong_name_is_computed_again(tmp_path):
 
 def test_other_code_is_another_run(tmp_path, monkeypatch):
     run(tmp_path)
-    monkeypatch.setattr("cayleyklein.experiments._reproduce.fingerprint", lambda: "other")
+    monkeypatch.setattr("cayleyklein.experiments._runs.fingerprint", lambda: "other")
     assert run(tmp_path)[1][0][0] == 1
 
 

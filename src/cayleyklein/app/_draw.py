@@ -80,7 +80,6 @@ class Shape(NamedTuple):
 
 
 def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
-    """Return a picture of a square window; the title describes it to screen readers."""
     paper = PALETTE[theme]["paper"]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '

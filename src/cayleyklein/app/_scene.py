@@ -39,7 +39,6 @@ class Scene:
 
 
 def handle_places(state: PlaneState) -> Floats:
-    """Return where the handles of the conic are: its centre and an end of each axis."""
     turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
     along = np.array([math.cos(turn), math.sin(turn)])
     across = np.array([-math.sin(turn), math.cos(turn)])

@@ -106,7 +106,6 @@ class Explorer:
 
 
 def known_names(host: str) -> list[str]:
-    """Return the names under which this server may be called."""
     names = {LOOPBACK, "localhost"} | ({"[::1]"} if ":" in host else set())
     if host not in ANYWHERE:
         return sorted(names | {f"[{host}]" if ":" in host else host.lower()})

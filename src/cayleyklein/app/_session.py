@@ -75,7 +75,6 @@ class PlaneSession:
         return (self.state.chart, *([self.state.second] if self.state.second else []))
 
     def view(self, index: int = 0) -> View:
-        """Return one of the views, without the cost of its scene."""
         return self.drafter.view(self.charts[-1 if index else 0])
 
     @property
@@ -194,7 +193,6 @@ class PlaneSession:
         self.do_move(first, float(spot[0]), float(spot[1]), 0, bool(view.faces_away(x)))
 
     def do_handle(self, name: str, x: float, y: float) -> None:
-        """Move the conic by its center, or by an end of its major or minor axis, and turn it."""
         if as_choice(name[:20], "name", HANDLES) == "center":
             values = {"center_x": x, "center_y": y}
         else:
@@ -204,7 +202,6 @@ class PlaneSession:
         self.do_set({k: min(max(v, RANGES[k][0]), RANGES[k][1]) for k, v in values.items()})
 
     def _put(self, index: int, x: float, y: float, label: int) -> None:
-        """Put a point in the place of another, or after the last."""
         points, point = self.state.points, as_generator(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 

@@ -136,7 +136,6 @@ class PlaneState:
 
     @classmethod
     def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
-        """Return a state with the conic and the curvature of a metric of the plane."""
         lengths, axes = np.linalg.eigh(metric.matrix)
         (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90

@@ -60,7 +60,6 @@ class PreparedTable(NamedTuple):
 
 
 def bundled_source(name: str) -> TableSource:
-    """Return a data set of the library, with the classes in a column "class"."""
     as_choice(name, "data", loaders.BUNDLED)
     loaded: Any = getattr(datasets, f"load_{name}")(as_frame=True)
     names = np.array([str(label) for label in loaded.target_names])

@@ -133,11 +133,9 @@ class View:
     # -- the horizon ----------------------------------------------------------------
 
     def faces_away(self, x: ArrayLike) -> Bools:
-        """Say which points are on the far side of a surface."""
         return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
 
     def horizon(self, t: ArrayLike) -> Floats:
-        """Return the points of the plane on the horizon at parameters t."""
         t = np.asarray(t, dtype=float)[..., None]
         if self._name == "hyperboloid":
             y = np.sinh(t) * self._right + np.cosh(t) * self._rise
@@ -214,6 +212,5 @@ class View:
         return np.asarray(y)
 
     def holds(self, seen: ArrayLike) -> bool:
-        """Say whether a point of the geometry is seen at (2,)."""
         found = self.to_screen(self.from_screen(seen))
         return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * CLEARANCE * self.half_width)

@@ -62,8 +62,8 @@ FAILED, MISUSED, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 # Typer has its own copy of click or uses the installed one, depending on its version.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
+# Errors from files and parameters, whose message is enough.
 EXPECTED = (CayleyKleinError, OSError, ValueError, MemoryError)
-"""Errors from files and parameters, whose message is enough."""
 
 
 def run_command_line(arguments: list[str]) -> int:

@@ -129,7 +129,6 @@ PACKAGE, PREFIX = Path(__file__).parents[1], "plot_"
 
 
 def scripts() -> dict[str, Path]:
-    """Return the scripts of the figures by name, from the package or from the repository."""
     folders = (PACKAGE / "examples" / "paper", PACKAGE.parents[1] / "examples" / "paper")
     folder = next((folder for folder in folders if folder.is_dir()), folders[0])
     return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}

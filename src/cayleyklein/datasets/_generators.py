@@ -22,8 +22,7 @@ from cayleyklein.metrics import CurvedMetric, MixedMetric
 
 STD = "[0, 1]"  # interval of standard deviations
 CANDIDATES = 20  # candidates for each new centre; the farthest from the other centres is taken
-LARGEST_RADIUS = 8.0
-"""Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
+LARGEST_RADIUS = 8.0  # of a hyperbolic tree, where 1 - tanh² still has nine digits in float64
 
 
 def make_elliptic_blobs(
@@ -213,9 +212,6 @@ def make_mixed(
     return (X, y, metric) if return_metric else (X, y)
 
 
-# -- points in units where |K| = 1 -----------------------------------------------------
-
-
 def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
     """Return n labels in random order, in classes of equal size up to one."""
     return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
@@ -315,7 +311,6 @@ def tree_nodes(
 
 
 def rotation(angle: float, d: int) -> Floats:
-    """Return the collineation that turns the plane of the first two coordinates."""
     turn = np.eye(d + 1)
     c, s = math.cos(angle), math.sin(angle)
     turn[:2, :2] = [[c, -s], [s, c]]
@@ -323,7 +318,6 @@ def rotation(angle: float, d: int) -> Floats:
 
 
 def check_data_size(n: int, d: int, classes: int) -> None:
-    """Raise when the rows or the centres exceed the memory."""
     needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
     rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
     what = rows if n else f"A tree of {classes:,} nodes"

@@ -65,8 +65,8 @@ k  dataset  flat    elliptic  hyperbolic  mixed
 PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
 
 VOTES = 3  # neighbours that vote in the table "targets"
+# Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
-"""Share α of the elliptic distance in the paper's mixed distance."""
 
 
 def _read_cells(table: str) -> list[PaperCell]:
@@ -108,8 +108,6 @@ def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list
             found |= dict.fromkeys(cell for cell in cells if in_print(cell).method not in missing)
     return list(found)
 
-
-# -- our results beside the paper's -------------------------------------------------
 
 HALF_DIGIT = 0.0005  # half of the last digit that the paper prints
 TABLE_TITLES = {

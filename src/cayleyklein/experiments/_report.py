@@ -82,7 +82,6 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTab
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
-    """Format a difference and its interval, if they are known."""
     if difference is None:
         return ""
     values = (difference[name] for name in ("difference", "low", "high"))
@@ -181,7 +180,6 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
 
 
 def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
-    """Draw a bar from zero for each method, its number at its end."""
     bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
     ax.set(xlabel="log loss (less is better)")

@@ -9,24 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from cayleyklein._validation import as_choice, as_path, as_texts, expect
+from cayleyklein.experiments import _paper, _runs
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._paper import (
-    PAPER_LEGEND,
-    PAPER_TABLES,
-    cells_of,
-    paper_marks,
-    paper_table,
-)
-from cayleyklein.experiments._runs import (
-    Cell,
-    CellStore,
-    Outcome,
-    ProgressCallback,
-    fingerprint,
-    provenance,
-    run_cells,
-    write,
-)
+from cayleyklein.experiments._paper import PAPER_LEGEND, PAPER_TABLES
+from cayleyklein.experiments._runs import Cell, Outcome, ProgressCallback
 from cayleyklein.experiments._statistics import Result, summarize
 from cayleyklein.experiments.methods import REPRODUCED, check_methods
 from cayleyklein.experiments.problems import QUICK, Protocol, load_problem
@@ -70,7 +56,7 @@ class Reproduction:
 
     def tables(self) -> list[html.ReportTable]:
         """Return the paper's tables with our results beside its numbers."""
-        return [paper_table(self.results, name) for name in self.names]
+        return [_paper.paper_table(self.results, name) for name in self.names]
 
     def describe(self) -> str:
         """Return the protocol, date, version and machine as two sentences."""
@@ -115,7 +101,7 @@ class Reproduction:
         for name, table in zip(self.names, self.tables(), strict=True):
             texts[f"{name}.md"] = self._markdown(table)
         for name, text in texts.items():
-            write(where / name, text)
+            _runs.write(where / name, text)
         return {name: where / name for name in texts}
 
     def _markdown(self, table: html.ReportTable) -> str:
@@ -129,7 +115,7 @@ def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> 
     results = summarize(outcomes)
     for result in results:
         is_partition = protocol.is_partition(result["dataset"])
-        result["paper"] = paper_marks(result, is_partition=is_partition)
+        result["paper"] = _paper.paper_marks(result, is_partition=is_partition)
     return results
 
 
@@ -182,15 +168,15 @@ def reproduce(
     where = as_path(output, "output")
     known = isinstance(protocol, Protocol)
     expect(known, "protocol", protocol, "a Protocol, such as QUICK or FULL")
-    cells = cells_of(names, methods)
+    cells = _paper.cells_of(names, methods)
     problems = {name: load_problem(name) for name in {cell.dataset for cell in cells}}
-    run = f"{json.dumps(asdict(protocol))} {fingerprint()}"
-    outcomes = run_cells(
+    run = f"{json.dumps(asdict(protocol))} {_runs.fingerprint()}"
+    outcomes = _runs.run_cells(
         cells,
         problems,
         {name: protocol.splits(name, problem.y) for name, problem in problems.items()},
         n_jobs=n_jobs,
         progress=progress,
-        store=CellStore(where / f"cells-{protocol.name}", run),
+        store=_runs.CellStore(where / f"cells-{protocol.name}", run),
     )
-    return Reproduction(protocol, names, beside_paper(outcomes, protocol), provenance())
+    return Reproduction(protocol, names, beside_paper(outcomes, protocol), _runs.provenance())

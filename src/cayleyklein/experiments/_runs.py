@@ -190,7 +190,6 @@ def commit() -> str | None:
 
 
 def processor() -> str:
-    """Return the name of the processor, or its architecture if the name is unknown."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

@@ -22,9 +22,7 @@ from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
-
-SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps
-"""Relative spread of differences that is rounding only."""
+SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps  # relative spread that is rounding only
 
 
 class PairedDifference(NamedTuple):
@@ -118,19 +116,13 @@ def holm(p_values: Sequence[float]) -> Floats:
     return adjusted
 
 
-# -- results ------------------------------------------------------------------------
-
-Result = dict[str, Any]
-"""A cell, its outcomes, and the statistics that :func:`summarize` computes of them."""
-
-
-BASELINES: dict[str, Callable[[Cell], Cell]] = {
+Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summarize`
+BASELINES: dict[str, Callable[[Cell], Cell]] = {  # the cell that a cell is compared with
     "knn": lambda cell: cell._replace(method=BASELINE),
     "flat": lambda cell: cell._replace(
         method="paper-flat" if cell.method.startswith(PAPERS) else "flat"
     ),
 }
-"""The method that a cell is compared with; flat LMNN by the same algorithm."""
 
 
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
@@ -185,7 +177,6 @@ def _difference(outcomes: list[Outcome], base: list[Outcome]) -> PairedDifferenc
 
 
 def cell_of(result: Result) -> Cell:
-    """Return the cell of a result."""
     return Cell(*(result[name] for name in Cell._fields))
 
 

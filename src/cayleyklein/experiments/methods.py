@@ -116,16 +116,13 @@ METHODS = {
     **{package: _lmnn_of(package) for package in PEERS},
 }
 
-COMPARED = (
+COMPARED = (  # default methods of `compare`
     BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip
-"""Default methods of `compare`."""
-
-REPRODUCED = (
+REPRODUCED = (  # default methods of `reproduce`
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",
     BASELINE, AUTO,
 )  # fmt: skip
-"""Default methods of `reproduce`."""
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:

@@ -9,9 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}
-"""Symbols behind numbers that are compared with the paper's."""
-
+PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # beside the paper's numbers
 STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 

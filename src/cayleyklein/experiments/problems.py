@@ -168,8 +168,7 @@ def _from_table(table: Any, path: Path, target: str, drop: list[str]) -> Problem
 
 
 Split = tuple[Ints, Ints]  # training rows and test rows
-LEAVE_ONE_OUT = ("wine", "sonar")
-"""Wine as in the paper; sonar the same, because the paper does not say."""
+LEAVE_ONE_OUT = ("wine", "sonar")  # wine as in the paper, which does not say how sonar is split
 
 
 @dataclass(frozen=True)

@@ -67,6 +67,10 @@ class Column:
     >>> encoder.columns_[0].encode(pd.Series(["3", None]))
     array([[3.],
            [2.]])
+    >>> encoder.columns_[0].is_missing(pd.Series(["3", "unknown", None]))
+    array([False,  True,  True])
+    >>> encoder.columns_[0].to_dict()["kind"]
+    'number'
     """
 
     name: str
@@ -110,16 +114,7 @@ class Column:
         return np.asarray(encoded, dtype=np.float64)
 
     def is_missing(self, values: Any) -> Bools:
-        """Say which cells of a later table are missing.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from cayleyklein.tables import TableEncoder
-        >>> column = TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0]
-        >>> column.is_missing(pd.Series(["3%", "unknown", None]))
-        array([False,  True,  True])
-        """
+        """Say which cells of a later table are missing."""
         if self.kind in ("number", "date"):
             return np.isnan(self.cells.floats(values))
         return np.asarray(self._words(values).isna())
@@ -146,15 +141,7 @@ class Column:
         return f"the median, {as_timestamps(np.array([median])).date[0]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from cayleyklein.tables import TableEncoder
-        >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()["kind"]
-        'number'
-        """
+        """Return plain values, for JSON."""
         plain = {name: getattr(self, name) for name in ("name", "kind", "n_missing", "text")}
         cells = {name: v for name, v in vars(self.cells).items() if v or name == "bare"}
         return plain | {"cells": cells}

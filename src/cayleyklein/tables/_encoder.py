@@ -74,6 +74,11 @@ class TableEncoder(  # type: ignore[call-arg]
     array([[1.2005e+03, 1.9781e+04, 0.0000e+00, 1.0000e+00],
            [6.4025e+02, 1.9783e+04, 1.0000e+00, 0.0000e+00],
            [8.0000e+01, 1.9784e+04, 0.0000e+00, 1.0000e+00]])
+    >>> encoder.get_feature_names_out()
+    array(['price', 'sold', 'colour=blue', 'colour=red'], dtype=object)
+    >>> other = table.assign(price=["$1", "unknown", None], colour=["green", "red", "red"])
+    >>> encoder.missing(other), encoder.unseen(other)
+    ({'price': 2}, {'colour': 1})
 
     Columns are found by their names, and a cell that cannot be read is refused:
 
@@ -140,13 +145,6 @@ class TableEncoder(  # type: ignore[call-arg]
         ----------
         input_features : None
             Ignored.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"colour": ["red", "blue", "red"], "length": [1.0, 2.5, 3.0]})
-        >>> TableEncoder().fit(table).get_feature_names_out()
-        array(['length', 'colour=blue', 'colour=red'], dtype=object)
         """
         check_is_fitted(self, "columns_")
         names = [name for column in self._used() for name in column.feature_names]
@@ -183,13 +181,6 @@ class TableEncoder(  # type: ignore[call-arg]
         Parameters
         ----------
         table : pandas.DataFrame
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"colour": ["red", "blue", "red"]}))
-        >>> encoder.unseen(pd.DataFrame({"colour": ["green", "red"]}))
-        {'colour': 1}
         """
         table = self._checked(table)
         counts = {}
@@ -208,13 +199,6 @@ class TableEncoder(  # type: ignore[call-arg]
         Parameters
         ----------
         table : pandas.DataFrame
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"price": ["$2", "$3", "$3"]}))
-        >>> encoder.missing(pd.DataFrame({"price": ["$1", "unknown", None]}))
-        {'price': 2}
         """
         counts = self._is_missing(table).sum(axis=0).tolist()
         names = (column.name for column in self._used())

@@ -51,7 +51,6 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
 
 
 def typed(table: Any, text: Collection[str]) -> Any:
-    """Return a table with columns of floats, timestamps and text."""
     pandas = require("pandas", "cli")
     columns = {}
     for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
