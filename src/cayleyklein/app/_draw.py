@@ -1,7 +1,5 @@
 """Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from html import escape

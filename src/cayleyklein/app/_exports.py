@@ -1,7 +1,5 @@
 """Files made from a state: pictures, tables, Python, and a page that needs no server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from html import escape

@@ -1,7 +1,5 @@
 """Fits, in processes of their own, which slow no other visitor and can be ended."""
 
-from __future__ import annotations
-
 import multiprocessing
 import tempfile
 import threading

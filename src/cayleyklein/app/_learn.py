@@ -1,11 +1,9 @@
 """One visitor's learning page: choices that fit into an address, and fits and their results."""
 
-from __future__ import annotations
-
 import math
 import threading
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -48,7 +46,7 @@ class LearnState:
     neighbors: str = "auto"
     points: str = ""
 
-    def with_choice(self, name: str, value: str) -> LearnState:
+    def with_choice(self, name: str, value: str) -> Self:
         as_choice(name[:SHOWN], "name", tuple(vars(self)))
         changed: dict[str, Any] = {name: value}
         if name in OPTIONS:
@@ -73,7 +71,7 @@ class LearnState:
         return urlencode(parts, safe=",;")
 
     @classmethod
-    def from_query(cls, query: str) -> LearnState:
+    def from_query(cls, query: str) -> Self:
         state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
         for name in vars(state):
             if name in parts:

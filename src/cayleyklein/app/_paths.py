@@ -1,7 +1,5 @@
 """Polylines and polygons on the screen: sampled where they bend, cut where a surface turns away."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -203,8 +201,8 @@ class Canvas:
             self._front.append(Shape("line", front, color, width, dash, alpha))
             self._back.append(Shape("line", back, color, width, dash, FAR_SIDE_OPACITY * alpha))
 
-    def segments(self, starts: Floats, ends: Floats, *look: Any, alpha: float = 1.0) -> None:
-        self.line(sample_segments(self.view, starts, ends), *look, alpha=alpha)
+    def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
+        self.line(sample_segments(self.view, starts, ends), *look, **more)
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
         away = self.view.faces_away(x)

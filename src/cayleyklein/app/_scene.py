@@ -1,7 +1,5 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

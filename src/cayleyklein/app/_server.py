@@ -1,7 +1,5 @@
 """The server: two pages, their sockets, the exports, and who may connect."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json

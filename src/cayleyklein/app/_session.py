@@ -1,7 +1,5 @@
 """One visitor's plane: commands that change its state, and the answers that the page draws."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import replace

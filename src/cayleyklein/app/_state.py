@@ -1,12 +1,10 @@
 """The state of the plane page: one value that fits into an address."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -114,7 +112,7 @@ class PlaneState:
             second = 0 if first else min(1, last)
         object.__setattr__(self, "chosen", (first, second))
 
-    def with_parts(self, parts: Mapping[str, Any]) -> PlaneState:
+    def with_parts(self, parts: Mapping[str, Any]) -> Self:
         """Return the state with other parts of an address, which are checked."""
         values: dict[str, Any] = {}
         for name, value in parts.items():
@@ -135,7 +133,7 @@ class PlaneState:
         return replace(self, **values)
 
     @classmethod
-    def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
+    def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
         lengths, axes = np.linalg.eigh(metric.matrix)
         (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
@@ -144,7 +142,7 @@ class PlaneState:
         return cls(curvature=float(metric.curvature), **conic, **values)
 
     @classmethod
-    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[PlaneState, bool]:
+    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[Self, bool]:
         """Return a state with rows of a table and their metric, and whether its conic fits.
 
         Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
@@ -183,7 +181,7 @@ class PlaneState:
         return urlencode(parts, safe=",;")
 
     @classmethod
-    def from_query(cls, query: str) -> PlaneState:
+    def from_query(cls, query: str) -> Self:
         return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
 
 

@@ -1,7 +1,5 @@
 """Tables to learn from: bundled data sets, points of the plane, and uploads, read as data only."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings

@@ -10,8 +10,6 @@ A curved surface is seen from a camera of some turn and tilt. It faces the eye w
 a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

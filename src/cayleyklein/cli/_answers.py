@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -62,18 +61,16 @@ def predict(
     """
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
-    if explain:
-        voters = partial(reasons, whole=console.json and output is None)
-        answer(console, voters, "votes", model, table, output)
-        return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+        if explain:
+            return reasons(fitted, piece, whole=console.json and output is None)
         shares = fitted.predict_proba(piece)
         columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
         names: Any = fitted.classes_ if proba else []
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
-    answer(console, answers, "predictions", model, table, output)
+    answer(console, answers, "votes" if explain else "predictions", model, table, output)
 
 
 def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
@@ -146,9 +143,8 @@ def answer(
         return
     n_rows = write_rows(frames, output)
     if output is not None:
-        console.written(
-            {"output": str(output), "rows": n_rows}, f"{output}: {counted(n_rows, 'row')}"
-        )
+        values = {"output": str(output), "rows": n_rows}
+        console.written(values, f"{output}: {counted(n_rows, 'row')}")
 
 
 def pieces_of(
@@ -195,14 +191,9 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
 
     ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
     if ending not in (*OUTPUT_DELIMITERS, ".parquet"):
-        raise InvalidInputError(
-            f"{path} should end in {', '.join(OUTPUT_DELIMITERS)} or .parquet, which says how to "
-            f"write it."
-        )
+        raise InvalidInputError(f"{path} should end in .csv, .tsv, .tab or .parquet.")
     with ExitStack() as stack:
-        file: Any = sys.stdout
-        if path is not None:
-            file = stack.enter_context(atomic.writing(path))
+        file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
         if path is not None and ending != ".parquet":
             file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
         for frame in frames:

@@ -1,7 +1,5 @@
 """All commands together, the messages of their errors, and the exit codes."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

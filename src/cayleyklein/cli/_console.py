@@ -1,7 +1,5 @@
 """What commands share: their output, as text or JSON, and arguments and options."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

@@ -277,11 +277,8 @@ def table_text(table: ReportTable) -> str:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
     for i in shown:
-        grid.add_column(
-            Text(table.columns[i]),
-            justify="left" if i < table.n_labels else "right",
-            no_wrap=i == table.n_labels,
-        )
+        side = "left" if i < table.n_labels else "right"
+        grid.add_column(Text(table.columns[i]), justify=side, no_wrap=i == table.n_labels)
     for row in table.rows:
         cells = []
         for i in shown:

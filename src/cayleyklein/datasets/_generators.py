@@ -6,8 +6,6 @@ hyperbolic one pressed flat, by a factor that differs between along the radius a
 single Mahalanobis distance undoes that; the curved one does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """The default classifier, every geometry and other classifiers on the same random splits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

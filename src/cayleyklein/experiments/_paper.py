@@ -1,7 +1,5 @@
 """The two tables of the paper's section 5 as data, and our results beside them."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence

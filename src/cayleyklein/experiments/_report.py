@@ -1,7 +1,5 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any

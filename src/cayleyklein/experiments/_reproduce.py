@@ -1,7 +1,5 @@
 """The paper's two tables, by its protocol."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass

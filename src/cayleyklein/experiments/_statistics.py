@@ -4,8 +4,6 @@ Scores on overlapping training rows are not independent, so the plain standard e
 difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple

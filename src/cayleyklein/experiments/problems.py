@@ -1,7 +1,5 @@
 """Labelled rows with a name, and the splits of them into training and test rows."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,10 +1,8 @@
 """A classifier of the rows of a table, by a curved metric that it learns."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -139,7 +137,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.callback = callback
 
-    def fit(self, table: Any, y: ArrayLike) -> TableClassifier:
+    def fit(self, table: Any, y: ArrayLike) -> Self:
         """Learn from labelled rows.
 
         Parameters
@@ -196,7 +194,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def _take(
         self, encoder: TableEncoder, neighbors: Any, learned: dict[str, Any], numbers: Ints
-    ) -> TableClassifier:
+    ) -> Self:
         self.encoder_, self.neighbors_, self.learned_ = encoder, neighbors, learned
         self.metric_, self.classes_ = neighbors.metric_, neighbors.classes_
         self.labels_, self.row_numbers_ = neighbors._labels(), numbers
@@ -216,8 +214,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def kneighbors(self, table: Any, n_neighbors: int | None = None) -> tuple[Floats, Ints]:
         """Return the distances and positions of the nearest neighbours, nearest first."""
-        found = self._neighbors().kneighbors(self.encoder_.transform(table), n_neighbors)
-        return cast(tuple[Floats, Ints], found)
+        return self._neighbors().kneighbors(self.encoder_.transform(table), n_neighbors)
 
     def explain(self, table: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: who voted, and what their distances are made of.
@@ -227,10 +224,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         were missing; their columns are marked where it is printed. See
         :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
         """
-        found = self._neighbors().explain(self.encoder_.transform(table))
+        found = cast(list[Explanation], self._neighbors().explain(self.encoder_.transform(table)))
         every = []
-        missing = self.encoder_._is_missing(table)
-        for why, gaps in zip(cast(list[Explanation], found), missing, strict=True):
+        for why, gaps in zip(found, self.encoder_._is_missing(table), strict=True):
             names, columns = self.encoder_._add_up(why.columns)
             totals = np.abs(columns).sum(axis=1, keepdims=True)  # signs within a column cancel
             columns = columns / np.where(totals > 0, totals, 1.0)
@@ -251,4 +247,4 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def _neighbors(self) -> CurvedKNeighborsClassifier:
         check_is_fitted(self, "classes_")
-        return self.neighbors_
+        return cast(CurvedKNeighborsClassifier, self.neighbors_)

@@ -1,7 +1,5 @@
 """What each column of a table becomes, and the column to predict."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Collection, Mapping

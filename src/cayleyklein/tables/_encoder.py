@@ -4,10 +4,8 @@ skrub encodes long text. Its `TableVectorizer` is not used: it makes 32-bit floa
 has two timestamps of one minute coincide, and unreadable cells missing without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -99,7 +97,7 @@ class TableEncoder(  # type: ignore[call-arg]
         self.kinds = kinds
         self.drop = drop
 
-    def fit(self, table: Any, y: Any = None) -> TableEncoder:
+    def fit(self, table: Any, y: Any = None) -> Self:
         """Decide what becomes of each column, and fit its encoding.
 
         Parameters

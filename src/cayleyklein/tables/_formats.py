@@ -1,7 +1,5 @@
 """How the cells of each column are written: as numbers or dates if nine tenths are, or as words."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter

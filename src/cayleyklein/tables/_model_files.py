@@ -6,8 +6,6 @@ may be compressed, so that a small file cannot unpack to a large one. It holds a
 encoder of a table; models are made of them by the public constructors, which check them.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -4,8 +4,6 @@ PyArrow splits text into cells, and every cell stays text: what a column holds i
 whole column, in `_columns`, never for the piece at hand.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import csv
