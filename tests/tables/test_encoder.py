@@ -58,7 +58,7 @@ def test_numbers_as_people_write_them(written, expected):
 
 @pytest.mark.parametrize("odd", ["unknown", "n/a", "-", "not recorded", "see notes", "#VALUE!"])
 def test_a_few_cells_that_are_no_numbers_are_missing(odd):
-    with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is no number.*{odd}"):
+    with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is not a number.*{odd}"):
         column, rows = encoded([*map(str, np.linspace(0, 7, 40)), odd])
     assert (column.kind, column.n_missing) == ("number", 1)
     assert rows[-1, 0] == 3.5
@@ -165,7 +165,7 @@ def test_numbers_with_some_zeros_in_front_stay_numbers(written):
 
 def test_a_date_that_is_unknown_is_missing():
     days = pd.date_range("2023-01-05", periods=40).strftime("%d.%m.%Y")
-    with pytest.warns(UserWarning, match="1 cell is no date, and counts among the missing"):
+    with pytest.warns(UserWarning, match="1 cell is not a date, and counts among the missing"):
         column, _ = encoded([*days, "unknown"])
     assert (column.kind, column.n_missing) == ("date", 1)
 

@@ -1,4 +1,4 @@
-"""Fits, in processes of their own, which slow no other visitor and can be ended."""
+"""Fits in separate processes, which do not slow other visitors and can be ended."""
 
 import multiprocessing
 import tempfile
@@ -65,7 +65,7 @@ Tell = Callable[[News], None]
 
 
 class FitProcess:
-    """Work on a task in a process of its own, once one of the slots is free."""
+    """A task in its own process, started when one of the slots is free."""
 
     def __init__(
         self, work: Callable[[FitTask, Tell], None], task: FitTask, slots: threading.Semaphore

@@ -291,7 +291,7 @@ class LearnSession:
         return answer
 
     def _preview(self) -> dict[str, Any]:
-        """Return the first rows as text, the classes, and what becomes of odd columns."""
+        """Return the first rows as text, the classes, and notes on the columns."""
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
         head = frame.head(PREVIEW)

@@ -161,7 +161,7 @@ class PlaneSession:
         self.state = replace(self.state, points=points, chosen=(0, 1))
 
     def do_next(self, by: int) -> None:
-        """Choose the point that is so many after the first chosen one."""
+        """Choose the point `by` places after the first chosen one."""
         if self.state.points:
             self.do_choose((self.state.chosen[0] + by) % len(self.state.points))
 

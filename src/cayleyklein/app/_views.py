@@ -91,7 +91,7 @@ class View:
     # -- to the screen --------------------------------------------------------------
 
     def to_screen(self, x: ArrayLike) -> Floats:
-        """Return points (…, 2) on the screen; those of the absolute a hair inside it."""
+        """Return points (…, 2) on the screen; those on the absolute slightly inside it."""
         return self.look(np.asarray(x, dtype=float))[0]
 
     def look(self, x: Floats) -> tuple[Floats, Floats]:

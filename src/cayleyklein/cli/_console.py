@@ -145,7 +145,7 @@ def with_console(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a command: examples, and options -q, -v, --json and --debug as a Console.
 
-    One that `reads` tables has --encoding and --delimiter, too.
+    One that `reads` tables also has --encoding and --delimiter.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -78,7 +78,7 @@ def compare_data(
             "-k",
             "--neighbors",
             help="Neighbours that vote, with equal weights.",
-            show_default="as each method has it",
+            show_default="each method's own",
         ),
     ] = None,
     splits: Annotated[
@@ -163,7 +163,7 @@ def reproduce_tables(
     jobs: Processes = -1,
     dask: Dask = None,
 ) -> None:
-    """Compute the paper's two tables by its protocol, beside the paper's own numbers.
+    """Compute the paper's two tables by its protocol, next to the paper's own numbers.
 
     For each geometry there are three columns: the paper's number; the paper's algorithm, computed
     here; and our defaults in the same geometry with as many votes. A number is an accuracy ±
@@ -254,7 +254,7 @@ def cluster_at(address: str | None) -> Iterator[None]:
         yield
 
 
-FILE_WIDTH = 300  # characters of a line where the output is no terminal, so that nothing is wrapped
+FILE_WIDTH = 300  # characters of a line where the output is not a terminal: nothing wraps
 ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
 
 
@@ -277,7 +277,7 @@ def table_text(table: ReportTable) -> str:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
     for i in shown:
-        side = "left" if i < table.n_labels else "right"
+        side: Any = "left" if i < table.n_labels else "right"
         grid.add_column(Text(table.columns[i]), justify=side, no_wrap=i == table.n_labels)
     for row in table.rows:
         cells = []

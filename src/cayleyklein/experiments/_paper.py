@@ -1,4 +1,4 @@
-"""The two tables of the paper's section 5 as data, and our results beside them."""
+"""The two tables of the paper's section 5 as data, and our results next to them."""
 
 import math
 from collections import Counter
@@ -148,7 +148,7 @@ def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
 
 
 def paper_table(results: Sequence[Result], table: str) -> ReportTable:
-    """Return a table of the paper with the results of its algorithm and of ours beside it."""
+    """Return a table of the paper with the results of its algorithm and of ours next to it."""
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
     marked = {

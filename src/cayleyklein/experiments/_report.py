@@ -202,7 +202,7 @@ def reliability_figure(results: Sequence[Result]) -> Any:
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
         ax.set_aspect("equal")
-        ax.tick_params(labelbottom=True)  # also above a panel that is not there
+        ax.tick_params(labelbottom=True)  # also above a missing panel
     for ax in panels[len(results) :]:
         ax.set_axis_off()
     figure.supxlabel("confidence: probability of the predicted class", fontsize="medium")

@@ -53,7 +53,7 @@ class Reproduction:
     provenance: dict[str, Any]
 
     def tables(self) -> list[html.ReportTable]:
-        """Return the paper's tables with our results beside its numbers."""
+        """Return the paper's tables with our results next to its numbers."""
         return [_paper.paper_table(self.results, name) for name in self.names]
 
     def describe(self) -> str:

@@ -74,7 +74,7 @@ def paired_difference(
     >>> paired_difference([0.9, 0.8, 0.9], [0.8, 0.8, 0.8], test_ratio=0.25).p_value > 0.05
     True
 
-    Equal scores are no evidence of a difference:
+    Equal scores are not evidence of a difference:
 
     >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
     PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
@@ -90,7 +90,7 @@ def paired_difference(
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    # 21/36 - 20/36 and 23/36 - 22/36 are not the same float, which is no evidence.
+    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.
     if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
         # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))

@@ -9,7 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # beside the paper's numbers
+PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with the paper's numbers
 STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 

@@ -64,7 +64,7 @@ class CellFormat:
 
     kind: str = "words"  # or "number", or "date"
     decimal: str = "."  # or ","
-    unit: str = ""  # "%", a currency or a unit that stands beside the numbers
+    unit: str = ""  # "%", a currency or a unit next to the numbers
     date: str = ""  # a format of `strptime`, or "ISO8601"
     bare: bool = True  # whether the unit may be left out; not where all numbers were percentages
     grouped: bool = False  # whether the other mark groups thousands; else 1,234 may be 1.234

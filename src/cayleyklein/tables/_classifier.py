@@ -74,7 +74,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray
     encoder_ : TableEncoder
-        ``encoder_.columns_`` says what became of each column.
+        ``encoder_.columns_`` describes the encoding of each column.
     neighbors_ : CurvedKNeighborsClassifier
         Classifies the encoded rows.
     metric_ : CurvedMetric, MixedMetric or ProductMetric

@@ -36,7 +36,7 @@ WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
 
 @dataclass(frozen=True)
 class Column:
-    """What became of one column of a table.
+    """The encoding of one column of a table.
 
     Attributes
     ----------
@@ -45,13 +45,13 @@ class Column:
     n_missing : int
         Missing cells in the table that it was fitted on.
     text : str
-        What is done to it, in words.
+        The encoding in words.
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
         What a missing cell becomes: the median, or the most frequent category.
     categories, rare : tuple of str
-        Categories with a number of their own, and those that share one.
+        Categories with their own number, and rare ones that share one.
     encoder : skrub.StringEncoder or None
         Encodes long text.
 
@@ -170,7 +170,7 @@ def as_table(table: Any) -> Any:
 def fit_columns(
     table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
 ) -> list[Column]:
-    """Decide what becomes of each column of a table; see `TableEncoder`."""
+    """Decide how each column of a table is encoded; see `TableEncoder`."""
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
@@ -237,7 +237,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
 
 
 def without_dashes(known: Any) -> Any:
-    """Leave out dashes, which are missing cells; not beside a plus or a single other word."""
+    """Leave out dashes, unless the column has a plus or only one other word."""
     others = known[~known.isin(DASHES)]
     return others if others.nunique() > 1 and not (others == "+").any() else known
 
@@ -263,7 +263,7 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, 
 
 
 def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
-    """Return what becomes of categories with their counts: in words, and as parts of a column."""
+    """Return the encoding of categories with their counts: in words, and as parts of a column."""
     n_rare = len(counts) - most + 1 if len(counts) > most else 0
     is_rare = np.zeros(len(counts), dtype=bool)
     is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True

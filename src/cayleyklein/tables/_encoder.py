@@ -42,13 +42,13 @@ class TableEncoder(  # type: ignore[call-arg]
     Attributes
     ----------
     columns_ : list of Column
-        What became of each column of the table.
+        The encoding of each column of the table.
     n_features_out_ : int
 
     Warns
     -----
     UserWarning
-        For cells that are no numbers in a column of numbers, and for dates and numbers that can be
+        For cells in a column of numbers that are not numbers, and for dates and numbers that can be
         read in two ways.
 
     Examples
@@ -98,7 +98,7 @@ class TableEncoder(  # type: ignore[call-arg]
         self.drop = drop
 
     def fit(self, table: Any, y: Any = None) -> Self:
-        """Decide what becomes of each column, and fit its encoding.
+        """Decide how each column is encoded, and fit the encoding.
 
         Parameters
         ----------
@@ -131,7 +131,7 @@ class TableEncoder(  # type: ignore[call-arg]
         Raises
         ------
         InvalidInputError
-            For a missing column, and for a cell that is no number, or date, where one should be.
+            For a missing column, and for a cell that should be a number or a date and is not.
         """
         table = self._checked(table)
         return np.hstack([column.encode(table[column.name]) for column in self._used()])

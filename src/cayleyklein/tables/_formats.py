@@ -39,8 +39,9 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            one, several = f"is no {cells.kind}, and counts", f"s are no {cells.kind}s, and count"
-            are = several if n_absent > 1 else f" {one}"
+            are = f" is not a {cells.kind}, and counts"
+            if n_absent > 1:
+                are = f"s are not {cells.kind}s, and count"
             guesses.append(f"{n_absent} cell{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
@@ -146,7 +147,7 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
             units[found.unit] += int(weight)
     unit = next((unit for unit, _ in units.most_common() if unit), "")
     if units[""] and unit != "%" and not re.fullmatch(_cells.CURRENCY, unit):
-        unit = ""  # "12" beside "12b": no unit of measure
+        unit = ""  # "12" next to "12b" is not a unit of measure
     fitting = [found if found and found.unit in ("", unit) else None for found in parsed]
     fits = np.array([found is not None for found in fitting])
     cells = CellFormat(

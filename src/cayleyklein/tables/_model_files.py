@@ -1,8 +1,8 @@
 """Model files that are safe to open whoever wrote them.
 
 A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
-in it may have a type that is not listed below, skops' own wider list notwithstanding, and no member
-may be compressed, so that a small file cannot unpack to a large one. It holds arrays, texts and the
+in it may have a type that is not listed below (skops' own list is wider), and no member may be
+compressed, so that a small file cannot unpack to a large one. It holds arrays, texts and the
 encoder of a table; models are made of them by the public constructors, which check them.
 """
 
@@ -110,7 +110,7 @@ def load_model(path: str | Path) -> Any:
     Raises
     ------
     InvalidInputError
-        If the file is no model, is damaged, was written by another version, or holds a type that
+        If the file is not a model, is damaged, was written by another version, or holds a type that
         is not on the list of trusted types.
 
     Examples
@@ -122,13 +122,13 @@ def load_model(path: str | Path) -> Any:
     ...     _ = path.write_text("no model")
     ...     load_model(path)
     Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is no model of cayleyklein.
+    cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is not a model of cayleyklein.
     """
     path = as_path(path)
     check_readable(path, "the file of a model")
     archive = path.read_bytes()
     if not archive.startswith(b"PK\x03\x04"):
-        raise InvalidInputError(f"{path} is no model of cayleyklein.")
+        raise InvalidInputError(f"{path} is not a model of cayleyklein.")
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
@@ -152,7 +152,7 @@ def check_contents(archive: bytes, path: Path) -> None:
             if file.testzip() is not None:
                 raise ValueError("a checksum is wrong")
             if NOTE not in file.namelist():
-                raise InvalidInputError(f"{path} is no model of cayleyklein.")
+                raise InvalidInputError(f"{path} is not a model of cayleyklein.")
             version = json.loads(file.read(NOTE))["version"]
             if type(version) is not int or version < 1:
                 raise ValueError(f"its version is {version!r}")
@@ -197,7 +197,7 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def parameters_of(model: Any) -> State:
-    """Return parameters as plain values; a number of NumPy's, as a grid has it, as Python's."""
+    """Return parameters as plain values; NumPy's numbers, as in a grid search, become Python's."""
     values = {name: getattr(model, name) for name in PARAMETERS}
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value

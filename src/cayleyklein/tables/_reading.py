@@ -81,7 +81,7 @@ def read_table(
     Warns
     -----
     UserWarning
-        Where a type was guessed: cells that are no number in a column of numbers, a date or a
+        Where a type was guessed: cells in a column of numbers that are not numbers, a date or a
         number that can be read in two ways, an encoding.
 
     Raises
@@ -232,7 +232,7 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
             for text in codecs.iterdecode(iter(lambda: plain.read(1 << 20), b""), encoding):
                 n_quotes += text.count('"')
                 if "\0" in text:
-                    raise InvalidInputError(f"{name} is no text: it holds zero bytes.")
+                    raise InvalidInputError(f"{name} is not text: it holds zero bytes.")
         except UnicodeError as error:
             reason = getattr(error, "reason", error)
             continue
@@ -263,7 +263,7 @@ def _header(
         reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
         cells = [cell.strip() for cell in next(reader)]
     except csv.Error as error:
-        raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
+        raise InvalidInputError(f"{name} cannot be read as a table: {error}.") from error
     finally:
         text.detach()
     numbers = range(1, len(cells) + 1)
@@ -320,7 +320,7 @@ def _csv(
                 yield _with_missing(batch)
         if odd_quotes and "\n" in last:
             raise InvalidInputError(
-                f"{name} is no table that can be read: a quotation mark opens a cell and is never "
+                f"{name} cannot be read as a table: a quotation mark opens a cell and is never "
                 f"closed."
             )
     except arrow.ArrowInvalid as error:
@@ -348,7 +348,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
         )
     elif "straddl" in message or "out of sync" in message:
         message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
-    return InvalidInputError(f"{name} is no table that can be read: {message}")
+    return InvalidInputError(f"{name} cannot be read as a table: {message}")
 
 
 def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
@@ -359,4 +359,4 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
         _check_names(file.schema_arrow.names, name)
         yield from file.iter_batches(batch_size=PARQUET_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
-        raise InvalidInputError(f"{name} is no Parquet file that can be read: {error}.") from error
+        raise InvalidInputError(f"{name} cannot be read as a Parquet file: {error}.") from error
