@@ -94,7 +94,7 @@ def test_finds_the_column_of_classes_by_its_name():
         ("a,b,c\n" + "1,2,x\n3,2,y\n" * 2, "one column that can be used .b: not used: every cell"),
         ("a,b,c\n1,2,x\n3,4,x\n", "1 classes"),
         ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "Class 'y' has a single row"),
-        ("\0\0\0,,\n", "no text"),
+        ("\0\0\0,,\n", "not text"),
         ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
         (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),
         ("".join(f"1,2,{i}\n" for i in range(MOST_CLASSES + 1)), "classes"),

@@ -126,7 +126,7 @@ def test_wrong_delimiters(command, tmp_path, delimiter):
     (tmp_path / "t.csv").write_text(GOOD)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "--delimiter", delimiter)
     assert (answer.code, answer.err.count("\n")) == (1, 1)
-    assert f"Got delimiter={delimiter!r}; expected one character" in answer.err
+    assert f"Got delimiter={delimiter!r}, but expected one character" in answer.err
 
 
 def test_rare_classes_are_in_the_sample(command, tmp_path):

@@ -34,6 +34,7 @@ CHOOSING = {  # messages before the fit that is shown
 WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
+SCORES_SHOWN = ("log loss", "accuracy")
 LONGEST = 300.0  # seconds after which a fit is ended
 
 
@@ -219,10 +220,8 @@ class _Bench:
             relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
             steps.append([name, relative, K, accuracy])
             said = "not measured" if accuracy is None else f"{accuracy:.1%}"
-            live = (
-                f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
-                f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
-            )
+            live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+            live += f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
             self.tell(News({"live": live, "state": "Fitting…"}, tuple(steps)))
 
         if geometry in CHOOSING:
@@ -244,13 +243,7 @@ class _Bench:
         model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
 
-    def show(
-        self,
-        place: str,
-        model: CurvedKNeighborsClassifier,
-        summary: str,
-        trials: Sequence[Any] = (),
-    ) -> None:
+    def show(self, place: str, model: Any, summary: str, trials: Sequence[Any] = ()) -> None:
         """Tell the regions, the neighbours and the accuracy of a classifier."""
         rows, table, metric = self.rows, self.task.table, model.metric_
         said = model.predict(self.X_test)
@@ -270,9 +263,7 @@ class _Bench:
         results = {
             "confusion": {"caption": caption, "names": table.classes, "counts": counts},
             "weights": sorted(weights, key=lambda pair: -pair[1]),
-            "trials": [
-                (t.name, t.n_neighbors, t.scores["log loss"], t.scores["accuracy"]) for t in trials
-            ],
+            "trials": [(t.name, t.n_neighbors, *map(t.scores.get, SCORES_SHOWN)) for t in trials],
             "planes": planes,
         }
         right = np.mean(said == self.y_test)

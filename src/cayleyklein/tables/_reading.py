@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
+from cayleyklein._validation import as_callback, as_path, as_text, as_texts, expect, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._formats import typed
 from cayleyklein.tables.atomic import check_readable
@@ -147,11 +147,8 @@ def iter_table(
     as_callback(progress, "progress")
     if delimiter is not None:
         mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
-        if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise InvalidInputError(
-                f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' or a "
-                f"tab."
-            )
+        single = len(mark) == 1 and mark.isascii() and mark not in '"\r\n'
+        expect(single, "delimiter", delimiter, "one character, such as ',', ';', '|' or a tab")
         delimiter = mark
     try:
         codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
