@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.app.browser import browser, open_page, pixel, points, served, settle
 
 from _timing import Sampler, describe_threads, interleave, timed
-from cayleyklein.app._server import pack
+from cayleyklein.app._server import pack_message
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import CHARTS, LAYERS, PlaneState, scatter
+from cayleyklein.app._state import CHART_NAMES, LAYERS, PlaneState, scatter
 
 SIZES = (28, 200, 1000)
 GOALS = {200: 30, 1000: 80}
@@ -75,7 +75,7 @@ def server_step(state: PlaneState) -> Sampler:
     def step() -> None:
         shift = 0.003 * (next(steps) % 30)
         place = {"x": x + shift, "y": y + shift / 2, "view": 0, "far": False}
-        pack(session.hear([{"do": "move", "index": 0} | place]))
+        pack_message(session.hear([{"do": "move", "index": 0} | place]))
 
     return timed(step)
 
@@ -83,7 +83,7 @@ def server_step(state: PlaneState) -> Sampler:
 def on_server(n: int, repeats: int) -> None:
     """Print the medians of the server's part, the worst view of each layer."""
     base, samplers = PlaneState(points=scatter(n, seed=0)), {}
-    for chart in CHARTS:
+    for chart in CHART_NAMES:
         for K in (-0.8, 0.0, 0.8):
             here = replace(base, chart=chart, curvature=K)
             for layer in LAYERS:

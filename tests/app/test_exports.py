@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cayleyklein.app import draw_plane
-from cayleyklein.app._exports import EXPORTS, offline_page, picture, plane_code, points_csv
-from cayleyklein.app._state import CHARTS, LAYERS, MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._exports import EXPORTS, offline_page, plane_code, plane_svg, points_csv
+from cayleyklein.app._state import CHART_NAMES, LAYERS, MAX_POINTS, PlaneState, scatter
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
@@ -19,7 +19,7 @@ STATE = PlaneState(points=scatter(9, seed=2), shown=frozenset(LAYERS), order=2, 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_NAMES)
 @pytest.mark.parametrize("K", [-0.6, 0.0, 0.6])
 def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
@@ -27,7 +27,7 @@ def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys
     names = {}
     exec(compile(plane_code(state, "dark"), "plane.py", "exec"), names)
     drawn = (tmp_path / "plane.svg").read_text("utf-8")
-    assert drawn == picture(state, "dark")
+    assert drawn == plane_svg(state, "dark")
     assert "nan" not in drawn
     assert "9 points" in ET.fromstring(drawn).find(f"{SVG}title").text
     assert np.allclose(names["metric"].matrix, state.metric.matrix)

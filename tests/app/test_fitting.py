@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._fitting import FitProcess, Task, compare, make_model
-from cayleyklein.app._learn import GEOMETRIES, LearnState, learn_code
+from cayleyklein.app._fitting import FitProcess, FitTask, fit_and_compare, make_model
+from cayleyklein.app._learn import GEOMETRY_NAMES, LearnState, learn_code
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.learning import CurvedLMNN
@@ -21,10 +21,10 @@ TWO = prepare(
 
 
 def task(table=WINE, geometry="elliptic", k="auto"):
-    return Task(table, geometry, k)
+    return FitTask(table, geometry, k)
 
 
-def told(given, work=compare):
+def told(given, work=fit_and_compare):
     messages = []
     work(given, messages.append)
     return messages
@@ -41,7 +41,7 @@ def panels(messages):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("geometry", GEOMETRIES)
+@pytest.mark.parametrize("geometry", GEOMETRY_NAMES)
 def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
     table = TWO if geometry in ("elliptic", "mixed") else WINE
     messages = told(task(table, geometry))
@@ -69,9 +69,9 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
 def test_regions_neighbours_and_the_metric_are_those_of_the_model():
     picture, results, _ = panels(told(task(TWO, "hyperbolic", 3)))["curved"]
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
-    from cayleyklein.app._fitting import split_rows
+    from cayleyklein.app._fitting import train_and_test
 
-    train, _ = split_rows(TWO.y)
+    train, _ = train_and_test(TWO.y)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
     near, far = np.array(picture["neighbors"]), picture["distances"]
     i = int(np.flatnonzero(near[:, 0] >= 0)[7])
@@ -130,21 +130,21 @@ def drain(fit, seconds=60):
 def test_waiting_for_a_place_and_ending():
     slots = threading.Semaphore(1)
     vowel = task(prepare(bundled_source("vowel"), "class"), "learned")
-    first, second = (FitProcess(compare, vowel, slots) for _ in range(2))
+    first, second = (FitProcess(fit_and_compare, vowel, slots) for _ in range(2))
     assert first.poll()
     assert second.poll() == []
     first.end()
     assert not first.process.is_alive()
     assert second.poll()
     second.end()
-    FitProcess(compare, vowel, slots).end()  # before its turn
+    FitProcess(fit_and_compare, vowel, slots).end()  # before its turn
     assert slots.acquire(blocking=False)
     assert not slots.acquire(blocking=False)
 
 
 def test_a_failure_is_told():
     slots = threading.Semaphore(1)
-    assert "round" in drain(FitProcess(compare, task(geometry="round"), slots))
+    assert "round" in drain(FitProcess(fit_and_compare, task(geometry="round"), slots))
 
 
 def test_a_model_is_that_of_the_command(tmp_path):

@@ -18,8 +18,8 @@ from tests.app.browser import (
 )
 
 from cayleyklein.app._server import TOUR
-from cayleyklein.app._state import CHARTS, LAYERS
-from cayleyklein.app._tables import BUNDLED
+from cayleyklein.app._state import CHART_NAMES, LAYERS
+from cayleyklein.datasets.loaders import BUNDLED
 
 pytestmark = pytest.mark.skipif(reason_to_skip() is not None, reason=str(reason_to_skip()))
 
@@ -633,4 +633,4 @@ def test_classes_are_told_apart_in_the_legend(learn):
         "[...document.querySelectorAll('#legend canvas')].map(c => c.toDataURL())"
     )
     assert len(set(keys)) == 11
-    assert len(CHARTS) == 5
+    assert len(CHART_NAMES) == 5

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from cayleyklein.app._paths import Loops, sample_boundaries, see_loops
 from cayleyklein.app._scene import Drafter
-from cayleyklein.app._state import CHARTS, LAYERS, Generator, PlaneState, scatter
+from cayleyklein.app._state import CHART_NAMES, LAYERS, Generator, PlaneState, scatter
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 
@@ -47,7 +47,7 @@ def areas(scene):
 
 @given(
     CURVATURES,
-    st.sampled_from(list(CHARTS)),
+    st.sampled_from(list(CHART_NAMES)),
     st.integers(1, 5),
     st.integers(0, 14),
     st.floats(-180, 180),
@@ -145,7 +145,7 @@ def test_regions_agree_with_the_nearest_point(K, chart):
         assert (within == (labels == label))[clear].all()
 
 
-@given(CURVATURES, st.sampled_from(list(CHARTS)[:3]), st.floats(0.05, 1.5))
+@given(CURVATURES, st.sampled_from(list(CHART_NAMES)[:3]), st.floats(0.05, 1.5))
 def test_spheres_are_at_their_radius(K, chart, radius):
     state = PlaneState(points=POINTS, curvature=K, radius=radius, shown=frozenset({"balls"}))
     scene = made(state, chart)
@@ -168,7 +168,7 @@ def test_the_bisector_is_as_far_from_both(chart):
     assert state.metric(x, p) == pytest.approx(state.metric(x, q), rel=1e-6)
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_NAMES)
 def test_moving_the_curvature_through_zero_moves_nothing_far(chart):
     state = PlaneState(points=POINTS, shown=EVERYTHING)
     below, flat, above = (made(replace(state, curvature=K), chart) for K in (-0.01, 0.0, 0.01))

@@ -23,14 +23,14 @@ from tornado.websocket import websocket_connect
 from cayleyklein.app import explore
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._scene import handle_places
-from cayleyklein.app._server import HEADERS, REFERENCES, TOUR, Explorer, known_names, pack
+from cayleyklein.app._server import HEADERS, REFERENCES, TOUR, Explorer, known_names, pack_message
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import MAX_POINTS, PlaneState, scatter
 from cayleyklein.app._views import View
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.learning import CurvedLMNN
-from cayleyklein.plotting import line_path
+from cayleyklein.plotting.outlines import line_path
 
 
 def get(url, **headers):
@@ -247,7 +247,7 @@ def test_visitors_who_leave_early_leave_no_traces(address, server_log):
 
 
 def test_arrays_are_packed():
-    raw = pack({"a": np.arange(3.0), "b": np.array([1, -1]), "c": np.float64(2)})
+    raw = pack_message({"a": np.arange(3.0), "b": np.array([1, -1]), "c": np.float64(2)})
     length = int.from_bytes(raw[:4], "little")
     found = json.loads(raw[4 : 4 + length])
     assert length % 4 == 0
@@ -263,7 +263,7 @@ def test_arrays_are_packed():
     "session", [PlaneSession, lambda query: LearnSession(query, threading.Semaphore(1))]
 )
 def test_answers_can_be_packed(session):
-    assert pack(session("points=nonsense&data=moon").hear([]))
+    assert pack_message(session("points=nonsense&data=moon").hear([]))
 
 
 def test_it_listens_on_the_loopback_only():

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cayleyklein.app._scene import handle_places
-from cayleyklein.app._session import PlaneSession, run
-from cayleyklein.app._state import CHARTS, MAX_POINTS, PlaneState, scatter
+from cayleyklein.app._session import PlaneSession, run_command
+from cayleyklein.app._state import CHART_NAMES, MAX_POINTS, PlaneState, scatter
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 COMMANDS = {name.removeprefix("do_") for name in dir(PlaneSession) if name.startswith("do_")}
@@ -47,7 +47,7 @@ def scene(session):
 
 def move(session, index, place, far=False):
     x, y = (float(c) for c in place)
-    run(session, {"do": "move", "index": index, "x": x, "y": y, "view": 0, "far": far})
+    run_command(session, {"do": "move", "index": index, "x": x, "y": y, "view": 0, "far": far})
 
 
 def test_every_command_is_done_as_the_page_sends_it():
@@ -61,11 +61,11 @@ def test_every_command_is_done_as_the_page_sends_it():
     assert session.state.second == ""
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_NAMES)
 @pytest.mark.parametrize("K", [-0.7, 0.0, 0.7])
 def test_move(session, chart, K):
-    run(session, {"do": "set", "values": {"chart": chart}})
-    run(session, {"do": "set", "values": {"curvature": K}})
+    run_command(session, {"do": "set", "values": {"chart": chart}})
+    run_command(session, {"do": "set", "values": {"curvature": K}})
     there = scene(session)
     target = there.points[4] + [0.06, -0.04]
     move(session, 4, target, bool(there.away[4]))
@@ -85,11 +85,11 @@ def test_a_point_stays_inside_the_conic(session):
 
 
 def test_handles(session):
-    run(session, {"do": "handle", "name": "major", "x": 0.0, "y": 1.5})
+    run_command(session, {"do": "handle", "name": "major", "x": 0.0, "y": 1.5})
     assert (session.state.major, session.state.angle) == (1.5, -90)
-    run(session, {"do": "handle", "name": "center", "x": 0.25, "y": -0.5})
+    run_command(session, {"do": "handle", "name": "center", "x": 0.25, "y": -0.5})
     assert session.state.metric.center.tolist() == [0.25, -0.5]
-    run(session, {"do": "handle", "name": "minor", "x": 0.75, "y": -0.5})
+    run_command(session, {"do": "handle", "name": "minor", "x": 0.75, "y": -0.5})
     assert session.state.minor == pytest.approx(0.5)
     assert np.linalg.eigvalsh(session.state.metric.matrix) == pytest.approx([1.5**-2, 0.5**-2])
     assert handle_places(session.state)[0].tolist() == [0.25, -0.5]
@@ -97,38 +97,38 @@ def test_handles(session):
 
 def test_choosing(session):
     for i in (3, 8, 99):
-        run(session, {"do": "choose", "index": i})
+        run_command(session, {"do": "choose", "index": i})
     assert session.state.chosen == (8, 3)
     for by, expected in ((1, 9), (-1, 8), (-1, 7)):
-        run(session, {"do": "next", "by": by})
+        run_command(session, {"do": "next", "by": by})
         assert session.state.chosen[0] == expected
 
 
 def test_add_delete_label_and_nudge(session):
-    run(session, {"do": "label", "value": 2})
+    run_command(session, {"do": "label", "value": 2})
     assert session.state.points[0].label == 2
-    run(session, {"do": "add"})
+    run_command(session, {"do": "add"})
     assert session.state.points[-1].label == 2
     assert session.state.chosen == (12, 0)
     before = session.state.coordinates[12]
-    run(session, {"do": "nudge", "dx": 0.02, "dy": 0.0})
+    run_command(session, {"do": "nudge", "dx": 0.02, "dy": 0.0})
     assert session.state.coordinates[12][0] > before[0]
     for _ in range(20):
-        run(session, {"do": "delete"})
+        run_command(session, {"do": "delete"})
     assert session.state.points == ()
     for command in ({"do": "nudge", "dx": 1, "dy": 1}, {"do": "next", "by": 1}, {"do": "delete"}):
-        run(session, command)
+        run_command(session, command)
     assert session.hear([{"do": "hover"}])["readout"] == "There are no points yet."
 
 
 def test_bounds(session):
-    run(session, {"do": "scatter", "n": MAX_POINTS, "seed": 1})
+    run_command(session, {"do": "scatter", "n": MAX_POINTS, "seed": 1})
     with pytest.raises(InvalidInputError, match=str(MAX_POINTS)):
-        run(session, {"do": "add", "x": 0.0, "y": 0.0})
+        run_command(session, {"do": "add", "x": 0.0, "y": 0.0})
 
 
 def test_the_pointer_is_in_both_views(session):
-    run(session, {"do": "set", "values": {"second": "poincare"}})
+    run_command(session, {"do": "set", "values": {"second": "poincare"}})
     session.answer()
     answer = session.hear([{"do": "hover", "x": 0.1, "y": 0.1, "view": 0}])
     assert "pictures" not in answer
@@ -165,7 +165,7 @@ def test_a_command_works_or_changes_nothing(name, fields):
     session = PlaneSession(PlaneState(points=scatter(3, seed=0)).query)
     before = session.state
     try:
-        run(session, {"do": name} | fields)
+        run_command(session, {"do": name} | fields)
     except CayleyKleinError:
         assert session.state == before
     assert PlaneState.from_query(session.state.query) == session.state
@@ -174,4 +174,4 @@ def test_a_command_works_or_changes_nothing(name, fields):
 @pytest.mark.parametrize("command", [5, None, [], {}, {"do": 5}, {"do": "x" * 99}])
 def test_what_is_no_command(session, command):
     with pytest.raises(InvalidInputError, match="no command"):
-        run(session, command)
+        run_command(session, command)

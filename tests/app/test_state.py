@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cayleyklein.app._learn import LearnState
 from cayleyklein.app._state import (
-    CHARTS,
+    CHART_NAMES,
     LAYERS,
     MAX_POINTS,
     RANGES,
@@ -30,7 +30,7 @@ POINTS = st.lists(st.builds(as_generator, REAL, REAL, st.integers(0, 3)), max_si
 @st.composite
 def states(draw):
     parts = {
-        "chart": draw(st.sampled_from(list(CHARTS))),
+        "chart": draw(st.sampled_from(list(CHART_NAMES))),
         "shown": ",".join(draw(st.sets(st.sampled_from(list(LAYERS))))),
     }
     for name, (low, high) in RANGES.items():

@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 pytest.importorskip("pandas")
 
 from cayleyklein.app._tables import (
-    BUNDLED,
     MOST_BYTES,
     MOST_CLASSES,
-    MOST_COLUMNS,
-    MOST_ROWS,
+    TABLE_COLUMNS,
+    TABLE_ROWS,
     bundled_source,
     points_source,
     prepare,
     read_source,
 )
+from cayleyklein.datasets.loaders import BUNDLED
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, read_table, split_target
 
@@ -94,9 +94,9 @@ def test_finds_the_column_of_classes_by_its_name():
         ("a,b,c\n" + "1,2,x\n3,2,y\n" * 2, "one column that can be used .b: not used: every cell"),
         ("a,b,c\n1,2,x\n3,4,x\n", "1 classes"),
         ("a,b,c\n1,2,x\n3,4,x\n5,6,y\n", "Class 'y' has a single row"),
-        ("\0\0\0,,\n", "no text"),
-        ("1,2,x\n" * (MOST_ROWS + 1), "rows"),
-        (",".join(["1"] * (MOST_COLUMNS + 1)) + "\n", "columns"),
+        ("\0\0\0,,\n", "not text"),
+        ("1,2,x\n" * (TABLE_ROWS + 1), "rows"),
+        (",".join(["1"] * (TABLE_COLUMNS + 1)) + "\n", "columns"),
         ("".join(f"1,2,{i}\n" for i in range(MOST_CLASSES + 1)), "classes"),
         ("1" * (MOST_BYTES + 1), "bytes"),
     ],

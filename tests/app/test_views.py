@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cayleyklein.app._state import CHARTS, PlaneState
+from cayleyklein.app._state import CHART_NAMES, PlaneState
 from cayleyklein.app._views import View
 
 CURVED = st.floats(-1, 1).map(lambda K: round(K, 2))
@@ -33,7 +33,7 @@ def test_the_window_of_the_half_plane_follows_the_curvature():
     )
 
 
-@given(CURVED, st.sampled_from(list(CHARTS)), DISC, TURN, TILT)
+@given(CURVED, st.sampled_from(list(CHART_NAMES)), DISC, TURN, TILT)
 def test_what_is_seen_is_found_again(K, chart, x, turn, tilt):
     looking = view(K, chart, turn, tilt)
     away = bool(looking.faces_away(x))
@@ -42,21 +42,21 @@ def test_what_is_seen_is_found_again(K, chart, x, turn, tilt):
     assert found == pytest.approx(x, abs=0.05 if looking.surface else 1e-6)
 
 
-@given(CURVED, st.sampled_from(list(CHARTS)), st.floats(-9, 9), st.floats(-9, 9), TURN, TILT)
+@given(CURVED, st.sampled_from(list(CHART_NAMES)), st.floats(-9, 9), st.floats(-9, 9), TURN, TILT)
 def test_every_place_of_the_screen_gives_a_point_inside(K, chart, u, v, turn, tilt):
     looking = view(K, chart, turn, tilt)
     x = looking.from_screen([u, v])
     assert looking.metric.contains(x)
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_NAMES)
 @pytest.mark.parametrize("K", [-1e-8, 1e-8])
 def test_views_are_continuous_where_the_curvature_vanishes(chart, K):
     x = np.random.default_rng(0).uniform(-0.8, 0.8, size=(50, 2))
     assert view(K, chart).to_screen(x) == pytest.approx(view(0.0, chart).to_screen(x), abs=1e-3)
 
 
-@pytest.mark.parametrize("chart", CHARTS)
+@pytest.mark.parametrize("chart", CHART_NAMES)
 @pytest.mark.parametrize("K", [-0.8, -0.01, 0.0, 0.8])
 def test_up_stays_up_in_every_view(chart, K):
     """A step to the right or upwards at the centre is seen to the right or upwards."""
@@ -72,7 +72,7 @@ def test_up_stays_up_in_every_view(chart, K):
 
 @given(
     st.sampled_from([-0.9, -0.3, 0.4, 1.0]),
-    st.sampled_from(list(CHARTS)[3:]),
+    st.sampled_from(list(CHART_NAMES)[3:]),
     TURN,
     st.floats(5, 44),
     st.floats(0.1, 0.9),
@@ -96,7 +96,7 @@ def test_geodesics_of_the_disc_are_circles_across_its_rim():
     assert np.linalg.norm(c) > 2
 
 
-@pytest.mark.parametrize("chart", list(CHARTS)[:4])
+@pytest.mark.parametrize("chart", list(CHART_NAMES)[:4])
 def test_outside_is_told_from_inside(chart):
     looking = view(-1.0, chart)
     middle = looking.to_screen(looking.metric.center)

@@ -10,7 +10,8 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.cli import main
 from cayleyklein.cli._experiments import table_text
-from cayleyklein.experiments import Table, compare
+from cayleyklein.experiments import compare
+from cayleyklein.experiments.page import ReportTable
 
 
 def run(*arguments):
@@ -120,7 +121,7 @@ def test_help_names_the_default_data(capsys):
 
 
 def test_a_star_for_evidence_and_no_markup():
-    printed = table_text(Table("[c]", ("[a]", "b"), [["**[bold]x**", "**[1, 2]**"]]))
+    printed = table_text(ReportTable("[c]", ("[a]", "b"), [["**[bold]x**", "**[1, 2]**"]]))
     assert [line.split() for line in printed.splitlines() if "[" in line] == [
         ["[c]"],
         ["[a]", "b"],
@@ -131,7 +132,7 @@ def test_a_star_for_evidence_and_no_markup():
 def test_bold_reaches_a_terminal_and_codes_in_a_name_do_not(monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("TERM", "xterm")
-    text = table_text(Table("c\x1b[2J", ("method", "accuracy"), [["a\x1b[2J", "**1 ▲**"]]))
+    text = table_text(ReportTable("c\x1b[2J", ("method", "accuracy"), [["a\x1b[2J", "**1 ▲**"]]))
     assert "\x1b[1m   1 ▲ *" in text
     assert "\x1b[2J" not in text
     assert text.count("\\x1b[2J") == 2

@@ -81,7 +81,7 @@ def test_fit_says_what_each_column_became(command):
     )
     _, said = accuracy(command, table)
     assert "note: income: number; 1 missing cell becomes the median" in said
-    assert "1 cell is no number, and counts among the missing ('unknown')" in said
+    assert "1 cell is not a number, and counts among the missing ('unknown')" in said
     assert "  score: number\n" in said
     assert "note: id: not used: whole numbers that never repeat, an identifier" in said
     assert "  when: date as days, 2021-" in said

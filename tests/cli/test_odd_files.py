@@ -126,7 +126,7 @@ def test_wrong_delimiters(command, tmp_path, delimiter):
     (tmp_path / "t.csv").write_text(GOOD)
     answer = command("fit", "t.csv", "-t", "y", "-o", "m.ckm", "--delimiter", delimiter)
     assert (answer.code, answer.err.count("\n")) == (1, 1)
-    assert f"Got delimiter={delimiter!r}; expected one character" in answer.err
+    assert f"Got delimiter={delimiter!r}, but expected one character" in answer.err
 
 
 def test_rare_classes_are_in_the_sample(command, tmp_path):
@@ -152,7 +152,7 @@ def test_control_characters_do_not_reach_the_terminal(command, tmp_path):
 def test_no_model(command, tmp_path):
     (tmp_path / "t.csv").write_text(GOOD)
     answer = command("predict", "t.csv", "t.csv")
-    assert (answer.code, answer.err) == (1, "cayleyklein: t.csv is no model of cayleyklein.\n")
+    assert (answer.code, answer.err) == (1, "cayleyklein: t.csv is not a model of cayleyklein.\n")
     answer = command("info", ".")
     assert (answer.code, answer.err) == (
         1,

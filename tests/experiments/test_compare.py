@@ -16,7 +16,8 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import PROBLEMS, Problem, compare, load_problem
+from cayleyklein.experiments import Problem, compare, load_problem
+from cayleyklein.experiments.problems import PROBLEMS
 
 METHODS = ["knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"]
 METHODS.append("svm")

@@ -10,9 +10,9 @@ from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.experiments import Protocol, _runs, reproduce
-from cayleyklein.experiments._methods import METHODS
 from cayleyklein.experiments._paper import PAPER_CELLS
 from cayleyklein.experiments._reproduce import beside_paper
+from cayleyklein.experiments.methods import METHODS
 
 SHORT = Protocol("short", repetitions=2, folds=2)
 OPTIONS = {"tables": ["mixed"], "protocol": SHORT, "methods": ["knn"]}
@@ -76,7 +76,7 @@ def test_a_cell_under_a_wrong_name_is_computed_again(tmp_path):
 
 def test_other_code_is_another_run(tmp_path, monkeypatch):
     run(tmp_path)
-    monkeypatch.setattr("cayleyklein.experiments._reproduce.fingerprint", lambda: "other")
+    monkeypatch.setattr("cayleyklein.experiments._runs.fingerprint", lambda: "other")
     assert run(tmp_path)[1][0][0] == 1
 
 

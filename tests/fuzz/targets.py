@@ -28,7 +28,7 @@ import pandas as pd
 from hypothesis import strategies as st
 
 from cayleyklein.app._learn import LearnState
-from cayleyklein.app._session import PlaneSession, run
+from cayleyklein.app._session import PlaneSession, run_command
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import MOST_BYTES, prepare, read_source
 from cayleyklein.cli import main
@@ -461,7 +461,7 @@ def try_address(case):
     assert PlaneState.from_query(state.query) == state
     session = PlaneSession(state.query)
     for order in orders:
-        answered(run, session, order)
+        answered(run_command, session, order)
     assert session.answer()
 
 

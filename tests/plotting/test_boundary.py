@@ -11,7 +11,7 @@ from cayleyklein import CurvedKNeighborsClassifier, CurvedLMNN, CurvedMetric, Pr
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.plotting import DecisionBoundaryDisplay
-from cayleyklein.plotting._style import CLASS_COLORS
+from cayleyklein.plotting.style import CLASS_COLORS
 
 RNG = np.random.default_rng(5)
 POINTS = RNG.uniform(-0.6, 0.6, size=(25, 2))

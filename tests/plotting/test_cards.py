@@ -23,8 +23,8 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.plotting._cards import card, metric_facts, metric_picture
-from cayleyklein.plotting._outlines import ball_lattice, sphere_path
-from cayleyklein.plotting._sections import choose_section
+from cayleyklein.plotting.outlines import ball_lattice, sphere_path
+from cayleyklein.plotting.sections import choose_section
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))

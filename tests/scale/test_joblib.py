@@ -68,7 +68,7 @@ def test_compare_takes_a_cluster(cluster, tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("command", ["reproduce", "compare"])
 def test_no_scheduler_is_one_line(command, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("cayleyklein.cli._experiments.PATIENCE", "100 ms")
+    monkeypatch.setattr("cayleyklein.cli._experiments.LONGEST_CONNECT", "100 ms")
     assert main([command, "--dask", "tcp://127.0.0.1:9"]) == 1
     error = capsys.readouterr().err
     assert "No Dask scheduler answers at tcp://127.0.0.1:9" in error

@@ -9,11 +9,11 @@ import pytest
 from tests.small import TABLE, Y
 
 from cayleyklein.cli import main
-from cayleyklein.tables import writing
+from cayleyklein.tables import atomic
 
 
 def write(path, text):
-    with writing(path) as temporary:
+    with atomic.writing(path) as temporary:
         temporary.write_text(text)
 
 
@@ -79,7 +79,7 @@ def test_writers_do_not_leak_files(tmp_path):
     before = len(list(Path("/proc/self/fd").iterdir()))
     for number in range(20):
         write(tmp_path / "out.csv", str(number))
-        with pytest.raises(ZeroDivisionError), writing(tmp_path / "out.csv"):
+        with pytest.raises(ZeroDivisionError), atomic.writing(tmp_path / "out.csv"):
             raise ZeroDivisionError
     assert len(list(Path("/proc/self/fd").iterdir())) == before
 
@@ -88,3 +88,22 @@ def test_long_names(tmp_path):
     output = tmp_path / ("é" * 125 + ".csv")
     write(output, "new")
     assert list(tmp_path.iterdir()) == [output]
+
+
+def test_no_handle_is_open_when_a_file_is_renamed_or_deleted(tmp_path, monkeypatch):
+    def checked(method):
+        def call(path, *given, **options):
+            if path.parent == tmp_path:  # Windows refuses to rename or delete an open file
+                opened = [str(link.resolve()) for link in Path("/proc/self/fd").iterdir()]
+                assert str(path) not in opened
+            return method(path, *given, **options)
+
+        return call
+
+    for name in ("replace", "unlink"):
+        monkeypatch.setattr(Path, name, checked(getattr(Path, name)))
+    write(tmp_path / "out.csv", "new")
+    atomic.check_writable(tmp_path / "out.csv")
+    with pytest.raises(ZeroDivisionError), atomic.writing(tmp_path / "out.csv"):
+        raise ZeroDivisionError
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]

@@ -58,7 +58,7 @@ def test_numbers_as_people_write_them(written, expected):
 
 @pytest.mark.parametrize("odd", ["unknown", "n/a", "-", "not recorded", "see notes", "#VALUE!"])
 def test_a_few_cells_that_are_no_numbers_are_missing(odd):
-    with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is no number.*{odd}"):
+    with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is not a number.*{odd}"):
         column, rows = encoded([*map(str, np.linspace(0, 7, 40)), odd])
     assert (column.kind, column.n_missing) == ("number", 1)
     assert rows[-1, 0] == 3.5
@@ -165,7 +165,7 @@ def test_numbers_with_some_zeros_in_front_stay_numbers(written):
 
 def test_a_date_that_is_unknown_is_missing():
     days = pd.date_range("2023-01-05", periods=40).strftime("%d.%m.%Y")
-    with pytest.warns(UserWarning, match="1 cell is no date, and counts among the missing"):
+    with pytest.warns(UserWarning, match="1 cell is not a date, and counts among the missing"):
         column, _ = encoded([*days, "unknown"])
     assert (column.kind, column.n_missing) == ("date", 1)
 
@@ -260,11 +260,21 @@ def test_columns_without_information_are_left_out(values, why):
     assert rows.shape[1] == 0
 
 
-@pytest.mark.parametrize("name", ["id", "customer_id", "orderNo", "Row", "Unnamed: 0"])
+@pytest.mark.parametrize(
+    "name", ["id", "customer_id", "ID of order", "orderNo", "Row", "serial number", "Unnamed: 0"]
+)
 def test_whole_numbers_that_are_called_identifiers(name):
     table = pd.DataFrame({name: np.arange(40) ** 2, "x": np.linspace(0, 1, 40)})
     assert TableEncoder().fit(table).columns_[0].kind == "unused"
     assert TableEncoder(kinds={name: "number"}).fit(table).columns_[0].kind == "number"
+
+
+@pytest.mark.parametrize(
+    "name", ["no_of_employees", "Nr. of rooms", "row_width", "key rate", "record high", "no claims"]
+)
+def test_words_of_identifiers_in_the_names_of_quantities(name):
+    table = pd.DataFrame({name: np.arange(40) ** 2, "x": np.linspace(0, 1, 40)})
+    assert TableEncoder().fit(table).columns_[0].kind == "number"
 
 
 def test_whole_numbers_that_happen_to_differ_are_numbers():
@@ -300,7 +310,7 @@ def test_a_kind_can_be_given(kind, width):
         ({"kinds": {"a": "integer"}}, "expected one of 'number', 'category', 'date', 'text'"),
         ({"kinds": {"a": "number"}}, "'a' was said to be a number, but none of its cells is"),
         ({"kinds": {"a": "date"}}, "'a' was said to be a date, but none of its cells is"),
-        ({"kinds": ["a"]}, "kinds must be a mapping"),
+        ({"kinds": ["a"]}, "expected a mapping of column names"),
         ({"drop": ["b"]}, "There is no column 'b' to drop"),
         ({"drop": "a"}, "sequence of str"),
         ({"max_categories": 0}, "max_categories=0"),

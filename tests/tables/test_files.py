@@ -140,9 +140,9 @@ def test_a_failed_save_leaves_what_was_there(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("damage", "message"),
     [
-        (lambda b: b"", "is no model of cayleyklein"),
-        (lambda b: b[1:], "is no model of cayleyklein"),
-        (lambda b: b"PK" + b, "is no model of cayleyklein"),
+        (lambda b: b"", "is not a model of cayleyklein"),
+        (lambda b: b[1:], "is not a model of cayleyklein"),
+        (lambda b: b"PK" + b, "is not a model of cayleyklein"),
         (lambda b: b[:-1], "is damaged, and cannot be read"),
         (lambda b: b[:3000], "is damaged, and cannot be read"),
         (lambda b: b[:5000] + bytes([b[5000] ^ 1]) + b[5001:], "is damaged, and cannot be read"),
@@ -226,7 +226,7 @@ def node(loader, name, content=None, **more):
 def test_a_pickle_is_no_model(tmp_path):
     mark, plain = tmp_path / "mark", tmp_path / "plain.ckm"
     plain.write_bytes(pickle.dumps(Trap(mark)))
-    with pytest.raises(InvalidInputError, match="is no model"):
+    with pytest.raises(InvalidInputError, match="is not a model"):
         load_model(plain)
     assert not mark.exists()
 
@@ -234,7 +234,7 @@ def test_a_pickle_is_no_model(tmp_path):
 def test_another_archive_is_no_model(tmp_path):
     path = tmp_path / "other.ckm"
     skops.io.dump({"kind": "x"}, path)
-    with pytest.raises(InvalidInputError, match="is no model of cayleyklein"):
+    with pytest.raises(InvalidInputError, match="is not a model of cayleyklein"):
         load_model(path)
 
 

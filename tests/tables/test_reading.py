@@ -96,7 +96,7 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (b"a,b\n1,2,3\n4,5,6\n", "line 2 has 3 cells, more than the 2 names"),
         (b"a,b\n1,2\n3,4,5\n", "line 3 has 3 cells, more than the 2 names"),
         (b'a,b\n1,"2\n', "a quotation mark opens a cell and is never closed"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is no text: it holds zero bytes"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not text: it holds zero bytes"),
         (gzip.compress(PLAIN * 99)[:-20], "is damaged, and cannot be unpacked"),
         (zipped(PLAIN)[:-30], "is damaged, and cannot be unpacked"),
         (b"BZh9" + 40 * b"\x01", "is damaged, and cannot be unpacked"),
@@ -107,7 +107,7 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (encrypted(PLAIN), "is encrypted; unpack it first"),
         (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
         (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
-        (b"PAR1" + bytes(50), "is no Parquet file that can be read"),
+        (b"PAR1" + bytes(50), "cannot be read as a Parquet file"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )

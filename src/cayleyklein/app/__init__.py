@@ -4,8 +4,6 @@
 library; the browser draws what it is sent. :func:`draw_plane` draws the same pictures without it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import signal
 import webbrowser

@@ -1,7 +1,5 @@
 """Shapes, the one drawing language of the page, SVG and PNG, and their colours and markers."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from html import escape
@@ -10,13 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import path_data
+from cayleyklein.plotting import svg
 
-SIZE = 720
-"""Width and height of a picture in pixels."""
-
-BEYOND = 40
-"""Coordinates of a picture end at so many times its size."""
+SIZE = 720  # width and height of a picture in pixels
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
@@ -28,7 +22,7 @@ def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
     return [[float(x), float(y)] for x, y in corners.round(3)]
 
 
-MARKERS = {
+MARKERS = {  # corners, of radius 1 and with y downwards
     "circle": _polygon(24, 0),
     "square": _polygon(4, 45),
     "triangle": _polygon(3, -90),
@@ -38,31 +32,24 @@ MARKERS = {
     "hexagon": _polygon(6, 30),
     "star": _polygon(5, -90, 0.42),
 }
-"""Corners of each marker, of radius 1 and with y downwards."""
-
-COLORS = {
+COLORS = {  # of seven classes; after them the hues repeat with other markers
     "light": ("#c94a00", "#0067a5", "#12805c", "#a06a00", "#4a4a4a", "#b0559a", "#2e8bc9"),
     "dark": ("#ff8a4c", "#4ea3e6", "#35c493", "#f0b429", "#e3e6ea", "#f08fcb", "#8fd3ff"),
 }
-"""One hue for each of seven classes; after them the hues repeat with other markers."""
-
 PALETTE = {
     "light": {"ink": "#1b1f24", "soft": "#6b7480", "paper": "#ffffff", "gold": "#b47a00"},
     "dark": {"ink": "#e8eaed", "soft": "#98a2ad", "paper": "#15181c", "gold": "#ffc247"},
 }
 for _name, _colors in COLORS.items():
     PALETTE[_name] |= {f"class{i}": color for i, color in enumerate(_colors)}
-    PALETTE[_name] |= dict(
-        zip(("elliptic", "flat", "hyperbolic", "learned"), _colors[:3] + _colors[5:6], strict=True)
-    )
+    _tones = {"elliptic": 0, "flat": 1, "hyperbolic": 2, "learned": 5}
+    PALETTE[_name] |= {tone: _colors[i] for tone, i in _tones.items()}
 
 N_HUES = len(COLORS["light"])
-STRENGTHS = (0.30, 0.55, 0.16)
-"""Opacity of the regions of the first seven classes, of the next seven, and of the rest."""
+STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 
 
 def class_color(label: int) -> str:
-    """Return the name of the colour of a class."""
     return f"class{label % N_HUES}"
 
 
@@ -72,7 +59,6 @@ def class_marker(label: int) -> str:
 
 
 def class_strength(label: int) -> float:
-    """Return the opacity of the regions of a class."""
     return STRENGTHS[label // N_HUES % len(STRENGTHS)]
 
 
@@ -91,11 +77,7 @@ class Shape(NamedTuple):
     text: tuple[str, ...] = ()
 
 
-# -- SVG ----------------------------------------------------------------------------
-
-
-def svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
-    """Return a picture of a square window; the title describes it to screen readers."""
+def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
     paper = PALETTE[theme]["paper"]
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
@@ -114,7 +96,7 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
         if len(shape.xy):
             xy = (shape.xy - window[0]) * scale
             xy[:, 1] = SIZE - xy[:, 1]
-            xy = np.clip(xy, -BEYOND * SIZE, BEYOND * SIZE)
+            xy = np.clip(xy, -svg.CLIP_WIDTHS * SIZE, svg.CLIP_WIDTHS * SIZE)
             color, edge = palette.get(shape.color, shape.color), palette.get(shape.edge, "none")
             found.append(_element(shape, xy, color, edge))
     return "".join(found)
@@ -123,12 +105,13 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
 def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
     """Return a shape at places in pixels."""
     if shape.kind == "area":
-        d = path_data(xy, closed=True)
+        d = svg.path_data(xy, closed=True)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'
     if shape.kind == "line":
-        dash = f' stroke-dasharray="{" ".join(map(str, shape.dash))}"' if shape.dash else ""
+        d, dashes = svg.path_data(xy), " ".join(map(str, shape.dash))
+        dash = f' stroke-dasharray="{dashes}"' if dashes else ""
         return (
-            f'<path d="{path_data(xy)}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
+            f'<path d="{d}" fill="none" stroke="{color}" stroke-width="{shape.size:g}" '
             f'stroke-opacity="{shape.alpha:.2g}" stroke-linejoin="round"{dash}/>'
         )
     if shape.kind == "marks":

@@ -1,7 +1,5 @@
 """Files made from a state: pictures, tables, Python, and a page that needs no server."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from html import escape
@@ -20,17 +18,14 @@ from cayleyklein._validation import (
     as_texts,
     expect,
 )
-from cayleyklein.app._draw import PALETTE, SIZE, elements, svg
+from cayleyklein.app._draw import PALETTE, SIZE, elements, picture_svg
 from cayleyklein.app._scene import Drafter, describe
 from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, as_generator
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
 
-PAGE_BYTES = 3_000_000
-"""Size of an offline page; frames that are larger leave room for fewer."""
-
+PAGE_BYTES = 3_000_000  # size of an offline page; frames that are larger leave room for fewer
 MOST_FRAMES, FEWEST_FRAMES = 41, 3
-
 TEMPLATE = Path(__file__).parent / "templates" / "offline.html"
 
 
@@ -106,17 +101,15 @@ def draw_plane(
     parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": as_count(order, "order")}
     layers = ",".join(as_texts(shown, "shown"))
     state = state.with_parts(parts | {"chart": chart, "shown": layers})
-    return picture(state, as_choice(theme, "theme", tuple(PALETTE)))
+    return plane_svg(state, as_choice(theme, "theme", tuple(PALETTE)))
 
 
-def picture(state: PlaneState, theme: str = "light") -> str:
-    """Return the first view of a state as SVG."""
+def plane_svg(state: PlaneState, theme: str = "light") -> str:
     scene = Drafter(state).scene(state.chart)
-    return svg(scene.shapes, scene.view.window, scene.description, theme)
+    return picture_svg(scene.shapes, scene.view.window, scene.description, theme)
 
 
 def points_csv(state: PlaneState) -> str:
-    """Return the points as a table."""
     rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
     return "x,y,class\n" + "".join(rows)
 
@@ -181,10 +174,9 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     )
 
 
-EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {
-    "plane.svg": ("image/svg+xml", picture),
+EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made
+    "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
     "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
 }
-"""Files that the server makes: their type, and how."""

@@ -1,6 +1,4 @@
-"""Fits, in processes of their own, which slow no other visitor and can be ended."""
-
-from __future__ import annotations
+"""Fits in separate processes, which do not slow other visitors and can be ended."""
 
 import multiprocessing
 import tempfile
@@ -19,49 +17,38 @@ from sklearn.model_selection import train_test_split
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker
 from cayleyklein.app._state import PlaneState
-from cayleyklein.app._tables import SHOWN, Table
+from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
-from cayleyklein.plotting import choose_section
+from cayleyklein.plotting import sections
 from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
-SEED = 0
-"""Seed of the split and of the learner, so that the code shown gives the numbers shown."""
-
-PLACES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
-
-CHOOSING = {
+PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
+PANEL_NAMES = {"before": "Plain k-NN", "flat": "Flat LMNN", "curved": "The curved metric"}
+CHOOSING = {  # messages before the fit that is shown
     "auto": "Comparing a product with plain neighbours on held-out training rows…",
     "mixed": "Choosing the shares of the two parts on held-out training rows…",
 }
-"""What is done before the fit that is shown."""
-
-WATCHED = 200
-"""Test rows on which the accuracy of an iteration is measured; the last one has all."""
-
-GRID, FINER = 81, 5
-"""Points of a picture along each axis, and how many times finer it is where classes meet."""
-
-NEIGHBORS, MOST_DRAWN, OPENED = 5, 800, 300
-"""Neighbours of a row that the page shows; most rows of a picture, and taken to the plane."""
-
-LONGEST = 300.0
-"""Seconds after which a fit is ended."""
+WATCHED = 200  # test rows on which the accuracy of an iteration is measured; the last one has all
+GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
+NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
+SCORES_SHOWN = ("log loss", "accuracy")
+LONGEST = 300.0  # seconds after which a fit is ended
 
 
-class Task(NamedTuple):
+class FitTask(NamedTuple):
     """A table, and what to learn from it."""
 
-    table: Table
+    table: PreparedTable
     geometry: str
     n_neighbors: int | str
 
 
 class News(NamedTuple):
-    """What a fit tells the page: texts and pictures by their place, and the other parts."""
+    """Messages of a fit to the page: texts and pictures by their place, and the other parts."""
 
     texts: dict[str, str]
     steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
@@ -73,21 +60,17 @@ class News(NamedTuple):
 
 
 def ending(text: str, **more: Any) -> News:
-    """Return the last news of a fit."""
     return News({"state": text}, ended=True, **more)
 
 
 Tell = Callable[[News], None]
 
 
-# -- processes ----------------------------------------------------------------------
-
-
 class FitProcess:
-    """Work on a task in a process of its own, once one of the slots is free."""
+    """A task in its own process, started when one of the slots is free."""
 
     def __init__(
-        self, work: Callable[[Task, Tell], None], task: Task, slots: threading.Semaphore
+        self, work: Callable[[FitTask, Tell], None], task: FitTask, slots: threading.Semaphore
     ) -> None:
         self._given, self._slots = (work, task), slots
         self.process: Any = None
@@ -118,7 +101,6 @@ class FitProcess:
         self._begun = time.monotonic()
 
     def end(self) -> None:
-        """End the process if it runs, and free its slot."""
         if self.process is not None:
             self.process.terminate()
             self.process.join(timeout=1.0)
@@ -140,8 +122,7 @@ def _context() -> Any:
     return multiprocessing.get_context("spawn")
 
 
-def _work(work: Callable[[Task, Tell], None], task: Task, outbox: Any) -> None:
-    """Work on a task and tell the page, in another process."""
+def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> None:
     with suppress(BrokenPipeError):  # the visitor has left
         try:
             work(task, outbox.send)
@@ -151,25 +132,22 @@ def _work(work: Callable[[Task, Tell], None], task: Task, outbox: Any) -> None:
             outbox.close()
 
 
-# -- work ---------------------------------------------------------------------------
-
-
-class Rows:
+class RowPictures:
     """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
-        self.section = choose_section(ruler, X, (0, 1) if flat else "pca", columns)
+        self.section = sections.choose_section(ruler, X, (0, 1) if flat else "pca", columns)
         self.axes = columns if flat else ("first principal component", "second")
         self.shown = self.section.project(X)
         low, high = self.shown.min(axis=0), self.shown.max(axis=0)
         room = 0.05 * np.maximum(high - low, 1e-12)
         self.box = np.stack([low - room, high + room])
-        self.drawn = np.sort(np.random.default_rng(SEED).permutation(len(X))[:MOST_DRAWN])
+        self.drawn = np.sort(np.random.default_rng(PAGE_SEED).permutation(len(X))[:MOST_DRAWN])
         self.is_test = np.zeros(len(X), dtype=bool)
         with suppress(ValueError):  # so few rows that a class is in one part only
-            self.is_test[split_rows(self.y)[1]] = True
+            self.is_test[train_and_test(self.y)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
         """Draw the rows over shapes: training rows filled, test rows open, wrong ones ringed."""
@@ -178,10 +156,8 @@ class Rows:
         for label in np.unique(labels).tolist():
             mine, hue, marker = labels == label, class_color(label), class_marker(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
-            open_ = Shape(
-                "marks", x[mine & test], "paper", 4.0, marker=marker, edge=hue, edge_width=1.6
-            )
-            shapes.append(open_)
+            ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
+            shapes.append(ring._replace(edge=hue))
         if wrong is not None:
             shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
         return {
@@ -193,12 +169,11 @@ class Rows:
         }
 
 
-def make_model(task: Task, tell: Tell) -> None:
-    """Learn from all rows as `cayleyklein fit` does, and tell the file."""
+def make_model(task: FitTask, tell: Tell) -> None:
     table = task.table
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
         warnings.simplefilter("ignore")
-        model = TableClassifier(task.n_neighbors, geometry=task.geometry, random_state=SEED)
+        model = TableClassifier(task.n_neighbors, geometry=task.geometry, random_state=PAGE_SEED)
         model.fit(table.rows, table.labels)
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
@@ -207,7 +182,7 @@ def make_model(task: Task, tell: Tell) -> None:
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 
-def compare(task: Task, tell: Tell) -> None:
+def fit_and_compare(task: FitTask, tell: Tell) -> None:
     """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -216,29 +191,25 @@ def compare(task: Task, tell: Tell) -> None:
         bench.show("before", bench.fit(metric=plain), "plain k-NN, standardised columns")
         bench.learn("flat", "flat")
         bench.learn("curved", task.geometry)
-    notes = dict.fromkeys(
-        str(w.message) for w in caught if not issubclass(w.category, DeprecationWarning)
-    )
-    tell(ending("Done.", notes=tuple(notes)))
+    told = [w for w in caught if not issubclass(w.category, DeprecationWarning)]
+    tell(ending("Done.", notes=tuple(dict.fromkeys(str(w.message) for w in told))))
 
 
 class _Bench:
     """The rows of a task, and what is done with each classifier."""
 
-    def __init__(self, task: Task, tell: Tell) -> None:
+    def __init__(self, task: FitTask, tell: Tell) -> None:
         self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.y
-        self.train, self.test = split_rows(y)
+        self.train, self.test = train_and_test(y)
         self.X_train, self.y_train = self.X[self.train], y[self.train]
         self.X_test, self.y_test = self.X[self.test], y[self.test]
-        self.rows = Rows(task.table)
-        pick = np.random.default_rng(SEED).permutation(len(self.X_test))[:WATCHED]
+        self.rows = RowPictures(task.table)
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(self.X_test))[:WATCHED]
         self.watched = self.X_test[pick], self.y_test[pick]
         self._first_loss: dict[str, float] = {}
         self._last: dict[str, int] = {}
 
     def learn(self, place: str, geometry: str) -> None:
-        """Learn a metric, tell each iteration, and show the result."""
-
         def report(progress: Progress) -> None:
             name, K = progress.part.split(",")[0], progress.metric.curvature
             accuracy = self._accuracy(progress.metric)
@@ -250,24 +221,18 @@ class _Bench:
             relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
             steps.append([name, relative, K, accuracy])
             said = "not measured" if accuracy is None else f"{accuracy:.1%}"
-            live = (
-                f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
-                f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
-            )
+            live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
+            live += f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
             self.tell(News({"live": live, "state": "Fitting…"}, tuple(steps)))
 
         if geometry in CHOOSING:
             self.tell(News({"state": CHOOSING[geometry]}))
-        learner = CurvedLMNN(geometry=geometry, random_state=SEED, callback=report)
+        learner = CurvedLMNN(geometry=geometry, random_state=PAGE_SEED, callback=report)
         learner.fit(self.X_train, self.y_train)
         summary, choice = _describe(learner.metric_), learner.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        trials = [
-            (t.name, t.n_neighbors, t.scores["log loss"], t.scores["accuracy"])
-            for t in choice.trials
-        ]
-        self.show(place, self.fit(learner=learner), summary, trials)
+        self.show(place, self.fit(learner=learner), summary, choice.trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float | None:
         try:
@@ -276,17 +241,10 @@ class _Bench:
             return None
 
     def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
-        """Return the classifier by a metric, or by a fitted learner."""
         model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
 
-    def show(
-        self,
-        place: str,
-        model: CurvedKNeighborsClassifier,
-        summary: str,
-        trials: list[tuple[str, int, float, float]] | None = None,
-    ) -> None:
+    def show(self, place: str, model: Any, summary: str, trials: Sequence[Any] = ()) -> None:
         """Tell the regions, the neighbours and the accuracy of a classifier."""
         rows, table, metric = self.rows, self.task.table, model.metric_
         said = model.predict(self.X_test)
@@ -302,14 +260,11 @@ class _Bench:
         }
         weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
         counts = confusion_matrix(self.y_test, said, labels=np.unique(table.y)).tolist()
+        caption = f"{PANEL_NAMES[place]} on test rows"
         results = {
-            "confusion": {
-                "caption": f"{PLACES[place]} on test rows",
-                "names": table.classes,
-                "counts": counts,
-            },
+            "confusion": {"caption": caption, "names": table.classes, "counts": counts},
             "weights": sorted(weights, key=lambda pair: -pair[1]),
-            "trials": trials or [],
+            "trials": [(t.name, t.n_neighbors, *map(t.scores.get, SCORES_SHOWN)) for t in trials],
             "planes": planes,
         }
         right = np.mean(said == self.y_test)
@@ -341,7 +296,7 @@ class _Bench:
 
     def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
         """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
-        k = min(NEIGHBORS, len(self.train) - 1)
+        k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
         inside = np.asarray(model.metric_.contains(self.X[rows]))
         if not inside.any():
@@ -360,7 +315,7 @@ class _Bench:
         The ball holds half of the rows.
         """
         lines, planes, shown = [], [], self.rows.shown
-        pick = np.random.default_rng(SEED).permutation(len(shown))[:OPENED]
+        pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
         angle = np.linspace(0, 2 * np.pi, 257)
         circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
         for part in _parts(metric):
@@ -377,16 +332,14 @@ class _Bench:
         return [line._asdict() for line in lines], planes
 
 
-def split_rows(y: Ints) -> tuple[Ints, Ints]:
+def train_and_test(y: Ints) -> tuple[Ints, Ints]:
     """Return the positions of the training and of the test rows, with each class in both."""
-    train, test = train_test_split(
-        np.arange(len(y)), test_size=TEST_PART, stratify=y, random_state=SEED
-    )
+    options = {"test_size": TEST_PART, "stratify": y, "random_state": PAGE_SEED}
+    train, test = train_test_split(np.arange(len(y)), **options)
     return train, test
 
 
 def _describe(metric: Metric) -> str:
-    """Name the geometry and the curvatures of a metric."""
     return f"{metric.geometry}, K = {', '.join(f'{m.curvature:.3g}' for m in _parts(metric))}"
 
 

@@ -1,41 +1,22 @@
 """One visitor's learning page: choices that fit into an address, and fits and their results."""
 
-from __future__ import annotations
-
 import math
 import threading
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
 
 from cayleyklein._validation import as_choice
+from cayleyklein.app import _fitting, _tables
 from cayleyklein.app._draw import class_color, class_marker
-from cayleyklein.app._fitting import (
-    PLACES,
-    SEED,
-    TEST_PART,
-    FitProcess,
-    Rows,
-    Task,
-    compare,
-    make_model,
-)
-from cayleyklein.app._session import run
-from cayleyklein.app._tables import (
-    BUNDLED,
-    SHOWN,
-    Source,
-    Table,
-    bundled_source,
-    points_source,
-    prepare,
-    read_source,
-)
+from cayleyklein.app._session import run_command
+from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
+from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-GEOMETRIES = {
+GEOMETRY_NAMES = {
     "auto": "automatic, tried on held-out rows",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
@@ -43,17 +24,15 @@ GEOMETRIES = {
     "mixed": "mixed: elliptic + hyperbolic",
     "flat": "flat, K = 0",
 }
-NEIGHBORS = ("auto", "1", "3", "5", "7", "11", "15", "25")
+NEIGHBOR_CHOICES = ("auto", "1", "3", "5", "7", "11", "15", "25")
 UPLOAD, POINTS = "upload", "points"
 
 OPTIONS = {
-    "data": (*BUNDLED, UPLOAD, POINTS),
-    "geometry": tuple(GEOMETRIES),
-    "neighbors": NEIGHBORS,
+    "data": (*loaders.BUNDLED, UPLOAD, POINTS),
+    "geometry": tuple(GEOMETRY_NAMES),
+    "neighbors": NEIGHBOR_CHOICES,
 }
-
-PREVIEW = 5
-"""Rows of a preview."""
+PREVIEW = 5  # rows of a preview
 
 
 @dataclass(frozen=True)
@@ -67,8 +46,7 @@ class LearnState:
     neighbors: str = "auto"
     points: str = ""
 
-    def with_choice(self, name: str, value: str) -> LearnState:
-        """Return the state with another choice, which is checked."""
+    def with_choice(self, name: str, value: str) -> Self:
         as_choice(name[:SHOWN], "name", tuple(vars(self)))
         changed: dict[str, Any] = {name: value}
         if name in OPTIONS:
@@ -76,7 +54,7 @@ class LearnState:
         if name == "data":
             changed |= {"target": "", "drop": ()}
         elif name == "points":
-            points_source(value)  # checks them
+            _tables.points_source(value)  # checks them
         elif name == "drop":
             parts = [part for part in value.split(",") if part]
             if not all(part.isascii() and part.isdecimal() and len(part) < 4 for part in parts):
@@ -93,8 +71,7 @@ class LearnState:
         return urlencode(parts, safe=",;")
 
     @classmethod
-    def from_query(cls, query: str) -> LearnState:
-        """Read a state back; missing parts have their default."""
+    def from_query(cls, query: str) -> Self:
         state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
         for name in vars(state):
             if name in parts:
@@ -102,7 +79,7 @@ class LearnState:
         return state
 
 
-def learn_code(state: LearnState, table: Table) -> str:
+def learn_code(state: LearnState, table: PreparedTable) -> str:
     """Return the lines of Python that give the accuracy that the page shows."""
     source = table.source
     if source.kind == "bundled":
@@ -125,9 +102,9 @@ def learn_code(state: LearnState, table: Table) -> str:
         "from cayleyklein import CurvedKNeighborsClassifier",
         *read,
         "X_train, X_test, y_train, y_test = train_test_split(",
-        f"    X, y, test_size={TEST_PART}, stratify=y, random_state={SEED})",
+        f"    X, y, test_size={_fitting.TEST_PART}, stratify=y, random_state={_fitting.PAGE_SEED})",
         f'model = CurvedKNeighborsClassifier({votes}geometry="{state.geometry}", '
-        f"random_state={SEED})",
+        f"random_state={_fitting.PAGE_SEED})",
         "model.fit(X_train, y_train)",
         "print(model.metric_, model.score(X_test, y_test))",
     ]
@@ -140,8 +117,8 @@ class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
-        self.uploaded: Source | None = None
-        self.fit: FitProcess | None = None
+        self.uploaded: TableSource | None = None
+        self.fit: _fitting.FitProcess | None = None
         self._lock = threading.RLock()
         try:
             self._take(LearnState.from_query(query))
@@ -156,13 +133,12 @@ class LearnSession:
                 self.notes = []
             try:
                 for command in commands:
-                    run(self, command)
+                    run_command(self, command)
             except CayleyKleinError as error:
                 self.notes.append(str(error))
             return self._answer()
 
     def poll(self) -> dict[str, Any] | None:
-        """Return news of a running fit, if there are any."""
         if not self._lock.acquire(blocking=False):
             return None
         try:
@@ -171,7 +147,6 @@ class LearnSession:
             self._lock.release()
 
     def close(self) -> None:
-        """End the fit."""
         with self._lock:
             if self.fit is not None:
                 self.fit.end()
@@ -180,16 +155,13 @@ class LearnSession:
     # -- choices --------------------------------------------------------------------
 
     def do_choose(self, name: str, value: str) -> None:
-        """Make one choice."""
         self._take(self.state.with_choice(name, value))
 
     def do_load(self, query: str) -> None:
-        """Take the choices of an address."""
         self._take(LearnState.from_query(query))
 
     def do_upload(self, name: str, text: str) -> None:
-        """Take a table of the visitor's own."""
-        before, self.uploaded = self.uploaded, read_source(text, name)
+        before, self.uploaded = self.uploaded, _tables.read_source(text, name)
         try:
             self._take(self.state.with_choice("data", UPLOAD))
         except CayleyKleinError:
@@ -205,33 +177,29 @@ class LearnSession:
             raise InvalidInputError(f"There is no column {target[:SHOWN]!r} of classes.")
         if state.drop and state.drop[-1] >= len(source.columns):
             raise InvalidInputError(f"There is no column number {state.drop[-1]}.")
-        table = prepare(source, target, [source.columns[i] for i in state.drop])
+        table = _tables.prepare(source, target, [source.columns[i] for i in state.drop])
         self.state, self.table = replace(state, target=target), table
-        self.rows = Rows(table)
+        self.rows = _fitting.RowPictures(table)
         self._clear()
 
-    def _source(self, state: LearnState) -> Source:
+    def _source(self, state: LearnState) -> TableSource:
         if state.data == POINTS:
-            return points_source(state.points)
+            return _tables.points_source(state.points)
         if state.data != UPLOAD:
-            return bundled_source(state.data)
+            return _tables.bundled_source(state.data)
         if self.uploaded is None:
             raise InvalidInputError("A file stays with the page it was given to; choose it again.")
         return self.uploaded
 
     def _clear(self) -> None:
-        """Forget the results of another task."""
-        self.texts = {f"about-{place}": "Not fitted yet: these are the rows." for place in PLACES}
+        said = "Not fitted yet: these are the rows."
+        self.texts = {f"about-{place}": said for place in _fitting.PANEL_NAMES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {
-            "confusion": None,
-            "weights": (),
-            "trials": (),
-            "planes": (),
-        }
+        self.results: dict[str, Any] = {"confusion": None}
+        self.results |= {"weights": (), "trials": (), "planes": ()}
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
-        self._pictures: dict[str, Any] = dict.fromkeys(PLACES, self.rows.picture([]))
+        self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
         self._fresh = True
 
     def _not_while_fitting(self) -> None:
@@ -241,32 +209,29 @@ class LearnSession:
     # -- fits -----------------------------------------------------------------------
 
     def do_fit(self) -> None:
-        """Learn from the training rows."""
         self._not_while_fitting()
         n, n_classes = len(self.table.y), len(self.table.classes)
-        n_test = math.ceil(TEST_PART * n)
+        n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes:
             raise InvalidInputError(
                 f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
                 f"class needs one among them."
             )
         self._clear()
-        self._run(compare)
+        self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
-        """Make a model of all rows, as the command does."""
         self._not_while_fitting()
-        self._run(make_model)
+        self._run(_fitting.make_model)
 
     def _run(self, work: Any) -> None:
         k = self.state.neighbors
-        task = Task(self.table, self.state.geometry, k if k == "auto" else int(k))
-        self.fit = FitProcess(work, task, self.slots)
+        task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
+        self.fit = _fitting.FitProcess(work, task, self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
     def do_cancel(self) -> None:
-        """End the fit; the results that have been told stay."""
         if self.fit is not None:
             self.close()
             self.texts["state"] = "Cancelled."
@@ -293,7 +258,7 @@ class LearnSession:
     def _answer(self) -> dict[str, Any]:
         """Return the choices for the controls, and the pictures and results that are new."""
         table, state, source = self.table, self.state, self.table.source
-        data = [[name, name] for name in BUNDLED]
+        data = [[name, name] for name in loaders.BUNDLED]
         if self.uploaded is not None:
             data.append([UPLOAD, self.uploaded.name[:SHOWN]])
         if state.data == POINTS:
@@ -304,8 +269,8 @@ class LearnSession:
             "options": {
                 "data": data,
                 "target": [[name, name[:SHOWN]] for name in source.targets],
-                "geometry": [list(item) for item in GEOMETRIES.items()],
-                "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBORS],
+                "geometry": [list(item) for item in GEOMETRY_NAMES.items()],
+                "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBOR_CHOICES],
             },
             "columns": [
                 [i, name[:SHOWN], i not in state.drop]
@@ -326,7 +291,7 @@ class LearnSession:
         return answer
 
     def _preview(self) -> dict[str, Any]:
-        """Return the first rows as text, the classes, and what becomes of odd columns."""
+        """Return the first rows as text, the classes, and notes on the columns."""
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
         head = frame.head(PREVIEW)

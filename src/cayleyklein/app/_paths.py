@@ -1,10 +1,8 @@
 """Polylines and polygons on the screen: sampled where they bend, cut where a surface turns away."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,26 +12,15 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import Boundary
 from cayleyklein.metrics import CurvedMetric
 
-SAG = 0.0002
-"""Largest distance of a polyline from its curve, in half widths: a part of a pixel."""
-
-MOST = 64
-"""Most pieces of a segment."""
-
+SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
+MOST = 64  # most pieces of a segment
+# Arcs are sampled at whole multiples of this; one is the direction of the half-plane's ∞.
 ARC_STEP = 2 * math.pi / 256
-"""Arcs are sampled at whole multiples of this: one is the direction of the half-plane's ∞."""
-
-HORIZON_STEP = 0.03
-"""Step of the horizon's parameter along the edge of a polygon that is cut."""
-
-SMALL_ANGLE = 1e-3
-"""Angle below which an arc is sampled as if it had this one, which is the same to rounding."""
-
-FAINT = 0.3
-"""Opacity of the far side of a surface, relative to its near side."""
-
-GAP = np.full((1, 2), np.nan)
-NOTHING = np.empty((0, 2))
+HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
+SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
+FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
+GAP, NOTHING = np.full((1, 2), np.nan), np.empty((0, 2))
+Dash = tuple[float, ...]
 
 
 class Loops(NamedTuple):
@@ -44,7 +31,6 @@ class Loops(NamedTuple):
 
     @property
     def after(self) -> Ints:
-        """The corner that follows each."""
         last = np.flatnonzero(np.diff(self.loop, append=-1))
         after = np.arange(1, len(self.loop) + 1)
         after[last] = np.append(0, last + 1)[:-1]
@@ -61,9 +47,6 @@ def chain(paths: Iterable[Floats]) -> Floats:
     """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
-
-
-# -- sampling -----------------------------------------------------------------------
 
 
 def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
@@ -140,9 +123,6 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
     return np.asarray(np.clip(needed, 1, MOST), dtype=np.intp)
 
 
-# -- near and far side --------------------------------------------------------------
-
-
 def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
     """Return a polyline on the screen: its near side, and its far side on a surface."""
     gap = np.isnan(path[:, 0])
@@ -203,40 +183,32 @@ class Canvas:
         self._front: list[Shape] = []
 
     def shapes(self) -> tuple[Shape, ...]:
-        """Return the shapes, those of the far side first."""
         return tuple(shape for shape in (*self._back, *self._front) if len(shape.xy))
 
     def put(self, shape: Shape) -> None:
-        """Add a shape of the screen."""
         self._front.append(shape)
 
     def areas(self, seen: tuple[Loops, Loops], which: Bools, color: str, alpha: float) -> None:
-        """Add some of the polygons."""
         front, back = (loops.of(which) for loops in seen)
         self._front.append(Shape("area", front, color, alpha=alpha))
-        self._back.append(Shape("area", back, color, alpha=FAINT * alpha))
+        self._back.append(Shape("area", back, color, alpha=FAR_SIDE_OPACITY * alpha))
 
     def line(
-        self,
-        path: Floats,
-        color: str,
-        width: float,
-        dash: tuple[float, ...] = (),
-        alpha: float = 1.0,
+        self, path: Floats, color: str, width: float, dash: Dash = (), alpha: float = 1.0
     ) -> None:
-        """Add a polyline of the plane."""
         if len(path):
             front, back = see_path(self.view, path)
             self._front.append(Shape("line", front, color, width, dash, alpha))
-            self._back.append(Shape("line", back, color, width, dash, FAINT * alpha))
+            self._back.append(Shape("line", back, color, width, dash, FAR_SIDE_OPACITY * alpha))
+
+    def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
+        self.line(sample_segments(self.view, starts, ends), *look, **more)
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
-        """Add marks at points of the plane."""
         away = self.view.faces_away(x)
         seen = self.view.to_screen(x)
         self.put(Shape("marks", seen[~away], color, size, marker=marker))
         self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
 
     def words(self, x: Floats, text: tuple[str, ...]) -> None:
-        """Add words beside points of the plane."""
         self.put(Shape("words", self.view.to_screen(x), "ink", text=text))

@@ -1,7 +1,5 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,36 +8,20 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength
-from cayleyklein.app._paths import (
-    NOTHING,
-    Canvas,
-    Loops,
-    chain,
-    sample_boundaries,
-    sample_segments,
-    see_loops,
-)
+from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
 from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import line_intersections, measure, metric_tensor
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset, line_path
+from cayleyklein.plotting import outlines
 
-N_SHADES = 6
-"""Strengths of the colour of unlabelled cells."""
-
+N_SHADES = 6  # strengths of the colour of unlabelled cells
 HANDLES = ("center", "major", "minor")
-
-FAR = 1e3
-"""Where flat and elliptic diagrams end, in units of z: a thousandth before the equator."""
-
-EDGE_POINTS, RIM_POINTS, MARKS = 65, 513, 9
-BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300
-"""Points of a ball at most and at least, and of all balls together."""
-
-FEW = 60
-"""Number of points up to which they are drawn large."""
+FAR_OUT = 1e3  # where flat and elliptic diagrams end, in units of z
+LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
+BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
+FEW = 60  # points up to which they are drawn large
 
 
 @dataclass(frozen=True)
@@ -55,7 +37,6 @@ class Scene:
 
 
 def handle_places(state: PlaneState) -> Floats:
-    """Return where the handles of the conic are: its centre and an end of each axis."""
     turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
     along = np.array([math.cos(turn), math.sin(turn)])
     across = np.array([-math.sin(turn), math.cos(turn)])
@@ -63,7 +44,6 @@ def handle_places(state: PlaneState) -> Floats:
 
 
 def describe(state: PlaneState, view: View) -> str:
-    """Return a sentence that describes a view of a state."""
     parts = [f"{view.title} view of {len(state.points)} points"]
     parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
     missing = set() if view.chart == "klein" else {"conic"}
@@ -110,13 +90,12 @@ class Drafter:
 
     @cached_property
     def diagram(self) -> CayleyKleinVoronoi:
-        """The Voronoi diagram of the order."""
         return self._diagram(self.order)
 
     def _diagram(self, order: int) -> CayleyKleinVoronoi:
         window = None
         if self.metric.domain is None:
-            reach = FAR * np.linalg.norm(self.metric.inverse_factor, axis=1)
+            reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
         return CayleyKleinVoronoi(
             self.state.coordinates[self.live],
@@ -128,7 +107,6 @@ class Drafter:
 
     @cached_property
     def lit_cell(self) -> int | None:
-        """The cell of the first chosen point."""
         first = self.state.chosen[0]
         if "lit" not in self.state.shown or first >= len(self.inside) or not self.inside[first]:
             return None
@@ -136,7 +114,7 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        """What a visitor might miss in the picture."""
+        """Facts that a visitor might miss in the picture."""
         notes, outside = [], int((~self.inside).sum())
         if outside:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
@@ -162,27 +140,22 @@ class Drafter:
         log = complex(measure(self.metric.absolute.matrix, p, q, unit=1))
         if K < 0:
             size = abs(log.real)
-            return (
-                f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}, "
-                f"d = {size:.3f} / (2√{-K:g}) = {d:.3f}"
-            )
-        size = abs(log.imag)
-        return (
-            f"P and Q are complex: (p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i, "
-            f"d = {size:.3f} / (2√{K:g}) = {d:.3f}"
-        )
+            said = f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}"
+        else:
+            size = abs(log.imag)
+            cross = f"(p, q; P, Q) = exp({size:.3f} i)"
+            said = f"P and Q are complex: {cross}, its logarithm {size:.3f} i"
+        return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
 
     # -- drawing --------------------------------------------------------------------
 
     def view(self, chart: str) -> View:
-        """Return a view of the state, without drawing it."""
         return View(self.metric, chart, self.state.turn, self.state.tilt)
 
     def scene(self, chart: str) -> Scene:
-        """Draw the state in a view."""
         view, x = self.view(chart), self.state.coordinates
         # in charts that end at the conic, the points outside it are drawn on it
-        placed = x if chart == "klein" or not len(x) else inset(view.domain, x)
+        placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
         self._draw_cells(canvas)
         self._draw_lines(canvas)
@@ -207,10 +180,10 @@ class Drafter:
             canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
         if "cells" in shown:
             edges = self.diagram.ridge_segments()[1]
-            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 1.0, alpha=0.6)
+            canvas.segments(edges[:, 0], edges[:, 1], "ink", 1.0, alpha=0.6)
         if self.labelled:
             edges = self.diagram.frontier()
-            canvas.line(sample_segments(view, edges[:, 0], edges[:, 1]), "ink", 2.0)
+            canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
 
     def _draw_fills(self, canvas: Canvas, cells: tuple[Loops, Loops]) -> None:
         if self.labelled:
@@ -224,19 +197,17 @@ class Drafter:
             canvas.areas(cells, color == c, name, alpha)
 
     def _draw_lines(self, canvas: Canvas) -> None:
-        view, shown, tone = canvas.view, self.state.shown, self.tone
-        x = self.state.coordinates
+        shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             diagram = self.diagram if self.order == 1 else self._diagram(1)
             ends = diagram.points[diagram.dual().edges]
-            canvas.line(sample_segments(view, ends[:, 0], ends[:, 1]), tone, 1.4, (5, 3))
+            canvas.segments(ends[:, 0], ends[:, 1], self.tone, 1.4, (5, 3))
         if "balls" in shown and self.live.size:
             self._draw_balls(canvas)
         first = self.state.chosen[0]
         if "geodesics" in shown and first < len(x) and self.inside[first]:
             ends = x[self.live[self.live != first]]
-            starts = np.broadcast_to(x[first], ends.shape)
-            canvas.line(sample_segments(view, starts, ends), "soft", 0.9, alpha=0.6)
+            canvas.segments(np.broadcast_to(x[first], ends.shape), ends, "soft", 0.9, alpha=0.6)
         if self.pair is not None:
             self._draw_pair(canvas, *self.pair)
         self._draw_rim(canvas)
@@ -244,11 +215,11 @@ class Drafter:
     def _draw_pair(self, canvas: Canvas, p: Floats, q: Floats) -> None:
         shown = self.state.shown
         if "geodesics" in shown:
-            canvas.line(sample_segments(canvas.view, p[None], q[None]), "gold", 2.6)
-            steps = np.linspace(0, 1, MARKS + 2)[1:-1]
+            canvas.segments(p[None], q[None], "gold", 2.6)
+            steps = np.linspace(0, 1, GEODESIC_MARKS + 2)[1:-1]
             canvas.marks(np.asarray(self.metric.geodesic(p, q, steps)), "gold", 3.0)
         if "bisector" in shown:
-            path = line_path(self.metric, self.metric.bisector(p, q), EDGE_POINTS)
+            path = outlines.line_path(self.metric, self.metric.bisector(p, q), LINE_POINTS)
             canvas.line(path, "learned", 2.6, (9, 3))
         if "cross" in shown:
             self._draw_cross(canvas, p, q)
@@ -262,12 +233,12 @@ class Drafter:
             ends = line_intersections(self.metric.absolute.matrix, p, q)
             P, Q = ((end[:2] / end[2]).real for end in ends)
             # dense at the ends, where the other charts need it
-            t = (1 - np.cos(np.linspace(0, math.pi, EDGE_POINTS))) / 2
+            t = (1 - np.cos(np.linspace(0, math.pi, LINE_POINTS))) / 2
             canvas.line(P + t[:, None] * (Q - P), "ink", 1.6, (2, 3))
             names, places = [*names, "P", "Q"], [*places, P, Q]
             canvas.marks(np.stack([P, Q]), "ink", 5.0, marker="diamond")
         elif canvas.view.chart == "klein":
-            far = FAR * (q - p) / np.linalg.norm(q - p)
+            far = FAR_OUT * (q - p) / np.linalg.norm(q - p)
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
         canvas.words(np.stack(places), tuple(names))
 
@@ -280,23 +251,23 @@ class Drafter:
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(RIM_POINTS)))
+            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(CIRCLE_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
         """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
-        view, circle = canvas.view, _circle(RIM_POINTS)
+        view, circle = canvas.view, _circle(CIRCLE_POINTS)
         rim = NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
-            canvas.put(Shape("line", low + np.array([[-FAR, 0.0], [FAR, 0.0]]), "ink", 2.6))
+            canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
         elif view.domain is not None and not (view.surface and view.chart == "hyperboloid"):
             rim = view.domain.from_euclidean(circle)
         elif view.sign > 0 and view.chart != "klein":
-            rim = self.metric.points(circle * FAR * FAR / math.sqrt(self.metric.curvature))
+            rim = self.metric.points(circle * FAR_OUT * FAR_OUT / math.sqrt(self.metric.curvature))
         canvas.line(rim, "ink", 2.6)
         if view.surface:
-            canvas.put(Shape("line", view.to_screen(view.outline(RIM_POINTS)), "ink", 1.4))
+            canvas.put(Shape("line", view.to_screen(view.outline(CIRCLE_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
         """Draw the balls; those that reach over the equator are open outlines."""
@@ -314,8 +285,7 @@ class Drafter:
         canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        """Draw the conic of K = -1 with its axes and handles."""
-        canvas.line(self.metric.points(_circle(RIM_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         canvas.put(
@@ -326,30 +296,22 @@ class Drafter:
         )
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
-        state = self.state
-        labels = state.labels if self.labelled else np.zeros(len(points), dtype=int)
+        labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
         size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
         faint = away | ~self.inside
-        for label in np.unique(labels):
-            for hidden in (True, False):
-                mine = (labels == label) & (faint == hidden)
-                shape = Shape(
-                    "marks",
-                    points[mine],
-                    class_color(int(label)) if self.labelled else "ink",
-                    size,
-                    marker=class_marker(int(label)) if self.labelled else "circle",
-                    alpha=0.35 if hidden else 1.0,
-                )
-                canvas.put(shape)
+        for label in np.unique(labels).tolist():
+            color, marker = "ink", "circle"
+            if self.labelled:
+                color, marker = class_color(label), class_marker(label)
+            for hidden, alpha in ((True, 0.35), (False, 1.0)):
+                mine = points[(labels == label) & (faint == hidden)]
+                canvas.put(Shape("marks", mine, color, size, marker=marker, alpha=alpha))
         if self.lit_cell is not None:
             lit = self.live[self.diagram.cell_generators[self.lit_cell]]
             canvas.put(Shape("marks", points[lit], "", 10.0, edge="ink", edge_width=2))
-        for index, radius in zip(dict.fromkeys(state.chosen), (12.0, 9.0), strict=False):
-            if index < len(points):
-                canvas.put(
-                    Shape("marks", points[index][None], "", radius, edge="gold", edge_width=2.4)
-                )
+        for index, radius in zip(dict.fromkeys(self.state.chosen), (12.0, 9.0), strict=False):
+            chosen = points[index : index + 1]  # none without points
+            canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 
 
 def _circle(n: int) -> Floats:

@@ -1,7 +1,5 @@
 """The server: two pages, their sockets, the exports, and who may connect."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import json
@@ -10,7 +8,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -23,7 +21,7 @@ from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
-from cayleyklein.app._state import CHARTS, LETTERS, RANGES, PlaneState
+from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
@@ -31,33 +29,17 @@ from cayleyklein.geometry import Ball, cross_ratio
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import CurvedMetric
 
-LOOPBACK = "127.0.0.1"
-ANYWHERE = ("", "0.0.0.0", "::")
-
+LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
-
-MESSAGE_BYTES = 4 * MOST_BYTES
-"""Most bytes of a message: an upload as JSON, where a character may take several."""
-
-ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000
-"""Most bytes of an address that is answered, and of a header that is read at all."""
-
-PATIENCE = 20.0
-"""Seconds after which a command or an export is given up."""
-
-POLL = 0.1
-"""Seconds between two looks at a running fit."""
-
-MOST_FITS = 2
-"""Fits that run at once; others wait for their turn."""
-
-THREADS = 4
-"""Commands and exports that are computed at once, so that no visitor waits for another."""
-
+MESSAGE_BYTES = 4 * MOST_BYTES  # largest message: an upload, whose characters may take several
+ADDRESS_BYTES, HEADER_BYTES = 128_000, 1_000_000  # largest address that is answered, and header
+LONGEST_ANSWER = 20.0  # seconds after which a command or an export is given up
+POLL = 0.1  # seconds between two looks at a running fit
+MOST_FITS = 2  # fits that run at once; others wait for their turn
+THREADS = 4  # commands and exports that are computed at once, so that no visitor waits for another
+# The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
-"""The steps of the tour: what each says, and the scene that it sets, as the query of an address."""
-
-REFERENCES: dict[str, Any] = {
+REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
     "cross_ratio": cross_ratio,
     "Ball": Ball,
     "CurvedMetric": CurvedMetric,
@@ -66,8 +48,6 @@ REFERENCES: dict[str, Any] = {
     "CayleyKleinVoronoi": CayleyKleinVoronoi,
     "CurvedLMNN": CurvedLMNN,
 }
-"""Objects whose docstrings the tour links to."""
-
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -92,7 +72,6 @@ class Explorer:
         self._server: HTTPServer | None = None
 
     def start(self) -> None:
-        """Serve on the running loop."""
         application = Application(
             [
                 (r"/", PageHandler),
@@ -120,27 +99,22 @@ class Explorer:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def compute(self, function: Any, *given: Any) -> Any:
-        """Compute something off the loop, for a limited time."""
         work = asyncio.get_running_loop().run_in_executor(self.pool, function, *given)
-        return await asyncio.wait_for(work, PATIENCE)
+        return await asyncio.wait_for(work, LONGEST_ANSWER)
 
 
 def known_names(host: str) -> list[str]:
-    """Return the names under which this server may be called."""
-    names = {LOOPBACK, "localhost"}
-    if ":" in host:
-        names.add("[::1]")
-    if host not in (LOOPBACK, "localhost", *ANYWHERE):
-        names.add(f"[{host}]" if ":" in host else host.lower())
-    if host in ANYWHERE:
-        name = socket.gethostname()
-        names |= {name.lower(), socket.getfqdn().lower()}
-        with suppress(OSError):  # a computer that does not know its own address
-            names |= set(socket.gethostbyname_ex(name)[2])
+    names = {LOOPBACK, "localhost"} | ({"[::1]"} if ":" in host else set())
+    if host not in ANYWHERE:
+        return sorted(names | {f"[{host}]" if ":" in host else host.lower()})
+    name = socket.gethostname()
+    names |= {name.lower(), socket.getfqdn().lower()}
+    with suppress(OSError):  # a computer that does not know its own address
+        names |= set(socket.gethostbyname_ex(name)[2])
     return sorted(names)
 
 
-def pack(answer: Any) -> bytes:
+def pack_message(answer: Any) -> bytes:
     """Return an answer as a message: the length of its JSON, the JSON, and the arrays.
 
     An array of whole numbers becomes int8 and any other float32; in the JSON it is its type, its
@@ -164,20 +138,14 @@ def pack(answer: Any) -> bytes:
     return len(text).to_bytes(4, "little") + text + b"".join(arrays)
 
 
-# -- pages and files ----------------------------------------------------------------
-
-
 class Guarded(RequestHandler):
     """A request that is answered only under a name of this server."""
 
     @property
     def explorer(self) -> Explorer:
-        """The server."""
-        found: Explorer = self.settings["explorer"]
-        return found
+        return cast(Explorer, self.settings["explorer"])
 
     def set_default_headers(self) -> None:
-        """Allow the page nothing but itself."""
         host = self.request.host.lower()
         for name, value in HEADERS.items():
             self.set_header(name, value.format(host=host if host.isascii() else ""))
@@ -194,7 +162,6 @@ class MissingHandler(Guarded):
     """The answer to any other path."""
 
     def prepare(self) -> None:
-        """Say that it is not there."""
         super().prepare()
         raise HTTPError(404)
 
@@ -203,7 +170,6 @@ class ReferenceHandler(Guarded):
     """The docstrings that the tour links to, as plain text."""
 
     def get(self, name: str) -> None:
-        """Answer with one of them."""
         if name not in REFERENCES:
             raise HTTPError(404)
         self.set_header("Content-Type", "text/plain; charset=utf-8")
@@ -214,25 +180,18 @@ class PageHandler(Guarded):
     """One of the two pages."""
 
     def get(self) -> None:
-        """Answer with the page, which then opens its socket."""
         page = "learn" if self.request.path == "/learn" else "plane"
+        facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
+        facts["tour"] = TOUR if page == "plane" else []
         self.render(
             f"{page}.html",
             page=page,
             version=__version__,
             ranges=RANGES,
-            charts=CHARTS,
+            charts=CHART_NAMES,
             letters=LETTERS,
             most_bytes=MOST_BYTES,
-            facts=json.dumps(
-                {
-                    "palette": PALETTE,
-                    "markers": MARKERS,
-                    "strengths": STRENGTHS,
-                    "letters": LETTERS,
-                    "tour": TOUR if page == "plane" else [],
-                }
-            ).replace("<", "\\u003c"),
+            facts=json.dumps(facts).replace("<", "\\u003c"),
         )
 
 
@@ -244,15 +203,14 @@ class ExportHandler(Guarded):
     """Files made from a state in the address; nothing is kept."""
 
     async def get(self, name: str) -> None:
-        """Answer with a file."""
         if name not in EXPORTS:
             raise HTTPError(404)
         kind, make = EXPORTS[name]
         theme = self.get_query_argument("theme", "light")
+        theme = theme if theme in PALETTE else "light"
         try:
             state = PlaneState.from_query(self.request.query)
-            work = self.explorer.compute(make, state, theme if theme in PALETTE else "light")
-            text = await work
+            text = await self.explorer.compute(make, state, theme)
         except CayleyKleinError as error:
             raise HTTPError(400, reason="The address was not understood") from error
         except TimeoutError as error:
@@ -262,9 +220,6 @@ class ExportHandler(Guarded):
         self.write(text)
 
 
-# -- sockets ------------------------------------------------------------------------
-
-
 class Socket(Guarded, WebSocketHandler):
     """The connection of one page: batches of commands come in, and answers go out."""
 
@@ -272,11 +227,9 @@ class Socket(Guarded, WebSocketHandler):
     _ticking: asyncio.Task[None] | None = None
 
     def check_origin(self, origin: str) -> bool:
-        """Accept pages of this server only."""
         return urlsplit(origin).netloc.lower() in self.explorer.hosts
 
     async def on_message(self, message: str | bytes) -> None:
-        """Do a batch of commands, and answer it."""
         number: Any = None
         try:
             number, given = _read_message(message)
@@ -293,7 +246,6 @@ class Socket(Guarded, WebSocketHandler):
         await self._send(answer | {"number": number})
 
     def _begin(self, query: str) -> PlaneSession | LearnSession:
-        """Return the session of a page with this address."""
         if self.request.path == "/ws/plane":
             return PlaneSession(query)
         session = LearnSession(query, self.explorer.slots)
@@ -301,7 +253,6 @@ class Socket(Guarded, WebSocketHandler):
         return session
 
     async def _tick(self, session: LearnSession) -> None:
-        """Tell of a running fit, until the visitor leaves."""
         while True:
             await asyncio.sleep(POLL)
             news = session.poll()
@@ -310,10 +261,9 @@ class Socket(Guarded, WebSocketHandler):
 
     async def _send(self, answer: dict[str, Any]) -> None:
         with suppress(WebSocketClosedError):  # the visitor has left
-            await self.write_message(pack(answer), binary=True)
+            await self.write_message(pack_message(answer), binary=True)
 
     def on_close(self) -> None:
-        """End the fit of a page that is left."""
         if self._ticking is not None:
             self._ticking.cancel()
         if isinstance(self.session, LearnSession):

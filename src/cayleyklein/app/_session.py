@@ -1,7 +1,5 @@
 """One visitor's plane: commands that change its state, and the answers that the page draws."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from dataclasses import replace
@@ -14,19 +12,23 @@ from cayleyklein._validation import as_choice
 from cayleyklein.app._draw import Shape
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
-from cayleyklein.app._state import MAX_POINTS, RANGES, REACH, PlaneState, as_generator, scatter
+from cayleyklein.app._state import (
+    LARGEST_COORDINATE,
+    MAX_POINTS,
+    RANGES,
+    PlaneState,
+    as_generator,
+    scatter,
+)
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
-NEAREST = 3
-"""Number of nearest points that the pointer is told of, or the order where it is larger."""
-
-KINDS = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
-LARGEST = 2**31
-"""Largest number in a command."""
+NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
+VALUE_NAMES = {float: "a number", int: "a whole number", str: "a text", bool: "true or false"}
+LARGEST_VALUE = 2**31  # largest number in a command
 
 
-def run(session: Any, command: Any) -> Any:
+def run_command(session: Any, command: Any) -> Any:
     """Do a command by the method do_NAME; each value must be of the type in its signature."""
     name = command.get("do") if isinstance(command, dict) else None
     action = getattr(session, f"do_{name}", None)
@@ -44,10 +46,10 @@ def _as_kind(value: Any, kind: type, name: str) -> Any:
     """Return a value of a command; a page may send a whole number as a float."""
     fits = isinstance(value, kind)
     if kind in (int, float):
-        fits = type(value) in (int, float) and abs(value) <= LARGEST
+        fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
         fits = fits and (kind is float or value == int(value))
     if not fits:
-        said = KINDS.get(kind, "an object")
+        said = VALUE_NAMES.get(kind, "an object")
         raise InvalidInputError(f"{name} must be {said}; got {str(value)[:20]!r}.")
     return kind(value)
 
@@ -64,20 +66,17 @@ class PlaneSession:
             self.errors.append(f"The address was not understood: {error}")
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
-        self._pointer: tuple[str, list[list[dict[str, Any]]]] | None = None
+        self._pointer: tuple[str, list[Any]] | None = None
 
     @property
     def charts(self) -> tuple[str, ...]:
-        """The charts of the views."""
         return (self.state.chart, *([self.state.second] if self.state.second else []))
 
     def view(self, index: int = 0) -> View:
-        """Return one of the views, without the cost of its scene."""
         return self.drafter.view(self.charts[-1 if index else 0])
 
     @property
     def drafter(self) -> Drafter:
-        """The layers of the present state."""
         if self._drafter.state is not self.state:
             self._drafter = Drafter(self.state)
         return self._drafter
@@ -89,7 +88,7 @@ class PlaneSession:
             self.errors = []
         try:
             for command in commands:
-                run(self, command)
+                run_command(self, command)
         except CayleyKleinError as error:
             self.errors.append(str(error))
         return self.answer()
@@ -133,15 +132,12 @@ class PlaneSession:
     # -- commands -------------------------------------------------------------------
 
     def do_set(self, values: dict[str, Any]) -> None:
-        """Change parts of the state."""
         self.state = self.state.with_parts(values)
 
     def do_load(self, query: str) -> None:
-        """Take the state of an address."""
         self.state = PlaneState.from_query(query)
 
     def do_label(self, value: int) -> None:
-        """Give the first chosen point a class."""
         if self.state.points:
             first = self.state.chosen[0]
             self._put(first, *self.state.points[first][:2], value)
@@ -157,17 +153,15 @@ class PlaneSession:
         self.do_choose(len(points))
 
     def do_delete(self) -> None:
-        """Delete the first chosen point."""
         points, first = self.state.points, self.state.chosen[0]
         self.state = replace(self.state, points=points[:first] + points[first + 1 :])
 
     def do_scatter(self, n: int, seed: int) -> None:
-        """Replace all points by random ones."""
         points = scatter(min(max(n, 1), MAX_POINTS), abs(seed))
         self.state = replace(self.state, points=points, chosen=(0, 1))
 
     def do_next(self, by: int) -> None:
-        """Choose the point that is so many after the first chosen one."""
+        """Choose the point `by` places after the first chosen one."""
         if self.state.points:
             self.do_choose((self.state.chosen[0] + by) % len(self.state.points))
 
@@ -197,7 +191,6 @@ class PlaneSession:
         self.do_move(first, float(spot[0]), float(spot[1]), 0, bool(view.faces_away(x)))
 
     def do_handle(self, name: str, x: float, y: float) -> None:
-        """Move the conic by its center, or by an end of its major or minor axis, and turn it."""
         if as_choice(name[:20], "name", HANDLES) == "center":
             values = {"center_x": x, "center_y": y}
         else:
@@ -207,7 +200,6 @@ class PlaneSession:
         self.do_set({k: min(max(v, RANGES[k][0]), RANGES[k][1]) for k, v in values.items()})
 
     def _put(self, index: int, x: float, y: float, label: int) -> None:
-        """Put a point in the place of another, or after the last."""
         points, point = self.state.points, as_generator(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
@@ -249,11 +241,10 @@ class PlaneSession:
         self._pointer = said, shapes
 
     def do_leave(self) -> None:
-        """Forget the pointer."""
         self._pointer = "", []
 
 
 def _bounded(x: Floats) -> tuple[float, float]:
     # near the elliptic equator points are far away, and the page ends somewhere
-    scale = REACH / max(float(np.abs(x).max()), REACH)
+    scale = LARGEST_COORDINATE / max(float(np.abs(x).max()), LARGEST_COORDINATE)
     return float(scale * x[0]), float(scale * x[1])

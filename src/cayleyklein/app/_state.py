@@ -1,12 +1,10 @@
 """The state of the plane page: one value that fits into an address."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 from urllib.parse import parse_qsl, urlencode
 
 import numpy as np
@@ -16,14 +14,14 @@ from cayleyklein._validation import as_choice, as_real
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
-CHARTS = {
+CHART_NAMES = {
     "klein": "Klein",
     "poincare": "Poincaré",
     "half-plane": "Half-plane",
     "hemisphere": "Hemisphere",
     "hyperboloid": "Hyperboloid",
 }
-LAYERS = {
+LAYERS = {  # and their names in a description
     "cells": "Voronoi cells",
     "regions": "decision regions",
     "lit": "the cell of the chosen point",
@@ -34,13 +32,9 @@ LAYERS = {
     "balls": "balls",
     "conic": "conic handles",
 }
-"""What may be shown, and its name in a description."""
-
 MAX_POINTS = 2000
-LETTERS = "ABCDEFGHIJKLMNOPQRST"
-"""Names of the classes, on the page and in tables."""
-
-RANGES = {
+LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
+RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
     "curvature": (-1.0, 1.0),
     "radius": (0.02, 1.5),
     "center_x": (-4.0, 4.0),
@@ -52,18 +46,9 @@ RANGES = {
     "tilt": (5.0, 90.0),
     "order": (1, 5),
 }
-"""Lowest and highest value of every number of the state; turn and tilt are of the camera."""
-
-REACH = 20.0
-"""Largest coordinate of a point."""
-
-DECIMALS = 4
-"""Decimals of coordinates in an address; far below a pixel."""
-
-CURVATURE_DECIMALS = 2
-"""K moves in steps of 0.01: the conic of a smaller K is too far away to be drawn."""
-
-
+LARGEST_COORDINATE = 20.0  # largest coordinate of a point
+DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
+CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
 CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
@@ -103,24 +88,18 @@ class PlaneState:
 
     @cached_property
     def metric(self) -> CurvedMetric:
-        """The metric of the conic and of K."""
-        turn = math.radians(self.angle)
-        c, s = math.cos(turn), math.sin(turn)
+        c, s = math.cos(math.radians(self.angle)), math.sin(math.radians(self.angle))
         axes = np.array([[c, s], [-s, c]])
-        return CurvedMetric(
-            factor=axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes,
-            center=[self.center_x, self.center_y],
-            curvature=self.curvature,
-        )
+        factor = axes.T @ np.diag([1 / self.major, 1 / self.minor]) @ axes
+        center = [self.center_x, self.center_y]
+        return CurvedMetric(factor=factor, center=center, curvature=self.curvature)
 
     @cached_property
     def coordinates(self) -> Floats:
-        """The points, of shape (n, 2)."""
         return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)
 
     @cached_property
     def labels(self) -> Ints:
-        """The class of each point."""
         return np.array([point.label for point in self.points], dtype=np.intp)
 
     def __post_init__(self) -> None:
@@ -133,16 +112,16 @@ class PlaneState:
             second = 0 if first else min(1, last)
         object.__setattr__(self, "chosen", (first, second))
 
-    def with_parts(self, parts: Mapping[str, Any]) -> PlaneState:
+    def with_parts(self, parts: Mapping[str, Any]) -> Self:
         """Return the state with other parts of an address, which are checked."""
         values: dict[str, Any] = {}
         for name, value in parts.items():
             if name in RANGES:
                 values[name] = _in_range(name, value)
             elif name == "chart":
-                values[name] = as_choice(str(value)[:20], name, tuple(CHARTS))
+                values[name] = as_choice(str(value)[:20], name, tuple(CHART_NAMES))
             elif name == "second":
-                values[name] = as_choice(str(value)[:20], name, ("", *CHARTS))
+                values[name] = as_choice(str(value)[:20], name, ("", *CHART_NAMES))
             elif name == "shown":
                 layers = filter(None, str(value).split(","))
                 values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
@@ -154,19 +133,16 @@ class PlaneState:
         return replace(self, **values)
 
     @classmethod
-    def of_metric(cls, metric: CurvedMetric, **values: Any) -> PlaneState:
-        """Return a state with the conic and the curvature of a metric of the plane."""
+    def of_metric(cls, metric: CurvedMetric, **values: Any) -> Self:
         lengths, axes = np.linalg.eigh(metric.matrix)
         (major, minor), (x, y) = 1 / np.sqrt(lengths), axes[:, 0]
         angle = (math.degrees(math.atan2(y, x)) + 90) % 180 - 90
-        conic: dict[str, Any] = {
-            name: round(float(value), 10)
-            for name, value in zip(CONIC, (*metric.center, major, minor, angle), strict=True)
-        }
+        numbers = (round(float(v), 10) for v in (*metric.center, major, minor, angle))
+        conic: dict[str, Any] = dict(zip(CONIC, numbers, strict=True))
         return cls(curvature=float(metric.curvature), **conic, **values)
 
     @classmethod
-    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[PlaneState, bool]:
+    def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[Self, bool]:
         """Return a state with rows of a table and their metric, and whether its conic fits.
 
         Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
@@ -193,23 +169,20 @@ class PlaneState:
 
     @cached_property
     def query(self) -> str:
-        """The state as the query of an address."""
-        parts: dict[str, str] = {
-            name: f"{getattr(self, name):.{DECIMALS}f}".rstrip("0").rstrip(".") for name in RANGES
+        numbers = ((name, f"{getattr(self, name):.{DECIMALS}f}") for name in RANGES)
+        points = (f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points)
+        parts = {name: number.rstrip("0").rstrip(".") for name, number in numbers} | {
+            "chart": self.chart,
+            "second": self.second,
+            "shown": ",".join(name for name in LAYERS if name in self.shown),
+            "chosen": "{},{}".format(*self.chosen),
+            "points": ";".join(points),
         }
-        parts["chart"], parts["second"] = self.chart, self.second
-        parts["shown"] = ",".join(name for name in LAYERS if name in self.shown)
-        parts["chosen"] = "{},{}".format(*self.chosen)
-        parts["points"] = ";".join(
-            f"{p.x:.{DECIMALS}f},{p.y:.{DECIMALS}f},{p.label}" for p in self.points
-        )
         return urlencode(parts, safe=",;")
 
     @classmethod
-    def from_query(cls, query: str) -> PlaneState:
-        """Read a state back; parts that are missing have their default."""
-        parts = dict(parse_qsl(query, keep_blank_values=True))
-        return cls(points=DEFAULT_POINTS).with_parts(parts)
+    def from_query(cls, query: str) -> Self:
+        return cls(points=DEFAULT_POINTS).with_parts(dict(parse_qsl(query, keep_blank_values=True)))
 
 
 def _in_range(name: str, value: Any) -> float | int:
@@ -239,9 +212,9 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
 
 def as_generator(x: float, y: float, label: float) -> Generator:
     """Return a point within bounds, at the precision of an address."""
-    if not max(abs(x), abs(y)) <= REACH:
+    if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
         raise InvalidInputError(
-            f"Points must have coordinates within ±{REACH:g}; got ({x:g}, {y:g})."
+            f"Points must have coordinates within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g})."
         )
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")

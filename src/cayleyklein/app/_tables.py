@@ -1,7 +1,5 @@
 """Tables to learn from: bundled data sets, points of the plane, and uploads, read as data only."""
 
-from __future__ import annotations
-
 import io
 import re
 import warnings
@@ -14,25 +12,18 @@ from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
 from cayleyklein.app._state import LETTERS, PlaneState
+from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import TableEncoder, iter_table, split_target
 
-BUNDLED = ("wine", "balance", "vowel", "pima", "sonar")
-
 MOST_BYTES = 1_000_000
-MOST_ROWS, MOST_COLUMNS, MOST_CLASSES = 3000, 100, len(LETTERS)
-
-TARGET_NAMES = ("class", "label", "target", "species", "y")
-"""A column of such a name is the target at first; without one it is the last column."""
-
-LARGEST = 1e100
-"""Largest size of a number; the squares of larger ones may overflow."""
-
-SHOWN, MOST_NAME = 40, 255
-"""Characters of a name or a cell that are shown, and of a file's name."""
+TABLE_ROWS, TABLE_COLUMNS, MOST_CLASSES = 3000, 100, len(LETTERS)
+TARGET_NAMES = ("class", "label", "target", "species", "y")  # at first; or else the last column
+LARGEST_CELL = 1e100  # largest size of a number; the squares of larger ones may overflow
+SHOWN, MOST_NAME = 40, 255  # characters of a name or a cell that are shown, and of a file's name
 
 
-class Source(NamedTuple):
+class TableSource(NamedTuple):
     """A table as it was read: a DataFrame, its column of classes at first, options of reading."""
 
     name: str
@@ -43,7 +34,6 @@ class Source(NamedTuple):
 
     @property
     def columns(self) -> list[str]:
-        """The names of all columns."""
         return [str(name) for name in self.frame.columns]
 
     @property
@@ -52,10 +42,10 @@ class Source(NamedTuple):
         return self.columns if self.kind == "upload" else [self.target]
 
 
-class Table(NamedTuple):
+class PreparedTable(NamedTuple):
     """Labelled rows for a learner: X of shape (n, d), the position of each row's class, names."""
 
-    source: Source
+    source: TableSource
     target: str
     dropped: tuple[str, ...]
     rows: Any
@@ -67,29 +57,22 @@ class Table(NamedTuple):
     notes: tuple[str, ...]
 
 
-def bundled_source(name: str) -> Source:
-    """Return a data set of the library, with the classes in a column "class"."""
-    loaded: Any = getattr(datasets, f"load_{as_choice(name, 'data', BUNDLED)}")(as_frame=True)
+def bundled_source(name: str) -> TableSource:
+    as_choice(name, "data", loaders.BUNDLED)
+    loaded: Any = getattr(datasets, f"load_{name}")(as_frame=True)
     names = np.array([str(label) for label in loaded.target_names])
     classes = names[np.asarray(loaded.target)]
-    return Source(name, loaded.data.assign(**{"class": classes}), "class", "bundled")
+    return TableSource(name, loaded.data.assign(**{"class": classes}), "class", "bundled")
 
 
-def points_source(points: str) -> Source:
-    """Return the points of a plane's address as a table."""
+def points_source(points: str) -> TableSource:
     state = PlaneState().with_parts({"points": points})
-    pandas = require("pandas", "cli")
-    frame = pandas.DataFrame(
-        {
-            "x": state.coordinates[:, 0],
-            "y": state.coordinates[:, 1],
-            "class": [LETTERS[label] for label in state.labels],
-        }
-    )
-    return Source("points.csv", frame, "class", "points")
+    frame = require("pandas", "cli").DataFrame(state.coordinates, columns=["x", "y"])
+    frame["class"] = [LETTERS[label] for label in state.labels]
+    return TableSource("points.csv", frame, "class", "points")
 
 
-def read_source(text: str, name: str) -> Source:
+def read_source(text: str, name: str) -> TableSource:
     """Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
@@ -99,18 +82,18 @@ def read_source(text: str, name: str) -> Source:
     file.name = name
     header = _has_header(text)
     frame = pandas.concat(list(iter_table(file, header=header)))
-    if len(frame.columns) > MOST_COLUMNS or len(frame) > MOST_ROWS:
+    if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
         raise InvalidInputError(
-            f"{name} has {len(frame):,} rows and {len(frame.columns)} columns; {MOST_ROWS:,} rows "
-            f"and {MOST_COLUMNS} columns are the most. Take a sample."
+            f"{name} has {len(frame):,} rows and {len(frame.columns)} columns; {TABLE_ROWS:,} rows "
+            f"and {TABLE_COLUMNS} columns are the most. Take a sample."
         )
     names = [str(column) for column in frame.columns]
     lowered = [column.lower() for column in names]
     target = next((names[lowered.index(n)] for n in TARGET_NAMES if n in lowered), names[-1])
-    return Source(full_name, frame, target, "upload", "" if header else ", header=False")
+    return TableSource(full_name, frame, target, "upload", "" if header else ", header=False")
 
 
-def prepare(source: Source, target: str, drop: Collection[str] = ()) -> Table:
+def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
     """Split a table into rows and classes, and encode the columns that are used."""
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
     rows, labels, n_unlabelled = split_target(source.frame, target)
@@ -127,12 +110,13 @@ def prepare(source: Source, target: str, drop: Collection[str] = ()) -> Table:
     if X.shape[1] < 2:
         said = f" ({'; '.join(notes)})" if notes else ""
         raise InvalidInputError(f"{name} has one column that can be used{said}; two are needed.")
-    if np.abs(X).max() > LARGEST:
-        raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST:g}; rescale them.")
+    if np.abs(X).max() > LARGEST_CELL:
+        raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
     if n_unlabelled:
         notes.append(f"{n_unlabelled} rows without a class in {target!r} are left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
-    return Table(source, target, dropped, rows, labels, X, y, columns, classes, tuple(notes))
+    made = (X, y, columns, classes, tuple(notes))
+    return PreparedTable(source, target, dropped, rows, labels, *made)
 
 
 def _as_classes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:

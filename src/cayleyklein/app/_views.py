@@ -10,8 +10,6 @@ A curved surface is seen from a camera of some turn and tilt. It faces the eye w
 a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -19,49 +17,35 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset
+from cayleyklein.plotting import outlines
 
-LIBRARY_CHARTS = {
+LIBRARY_CHARTS = {  # chart of the library for K < 0, K = 0 and K > 0
     "poincare": ("conformal", "conformal", "conformal"),
     "half-plane": ("half_space", "conformal", "conformal"),
     "hemisphere": ("hemisphere", "klein", "sphere"),
     "hyperboloid": ("hyperboloid", "klein", "sphere"),
 }
-"""Chart of the library for K < 0, K = 0 and K > 0."""
-
-TITLES = {
+VIEW_TITLES = {
     "klein": ("Klein", "Cartesian", "Gnomonic"),
     "poincare": ("Poincaré disc", "Cartesian, in z", "Stereographic"),
     "half-plane": ("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
     "hemisphere": ("Hemisphere", "Plane, tilted", "Sphere"),
     "hyperboloid": ("Hyperboloid", "Plane, tilted", "Sphere"),
 }
-
-WINDOWS = {
+VIEW_WINDOWS = {  # centre and half the width of the first window of each view
     "klein": (0.0, 0.0, 1.6),
     "poincare": (0.0, 0.0, 2.6),
     "half-plane": (0.0, 0.0, 2.6),
     "hemisphere": (0.0, -0.35, 1.6),
     "hyperboloid": (0.0, 0.2, 1.9),
 }
-"""Centre and half the width of the first window of each view."""
-
+# The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
 HALF_PLANE_RISE = 1.1
-"""How far the window of a half-plane of K = -1 is raised; its edge is 1/√-K below the centre."""
-
 SURFACES = ("hemisphere", "hyperboloid")
-
-EDGE = 1e-4
-"""Margin at the end of a chart in which no point is put, relative to the chart's size."""
-
-FARTHEST = 1e3
-"""Largest coordinate on the screen in half widths: a canvas computes in single precision."""
-
-STEEP = 89.0
-"""Tilt in degrees from which a dome is seen from above, without a horizon."""
-
-HORIZON_END = 4.0
-"""Largest |t| of the horizon that is drawn on a hyperboloid, cosh t being its height."""
+CLEARANCE = 1e-4  # margin at the end of a chart without points, relative to the chart's size
+FARTHEST = 1e3  # largest screen coordinate in half widths: a canvas computes in single precision
+STEEP = 89.0  # tilt in degrees from which a dome is seen from above, without a horizon
+HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, of height cosh t
 
 
 class View:
@@ -72,10 +56,10 @@ class View:
     ) -> None:
         self.metric, self.chart = metric, chart
         self.sign, self.domain = int(np.sign(metric.curvature)), metric.domain
-        self.title = TITLES[chart][self.sign + 1]
+        self.title = VIEW_TITLES[chart][self.sign + 1]
         self.straight = chart == "klein" or self.sign == 0
         self.surface = chart in SURFACES and self.sign != 0
-        x, y, self.half_width = WINDOWS[chart]
+        x, y, self.half_width = VIEW_WINDOWS[chart]
         if chart == "half-plane":
             y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
         self.middle = np.array([x, y])
@@ -90,7 +74,6 @@ class View:
         self.has_horizon = self.surface and tilt < (45.0 if bowl else STEEP)
 
     def _aim(self, turn: float, tilt: float) -> None:
-        """Place the camera."""
         c, s, low, high = math.cos(turn), math.sin(turn), math.cos(tilt), math.sin(tilt)
         self._right = np.array([c, s, 0.0])
         self._up = np.array([-s * high, c * high, low])
@@ -103,13 +86,12 @@ class View:
 
     @property
     def window(self) -> Floats:
-        """The lower and the upper corner of the first window."""
         return np.stack([self.middle - self.half_width, self.middle + self.half_width])
 
     # -- to the screen --------------------------------------------------------------
 
     def to_screen(self, x: ArrayLike) -> Floats:
-        """Return points (…, 2) on the screen; those of the absolute a hair inside it."""
+        """Return points (…, 2) on the screen; those on the absolute slightly inside it."""
         return self.look(np.asarray(x, dtype=float))[0]
 
     def look(self, x: Floats) -> tuple[Floats, Floats]:
@@ -128,17 +110,17 @@ class View:
 
     def on_tangent_plane(self, x: Floats) -> Floats:
         """Return on the screen the points of the plane that a surface is projected to."""
-        w = np.asarray(self.metric.to_chart(inset(self.domain, x), "klein"))
+        w = np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), "klein"))
         flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
         return self._project(flat * self._scale)
 
     @property
     def apex(self) -> Floats:
-        """Where the centre of the projection to the tangent plane is on the screen."""
         return self._project(np.array([0.0, 0.0, -self._scale]))
 
     def _chart(self, x: Floats) -> Floats:
-        return np.asarray(self.metric.to_chart(inset(self.domain, x), self._name), dtype=float)
+        inside = outlines.inset(self.domain, x)
+        return np.asarray(self.metric.to_chart(inside, self._name), dtype=float)
 
     def _project(self, y: Floats) -> Floats:
         if self.chart not in SURFACES:
@@ -149,11 +131,9 @@ class View:
     # -- the horizon ----------------------------------------------------------------
 
     def faces_away(self, x: ArrayLike) -> Bools:
-        """Say which points are on the far side of a surface."""
         return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
 
     def horizon(self, t: ArrayLike) -> Floats:
-        """Return the points of the plane on the horizon at parameters t."""
         t = np.asarray(t, dtype=float)[..., None]
         if self._name == "hyperboloid":
             y = np.sinh(t) * self._right + np.cosh(t) * self._rise
@@ -167,13 +147,14 @@ class View:
         if self._name == "hyperboloid":
             return np.asarray(np.arcsinh(y @ self._right))
         t = np.arctan2(y @ self._up, y @ self._right)
-        return np.asarray(np.clip(t, EDGE, math.pi - EDGE))
+        return np.asarray(np.clip(t, CLEARANCE, math.pi - CLEARANCE))
 
     def outline(self, n: int) -> Floats:
         """Return the whole horizon, as n points of the plane; none without one."""
         if not self.has_horizon:
             return np.empty((0, 2))
-        ends = (-HORIZON_END, HORIZON_END) if self._name == "hyperboloid" else (EDGE, np.pi - EDGE)
+        bowl = self._name == "hyperboloid"
+        ends = (-HORIZON_END, HORIZON_END) if bowl else (CLEARANCE, np.pi - CLEARANCE)
         return self.horizon(np.linspace(*ends, n))
 
     # -- and back -------------------------------------------------------------------
@@ -182,7 +163,7 @@ class View:
         """Return the point seen at (2,); a place outside the chart gives the nearest inside."""
         spot = np.asarray(seen, dtype=float)
         if self.chart == "klein":
-            return inset(self.domain, spot, EDGE)
+            return outlines.inset(self.domain, spot, CLEARANCE)
         if self.chart in SURFACES and not self.sign:
             flat = np.stack([self._right, self._up])[:, :2]
             return np.asarray(self.metric.from_chart(np.linalg.solve(flat, spot), self._name))
@@ -191,11 +172,11 @@ class View:
         else:
             y = spot / self._scale + self._origin
             if self._name == "half_space":
-                y[1] = max(y[1], EDGE)
+                y[1] = max(y[1], CLEARANCE)
             elif self.sign:
-                y /= max(1.0, float(np.linalg.norm(y)) / (1 - EDGE))
+                y /= max(1.0, float(np.linalg.norm(y)) / (1 - CLEARANCE))
         x: Floats = np.asarray(self.metric.from_chart(y, self._name), dtype=float)
-        return inset(self.domain, x, EDGE)
+        return outlines.inset(self.domain, x, CLEARANCE)
 
     def _on_surface(self, spot: Floats, far_side: bool) -> Floats:
         """Return where the line of sight of a spot meets the surface, or comes nearest to it."""
@@ -203,13 +184,13 @@ class View:
         if self._name == "hyperboloid":
             return self._on_bowl(u, v, far_side)
         size = math.hypot(u, v)
-        if size > 1 - EDGE:
-            u, v = ((1 - EDGE) * c / size for c in (u, v))
+        if size > 1 - CLEARANCE:
+            u, v = ((1 - CLEARANCE) * c / size for c in (u, v))
         depth = math.sqrt(1 - u * u - v * v)
         y = u * self._right + v * self._up + (-depth if far_side else depth) * self._eye
-        if far_side and y[2] < EDGE:
+        if far_side and y[2] < CLEARANCE:
             return self._on_surface(spot, False)
-        y[2] = max(y[2], EDGE)
+        y[2] = max(y[2], CLEARANCE)
         return np.asarray(y / np.linalg.norm(y))
 
     def _on_bowl(self, u: float, v: float, far_side: bool) -> Floats:
@@ -217,7 +198,7 @@ class View:
         start, eye = u * self._right + v * self._up, self._eye
         form = np.array([-1.0, -1.0, 1.0])
         a, b, c = (eye * form) @ eye, (start * form) @ eye, (start * form) @ start - 1
-        if abs(a) < EDGE:
+        if abs(a) < CLEARANCE:
             depths = [-c / (2 * b)] if b else [0.0]
         else:
             root = math.sqrt(max(b * b - a * c, 0.0))
@@ -229,6 +210,5 @@ class View:
         return np.asarray(y)
 
     def holds(self, seen: ArrayLike) -> bool:
-        """Say whether a point of the geometry is seen at (2,)."""
         found = self.to_screen(self.from_screen(seen))
-        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * EDGE * self.half_width)
+        return bool(np.linalg.norm(found - np.asarray(seen)) < 10 * CLEARANCE * self.half_width)

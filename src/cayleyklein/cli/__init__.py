@@ -40,9 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 advice = 'pip install "cayleyklein[cli]" adds it.'
                 print(f"cayleyklein: {module} is not installed; {advice}", file=sys.stderr)
                 return 1
-        from cayleyklein.cli._app import run
+        from cayleyklein.cli._app import run_command_line
 
-        return run(list(arguments))
+        return run_command_line(list(arguments))
     except KeyboardInterrupt:  # during the imports
         print("cayleyklein: interrupted.", file=sys.stderr)
         return 130

@@ -6,7 +6,6 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,9 +13,9 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Model,
-    Rows,
-    Table,
+    ModelArgument,
+    RowsOption,
+    TableArgument,
     columns_of_text,
     counted,
     refuse_overwriting,
@@ -27,13 +26,9 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-EXPLAINED_COLUMNS = 5
-"""Columns that --explain names for each voter."""
-
-MOST_GAPS = 20
-"""Columns whose missing cells are noted one by one."""
-
-DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
+MOST_GAPS = 20  # columns whose missing cells are noted one by one
+OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
 @with_console(
@@ -44,9 +39,9 @@ DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 )
 def predict(
     console: Console,
-    model: Model,
-    table: Table,
-    output: Rows = None,
+    model: ModelArgument,
+    table: TableArgument,
+    output: RowsOption = None,
     proba: Annotated[
         bool, typer.Option("--proba", help="Add the share of the votes of each class.")
     ] = False,
@@ -66,18 +61,16 @@ def predict(
     """
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
-    if explain:
-        voters = partial(reasons, whole=console.json and output is None)
-        answer(console, voters, "votes", model, table, output)
-        return
 
     def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+        if explain:
+            return reasons(fitted, piece, whole=console.json and output is None)
         shares = fitted.predict_proba(piece)
         columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
         names: Any = fitted.classes_ if proba else []
         return columns | {f"share_{name}": shares[:, i] for i, name in enumerate(names)}
 
-    answer(console, answers, "predictions", model, table, output)
+    answer(console, answers, "votes" if explain else "predictions", model, table, output)
 
 
 def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
@@ -104,10 +97,10 @@ def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
     console: Console,
-    model: Model,
-    table: Table,
+    model: ModelArgument,
+    table: TableArgument,
     k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
-    output: Rows = None,
+    output: RowsOption = None,
 ) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
@@ -150,16 +143,12 @@ def answer(
         return
     n_rows = write_rows(frames, output)
     if output is not None:
-        console.written(
-            {"output": str(output), "rows": n_rows}, f"{output}: {counted(n_rows, 'row')}"
-        )
+        values = {"output": str(output), "rows": n_rows}
+        console.written(values, f"{output}: {counted(n_rows, 'row')}")
 
 
 def pieces_of(
-    console: Console,
-    model: TableClassifier,
-    table: Path,
-    target: str | None = None,
+    console: Console, model: TableClassifier, table: Path, target: str | None = None
 ) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
     from cayleyklein.tables import iter_table
@@ -181,18 +170,16 @@ def pieces_of(
             yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
+
+    def rows_have(count: int) -> str:
+        return f"{counted(count, 'row')} {'has' if count == 1 else 'have'}"
+
     for name, count in unseen.items():
-        have = "has" if count == 1 else "have"
-        console.note(
-            f"{counted(count, 'row')} {have} a value in {name!r} that the model has not seen"
-        )
+        console.note(f"{rows_have(count)} a value in {name!r} that the model has not seen")
     filling = {column.name: column.filling for column in model.encoder_.columns_}
     filled = [(name, count) for name, count in missing.most_common() if filling[name]]
     for name, count in filled[:MOST_GAPS]:
-        have = "has" if count == 1 else "have"
-        console.note(
-            f"{counted(count, 'row')} {have} no value in {name!r}; it becomes {filling[name]}"
-        )
+        console.note(f"{rows_have(count)} no value in {name!r}; it becomes {filling[name]}")
     if len(filled) > MOST_GAPS:
         console.note(f"missing cells in {counted(len(filled) - MOST_GAPS, 'other column')}, too")
 
@@ -200,17 +187,13 @@ def pieces_of(
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     """Write answers one after the other, to a file or to standard output; count the table rows."""
     from cayleyklein._validation import require
-    from cayleyklein.tables import writing
+    from cayleyklein.tables import atomic
 
     ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
-    if ending not in (*DELIMITERS, ".parquet"):
-        raise InvalidInputError(
-            f"{path} should end in {', '.join(DELIMITERS)} or .parquet, to say how to write it."
-        )
+    if ending not in (*OUTPUT_DELIMITERS, ".parquet"):
+        raise InvalidInputError(f"{path} should end in .csv, .tsv, .tab or .parquet.")
     with ExitStack() as stack:
-        file: Any = sys.stdout
-        if path is not None:
-            file = stack.enter_context(writing(path))
+        file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
         if path is not None and ending != ".parquet":
             file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
         for frame in frames:
@@ -221,16 +204,13 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
                 writer.write_table(rows)
             else:
-                options = {"sep": DELIMITERS[ending], "lineterminator": "\n", "index": False}
+                options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
                 frame.to_csv(file, header=n_rows == 0, **options)
             n_rows += frame["row"].nunique()
     return n_rows
 
 
-# -- evaluate -----------------------------------------------------------------------
-
-WIDEST_MATRIX = 15
-"""Most classes of a printed confusion matrix; JSON always has it."""
+WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 
 
 @with_console(
@@ -240,8 +220,8 @@ WIDEST_MATRIX = 15
 )
 def evaluate(
     console: Console,
-    model: Model,
-    table: Table,
+    model: ModelArgument,
+    table: TableArgument,
     target: Annotated[
         str | None,
         typer.Option(
@@ -261,7 +241,7 @@ def evaluate(
     """
     import numpy as np
 
-    from cayleyklein.experiments import calibration, log_loss
+    from cayleyklein.experiments import scores
     from cayleyklein.tables import load_model, split_target
 
     fitted = load_model(model)
@@ -282,8 +262,8 @@ def evaluate(
             known.append(classes)
             shares = fitted.predict_proba(rows)
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
-            total_loss += len(rows) * log_loss(shares, fitted.classes_, classes)
-            groups = groups + calibration(shares, fitted.classes_, classes)
+            total_loss += len(rows) * scores.log_loss(shares, fitted.classes_, classes)
+            groups = groups + scores.calibration(shares, fitted.classes_, classes)
             n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
     if n_unlabelled:
         console.note(f"left out {counted(n_unlabelled, 'row')} without a class in {column!r}")
@@ -300,7 +280,7 @@ def evaluate(
             f"model was fitted on; if they are the same rows, expect less accuracy on new ones"
         )
     values = {
-        **scores(truth, found),
+        **score_classes(truth, found),
         "log_loss": total_loss / len(truth),
         "calibration": [
             {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
@@ -312,8 +292,7 @@ def evaluate(
     console.result(values, scores_text(values))
 
 
-def scores(truth: Any, found: Any) -> dict[str, Any]:
-    """Return the accuracies, the scores of each class, and the confusion matrix."""
+def score_classes(truth: Any, found: Any) -> dict[str, Any]:
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     names = sorted({*truth.tolist(), *found.tolist()})
@@ -332,7 +311,6 @@ def scores(truth: Any, found: Any) -> dict[str, Any]:
 
 
 def scores_text(values: dict[str, Any]) -> str:
-    """Format the scores as tables."""
     n, accuracy, names = values["rows"], values["accuracy"], [c["name"] for c in values["classes"]]
     error = (accuracy * (1 - accuracy) / n) ** 0.5
     rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]

@@ -1,7 +1,5 @@
 """All commands together, the messages of their errors, and the exit codes."""
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback
@@ -41,24 +39,32 @@ app = typer.Typer(
 )
 
 
-for command in (
-    _fit.fit, _answers.predict, _answers.evaluate, _fit.info, _answers.neighbors, _pictures.voronoi,
-    _pictures.figures, _experiments.compare, _experiments.reproduce, _experiments.datasets,
-    _pictures.explore,
-):  # fmt: skip
-    app.command()(command)
+COMMANDS = {
+    "fit": _fit.fit,
+    "predict": _answers.predict,
+    "evaluate": _answers.evaluate,
+    "info": _fit.info,
+    "neighbors": _answers.neighbors,
+    "voronoi": _pictures.voronoi,
+    "figures": _pictures.figures,
+    "compare": _experiments.compare_data,
+    "reproduce": _experiments.reproduce_tables,
+    "datasets": _experiments.datasets,
+    "explore": _pictures.open_explorer,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 
 FAILED, MISUSED, INTERRUPTED, BROKEN_PIPE = 1, 2, 130, 141
 
 # Typer has its own copy of click or uses the installed one, depending on its version.
 UsageError: Any = typer.BadParameter.__bases__[0]
 
+# Errors from files and parameters, whose message is enough.
 EXPECTED = (CayleyKleinError, OSError, ValueError, MemoryError)
-"""Errors from files and parameters, whose message is enough."""
 
 
-def run(arguments: list[str]) -> int:
-    """Run a command line and return its exit code."""
+def run_command_line(arguments: list[str]) -> int:
     debug = "--debug" in arguments
     arguments = [argument for argument in arguments if argument != "--debug"] or ["--help"]
     try:
@@ -97,12 +103,10 @@ def ended(code: int) -> int:
 
 
 def complain(message: str) -> None:
-    """Print an error message on standard error."""
     print(printable(f"cayleyklein: {message}"), file=sys.stderr)
 
 
 def sentence(error: BaseException) -> str:
-    """Return the message of an error on one line."""
     if isinstance(error, MemoryError) and not str(error):
         return "there is not enough memory for this."
     if isinstance(error, OSError) and error.strerror:
@@ -121,7 +125,7 @@ def warnings_as_notes(quiet: bool) -> Iterator[None]:
 
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
-        for unhelpful in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", unhelpful)
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
         warnings.showwarning = show
         yield

@@ -1,7 +1,5 @@
 """What commands share: their output, as text or JSON, and arguments and options."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json
@@ -29,25 +27,21 @@ class Console:
     def result(self, values: dict[str, Any], text: str, *, styled: bool = False) -> None:
         """Print the values as JSON, or the text; a styled text has terminal codes and is safe."""
         if self.json:
-            print(json.dumps(values, ensure_ascii=False, default=plain))
+            print(json.dumps(values, ensure_ascii=False, default=plain_value))
         elif text:
             print(text if styled else printable(text))
 
     def written(self, values: dict[str, Any], text: str) -> None:
-        """Print the result of a command that writes a file; nothing with -q."""
         self.result(values, "" if self.quiet else text)
 
     def say(self, text: str) -> None:
-        """Print a remark."""
         if not self.quiet:
             print(printable(text), file=sys.stderr)
 
     def note(self, text: str) -> None:
-        """Print a remark on something unexpected."""
         self.say(f"note: {text}")
 
     def detail(self, text: str) -> None:
-        """Print a remark with -v only."""
         if self.verbose:
             self.say(text)
 
@@ -60,14 +54,8 @@ class Console:
         from rich.console import Console as Terminal
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
-        bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TaskProgressColumn(),
-            console=Terminal(stderr=True),
-            transient=True,
-        )
-        with bar:
+        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn())
+        with Progress(*columns, console=Terminal(stderr=True), transient=True) as bar:
             task = bar.add_task(title, total=None)
             yield lambda done, total, *_: bar.update(task, completed=done, total=total)
 
@@ -86,8 +74,7 @@ def printable(text: str) -> str:
     return text.translate(CONTROLS)
 
 
-def plain(value: Any) -> Any:
-    """Convert a NumPy value for JSON."""
+def plain_value(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
@@ -101,7 +88,6 @@ def counted(n: int, name: str) -> str:
 
 
 def columns_of_text(rows: Any, **columns: Any) -> str:
-    """Format rows as a table of text."""
     import pandas as pd
 
     frame = pd.DataFrame(rows, **columns)
@@ -109,25 +95,17 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
 
 
 TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
-
-Table = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
-Rows = Annotated[
+TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
+ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
+RowsOption = Annotated[
     Path | None,
     typer.Option(
         "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
     ),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Encoding, such as cp1252.", show_default="utf-8")
+DropOption = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
 ]
-Delimiter = Annotated[
-    str | None, typer.Option(help="Character between cells.", show_default="by the first line")
-]
-Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print only results and errors.")]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Print more remarks.")]
-Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show where an error comes from.")]
 
 
 def not_zero(jobs: int | None) -> int | None:
@@ -138,19 +116,28 @@ def not_zero(jobs: int | None) -> int | None:
 
 
 def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
-    """Raise if a result would overwrite an input."""
     for given in inputs:
         if output is not None and output.exists() and given.exists() and output.samefile(given):
             raise InvalidInputError(f"{output} is an input; give the output another name.")
 
 
-def _common(quiet: Quiet = False, verbose: Verbose = False, json: Json = False,
-            debug: Debug = False) -> None:  # fmt: skip
-    """Declare the options that every command has."""
+def _option(name: str, kind: Any, default: Any, *flags: str, **about: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(*flags, **about)]
+    keyword_only = inspect.Parameter.KEYWORD_ONLY
+    return inspect.Parameter(name, keyword_only, default=default, annotation=annotation)
 
 
-def _reading(encoding: Encoding = None, delimiter: Delimiter = None) -> None:
-    """Declare the options of commands that read a table."""
+READING = [
+    _option("encoding", str | None, None, help="Encoding, such as cp1252.", show_default="utf-8"),
+    _option("delimiter", str | None, None, help="Character between cells.",
+            show_default="by the first line"),
+]  # fmt: skip
+COMMON = [
+    _option("quiet", bool, False, "-q", "--quiet", help="Print only results and errors."),
+    _option("verbose", bool, False, "-v", "--verbose", help="Print more remarks."),
+    _option("json", bool, False, "--json", help="Print the result as JSON."),
+    _option("debug", bool, False, "--debug", help="Show where an error comes from."),
+]
 
 
 def with_console(
@@ -158,22 +145,20 @@ def with_console(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Decorate a command: examples, and options -q, -v, --json and --debug as a Console.
 
-    One that `reads` tables has --encoding and --delimiter, too.
+    One that `reads` tables also has --encoding and --delimiter.
     """
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)
         _, *own = signature.parameters.values()
-        shared = ([_reading] if reads else []) + [_common]
-        for options in shared:
-            own += inspect.signature(options, eval_str=True).parameters.values()
+        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
+        parameters += [*(READING if reads else ()), *COMMON]
 
         @functools.wraps(command)
         def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
             reading = {name: given.pop(name) for name in ("encoding", "delimiter") if reads}
             return command(Console(quiet, verbose, json, reading), **given)
 
-        parameters = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         with_options.__annotations__ = {p.name: p.annotation for p in parameters}
         lines = "".join(f"\n    cayleyklein {example}" for example in examples)

@@ -12,6 +12,7 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
+    DropOption,
     columns_of_text,
     not_zero,
     printable,
@@ -21,7 +22,7 @@ from cayleyklein.cli._console import (
 from cayleyklein.cli._pictures import draw_figures
 
 if TYPE_CHECKING:
-    from cayleyklein.experiments import Table
+    from cayleyklein.experiments.page import ReportTable
 
 Processes = Annotated[
     int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
@@ -35,7 +36,7 @@ Dask = Annotated[
         "processes. Its workers need cayleyklein too.",
     ),
 ]
-LEGEND = (
+STAR_LEGEND = (
     "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
     "Bengio) and for the number of methods (Holm)."
 )
@@ -47,7 +48,7 @@ LEGEND = (
     "compare flowers.csv --target species --splits 20 -o flowers.html",
     reads=True,
 )
-def compare(
+def compare_data(
     console: Console,
     data: Annotated[
         list[str] | None,
@@ -62,10 +63,7 @@ def compare(
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column of files out; may be repeated."),
-    ] = None,
+    drop: DropOption = None,
     against: Annotated[
         str,
         typer.Option(
@@ -80,7 +78,7 @@ def compare(
             "-k",
             "--neighbors",
             help="Neighbours that vote, with equal weights.",
-            show_default="as each method has it",
+            show_default="each method's own",
         ),
     ] = None,
     splits: Annotated[
@@ -107,12 +105,13 @@ def compare(
     of Python that do the same are printed at the end.
     """
     from cayleyklein import experiments
-    from cayleyklein.tables import check_writable
+    from cayleyklein.experiments import methods
+    from cayleyklein.tables import atomic
 
     if report:
         refuse_overwriting(output, *map(Path, data or ()))
         output.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(output)
+        atomic.check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
     with cluster_at(dask), console.progress("comparing") as show:
         found = experiments.compare(
@@ -120,7 +119,7 @@ def compare(
             target=target,
             **console.reading,
             drop=drop or [],
-            methods=[*experiments.COMPARED, *filter(None, map(str.strip, against.split(",")))],
+            methods=[*methods.COMPARED, *filter(None, map(str.strip, against.split(",")))],
             n_neighbors=neighbors,
             n_splits=splits,
             test_size=test_size,
@@ -131,8 +130,8 @@ def compare(
     if report:
         console.say("drawing the report")
         path = str(found.write_report(output).resolve())
-    end = [LEGEND, *([f"Report: {path}"] if path else []), "", "The same in Python:", ""]
-    text = tables_text(found.tables(), "\n".join([*end, found.to_python()]))
+    end = f"{STAR_LEGEND}\n" + (f"Report: {path}\n" if path else "")
+    text = tables_text(found.tables(), f"{end}\nThe same in Python:\n\n{found.to_python()}")
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
@@ -144,7 +143,7 @@ Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
     "reproduce --full --figures -o paper",
     "reproduce --full --dask tcp://scheduler:8786",
 )
-def reproduce(
+def reproduce_tables(
     console: Console,
     table: Annotated[
         Wanted,
@@ -164,7 +163,7 @@ def reproduce(
     jobs: Processes = -1,
     dask: Dask = None,
 ) -> None:
-    """Compute the paper's two tables by its protocol, beside the paper's own numbers.
+    """Compute the paper's two tables by its protocol, next to the paper's own numbers.
 
     For each geometry there are three columns: the paper's number; the paper's algorithm, computed
     here; and our defaults in the same geometry with as many votes. A number is an accuracy ±
@@ -216,10 +215,10 @@ def datasets(console: Console) -> None:
 
     In Python they are cayleyklein.datasets.load_wine() and so on.
     """
-    from cayleyklein.experiments import PROBLEMS, load_problem
+    from cayleyklein.experiments import problems
 
     found = []
-    for problem in map(load_problem, PROBLEMS):
+    for problem in map(problems.load_problem, problems.PROBLEMS):
         (rows, columns), classes = problem.X.shape, len(problem.classes)
         sizes = {"rows": rows, "columns": columns, "classes": classes}
         found.append({"name": problem.name, **sizes, "source": problem.source})
@@ -228,10 +227,7 @@ def datasets(console: Console) -> None:
     console.result({"datasets": found}, f"{table}\n\n{sources}")
 
 
-# -- a cluster ----------------------------------------------------------------------
-
-PATIENCE = "10 s"
-"""Longest time for a scheduler to answer."""
+LONGEST_CONNECT = "10 s"  # longest time for a scheduler to answer
 
 
 @contextmanager
@@ -248,7 +244,7 @@ def cluster_at(address: str | None) -> Iterator[None]:
 
     distributed = require("distributed", "scale")
     try:
-        client = distributed.Client(address, timeout=PATIENCE, set_as_default=False)
+        client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
@@ -258,23 +254,17 @@ def cluster_at(address: str | None) -> Iterator[None]:
         yield
 
 
-# -- tables on a terminal -----------------------------------------------------------
-
-FILE_WIDTH = 300
-"""Characters of a line if the output is not a terminal, so that tables are not wrapped."""
-
-ONLY_IN_REPORT = ("over flat LMNN [95 %]",)
-"""Columns that a narrow terminal has no space for."""
+FILE_WIDTH = 300  # characters of a line where the output is not a terminal: nothing wraps
+ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
 
 
-def tables_text(tables: Sequence[Table], end: str) -> str:
-    """Format tables with their notes, and a text after them."""
+def tables_text(tables: Sequence[ReportTable], end: str) -> str:
     notes = ["\n".join(table.notes) for table in tables]
     parts = [f"{table_text(t)}\n{printable(n)}\n" for t, n in zip(tables, notes, strict=True)]
     return "\n".join([*parts, printable(end)])
 
 
-def table_text(table: Table) -> str:
+def table_text(table: ReportTable) -> str:
     """Format a table for standard output: evidence has a star, and is bold on a terminal."""
     from rich import box
     from rich.console import Console as Terminal
@@ -287,11 +277,8 @@ def table_text(table: Table) -> str:
     grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False)
     shown = [i for i, name in enumerate(table.columns) if name not in ONLY_IN_REPORT]
     for i in shown:
-        grid.add_column(
-            Text(table.columns[i]),
-            justify="left" if i < table.n_labels else "right",
-            no_wrap=i == table.n_labels,
-        )
+        side: Any = "left" if i < table.n_labels else "right"
+        grid.add_column(Text(table.columns[i]), justify=side, no_wrap=i == table.n_labels)
     for row in table.rows:
         cells = []
         for i in shown:

@@ -12,8 +12,9 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Model,
-    Table,
+    DropOption,
+    ModelArgument,
+    TableArgument,
     counted,
     not_zero,
     refuse_overwriting,
@@ -24,13 +25,11 @@ from cayleyklein.exceptions import InvalidInputError
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
-MOST_WEIGHTS = 8
-"""Columns whose share of the distances `info` prints."""
-
-MOST_PLAIN = 30
-"""Plain columns of numbers that are listed one by one."""
-
-Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"])
+MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
+MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
+GeometryChoice = StrEnum(
+    "GeometryChoice", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
+)
 
 
 @with_console(
@@ -40,7 +39,7 @@ Geometry = StrEnum("Geometry", ["auto", "flat", "elliptic", "hyperbolic", "learn
 )
 def fit(
     console: Console,
-    table: Table,
+    table: TableArgument,
     target: Annotated[
         str, typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes.")
     ],
@@ -48,16 +47,13 @@ def fit(
         Path, typer.Option("-o", "--output", metavar="MODEL", help="The file to write.")
     ],
     geometry: Annotated[
-        Geometry, typer.Option("-g", "--geometry", help="Geometry of the metric.")
-    ] = Geometry.auto,
+        GeometryChoice, typer.Option("-g", "--geometry", help="Geometry of the metric.")
+    ] = GeometryChoice.auto,
     neighbors: Annotated[
         int | None,
         typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
     ] = None,
-    drop: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated."),
-    ] = None,
+    drop: DropOption = None,
     kinds: Annotated[
         list[str] | None,
         typer.Option(
@@ -90,9 +86,10 @@ def fit(
     import pandas as pd
 
     from cayleyklein import tables
+    from cayleyklein.tables import atomic
 
     refuse_overwriting(output, table)
-    tables.check_writable(output)
+    atomic.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
         pieces = tables.iter_table(table, **console.reading, progress=show)
         rows = pd.concat(list(pieces))
@@ -161,7 +158,6 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
 
 
 def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
-    """Return a model's classes, columns and metric, for JSON."""
     counts = Counter(model.labels_.tolist())
     return {
         "model": str(path),
@@ -176,26 +172,24 @@ def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
 
 
 def metric_text(model: TableClassifier) -> str:
-    """Format the geometry and the curvatures of the metric of a model."""
     curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
 
-PLAIN = {
+PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
     "standardised k-NN": "plain k-NN on standardised columns",
     "unscaled k-NN": "plain k-NN on the columns as they are",
 }
-"""What held-out rows can prefer to a learned metric."""
 
 
 def plain_text(model: TableClassifier) -> str:
     """Say that the metric is none that was learned, or nothing."""
-    plain = PLAIN.get(model.learned_.get("chosen", ""))
+    plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
 
 @with_console("info flowers.ckm")
-def info(console: Console, model: Model) -> None:
+def info(console: Console, model: ModelArgument) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
     from cayleyklein.tables import load_model
 

@@ -14,7 +14,7 @@ import typer
 
 from cayleyklein.cli._console import (
     Console,
-    Table,
+    TableArgument,
     counted,
     refuse_overwriting,
     with_console,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 def voronoi(
     console: Console,
-    table: Table,
+    table: TableArgument,
     x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="Horizontal axis.")],
     y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="Vertical axis.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
@@ -53,7 +53,7 @@ def voronoi(
     from cayleyklein._validation import require
     from cayleyklein.diagrams import CayleyKleinVoronoi
     from cayleyklein.plotting import VoronoiDisplay
-    from cayleyklein.tables import check_writable, read_table, writing
+    from cayleyklein.tables import atomic, read_table
 
     require("matplotlib", "plot")
     from matplotlib.figure import Figure
@@ -61,7 +61,7 @@ def voronoi(
     refuse_overwriting(output, table)
     if output.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
-    check_writable(output)
+    atomic.check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
     rows = read_table(table, text=text, **console.reading)
@@ -77,7 +77,7 @@ def voronoi(
     VoronoiDisplay.from_diagram(diagram).plot(ax)
     title = f"{metric.geometry}, K = {metric.curvature:g}"
     ax.set(xlabel=x, ylabel=y, title=title + (f", order {order}" if order > 1 else ""))
-    with writing(output) as temporary:
+    with atomic.writing(output) as temporary:
         figure.savefig(temporary, dpi=150)
     n_cells = len(diagram.cell_generators)
     values = {"output": str(output), "points": len(points), "cells": n_cells}
@@ -125,14 +125,10 @@ def metric_for(points: Floats, K: float) -> CurvedMetric:
     return CurvedMetric(factor=np.eye(2) / unit, center=center, curvature=K)
 
 
-# -- figures ------------------------------------------------------------------------
-
-PACKAGE = Path(__file__).parents[1]
-PREFIX = "plot_"
+PACKAGE, PREFIX = Path(__file__).parents[1], "plot_"
 
 
 def scripts() -> dict[str, Path]:
-    """Return the scripts of the figures by name, from the package or from the repository."""
     folders = (PACKAGE / "examples" / "paper", PACKAGE.parents[1] / "examples" / "paper")
     folder = next((folder for folder in folders if folder.is_dir()), folders[0])
     return {path.stem.removeprefix(PREFIX): path for path in sorted(folder.glob(f"{PREFIX}*.py"))}
@@ -188,7 +184,7 @@ def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> l
     return written
 
 
-def explore(
+def open_explorer(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
     host: Annotated[
         str, typer.Option(help="Address to listen on; the default is this computer only.")
@@ -198,9 +194,9 @@ def explore(
     ] = False,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
-    from cayleyklein.app import explore as open_page
+    from cayleyklein.app import explore
 
     def announce(address: str) -> None:
         typer.echo(f"The explorer is at {address} (Ctrl+C ends it).")
 
-    open_page(port, host, browser=not no_browser, on_start=announce)
+    explore(port, host, browser=not no_browser, on_start=announce)

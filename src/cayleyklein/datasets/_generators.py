@@ -6,8 +6,6 @@ hyperbolic one pressed flat, by a factor that differs between along the radius a
 single Mahalanobis distance undoes that; the curved one does.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,14 +18,9 @@ from cayleyklein._validation import as_count, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric
 
-STD = "[0, 1]"
-"""Interval of standard deviations."""
-
-CANDIDATES = 20
-"""Candidates for each new centre; the farthest from the other centres is taken."""
-
-LARGEST_RADIUS = 8.0
-"""Hyperbolic radius of a tree, where 1 - tanh² still has nine digits in float64."""
+STD = "[0, 1]"  # interval of standard deviations
+CANDIDATES = 20  # candidates for each new centre; the farthest from the other centres is taken
+LARGEST_RADIUS = 8.0  # of a hyperbolic tree, where 1 - tanh² still has nine digits in float64
 
 
 def make_elliptic_blobs(
@@ -81,7 +74,7 @@ def make_elliptic_blobs(
     rng = as_random_state(random_state)
     std = as_real(cluster_std, "cluster_std", STD)
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
-    check_size(n, d, as_count(centers, "centers"))
+    check_data_size(n, d, as_count(centers, "centers"))
     y = shared_labels(n, centers, rng)
     metric = CurvedMetric.euclidean(d, curvature=1.0)
     middles = spread_centers(
@@ -148,7 +141,7 @@ def make_hyperbolic_tree(
     if d < 2:
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
     rng = as_random_state(random_state)
-    check_size(n, d, 1)
+    check_data_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
     X = around(nodes, y, d, as_real(cluster_std, "cluster_std", STD), -1, rng)
@@ -197,7 +190,7 @@ def make_mixed(
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
     rng = as_random_state(random_state)
     (d_e, d_h), (std_e, std_h), (reach, radius) = (3, 2), (0.22, 0.8), (1.54, 4.0)
-    check_size(n, d_e + d_h, n_centers)
+    check_data_size(n, d_e + d_h, n_centers)
 
     def draw(m: int) -> Floats:
         elliptic = uniform_in_ball(m, d_e, reach, +1, rng)
@@ -215,9 +208,6 @@ def make_mixed(
     open_half = around(carriers(middles[:, d_e:], -1), y, d_h, std_h, -1, rng)
     X = np.hstack([round_half, open_half])
     return (X, y, metric) if return_metric else (X, y)
-
-
-# -- points in units where |K| = 1 -----------------------------------------------------
 
 
 def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
@@ -302,7 +292,7 @@ def tree_nodes(
         )
     # 2⁶⁰ nodes are too many however deep the tree; the root has one more child than other nodes.
     inner = depth if branching == 1 else (branching ** min(depth, 60) - 1) // (branching - 1)
-    check_size(0, d, min(1 + (branching + 1) * inner, 2**60))
+    check_data_size(0, d, min(1 + (branching + 1) * inner, 2**60))
     tip = np.zeros(d)
     tip[0] = math.tanh(length)
     unit = CurvedMetric.euclidean(d, curvature=-1.0)
@@ -319,15 +309,13 @@ def tree_nodes(
 
 
 def rotation(angle: float, d: int) -> Floats:
-    """Return the collineation that turns the plane of the first two coordinates."""
     turn = np.eye(d + 1)
     c, s = math.cos(angle), math.sin(angle)
     turn[:2, :2] = [[c, -s], [s, c]]
     return turn
 
 
-def check_size(n: int, d: int, classes: int) -> None:
-    """Raise when the rows or the centres exceed the memory."""
+def check_data_size(n: int, d: int, classes: int) -> None:
     needed = 8.0 * n * (d + 1) * (d + 4) + 16.0 * classes * (d + 1) ** 2
     rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
     what = rows if n else f"A tree of {classes:,} nodes"

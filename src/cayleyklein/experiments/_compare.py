@@ -1,33 +1,20 @@
 """The default classifier, every geometry and other classifiers on the same random splits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from cayleyklein._validation import as_count, as_path
+from cayleyklein._validation import as_count, as_path, expect
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import BASELINE, COMPARED, METHODS, check_methods
-from cayleyklein.experiments._problems import Problem, load_problem, repeated_splits
-from cayleyklein.experiments._report import (
-    HOW_TO_READ,
-    dataset_pictures,
-    dataset_table,
-    fit_notes,
-)
-from cayleyklein.experiments._runs import (
-    Cell,
-    ProgressCallback,
-    provenance,
-    run_cells,
-    write,
-)
+from cayleyklein.experiments import page as html
+from cayleyklein.experiments._report import HOW_TO_READ, dataset_pictures, dataset_table, fit_notes
+from cayleyklein.experiments._runs import Cell, ProgressCallback, provenance, run_cells, write
 from cayleyklein.experiments._statistics import Result, summarize
-from cayleyklein.tables import check_writable
+from cayleyklein.experiments.methods import BASELINE, COMPARED, METHODS, check_methods
+from cayleyklein.experiments.problems import Problem, load_problem, repeated_splits
+from cayleyklein.tables import atomic
 
 PYTHON = """\
 from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
@@ -112,7 +99,7 @@ class Comparison:
             "provenance": self.provenance,
         }
 
-    def tables(self) -> list[html.Table]:
+    def tables(self) -> list[html.ReportTable]:
         """Return a table for each data set."""
         return [dataset_table(problem, self._on(problem)) for problem in self.problems]
 
@@ -121,14 +108,11 @@ class Comparison:
         problem, k = self.problems[0], self.n_neighbors
         votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
         model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
-        is_table = hasattr(problem.X, "columns")
-        return PYTHON.format(
-            imports=PIPELINE if is_table else "",
-            load=problem.code,
-            n=self.n_splits,
-            test_size=self.test_size,
-            model=f"make_pipeline(TableEncoder(), {model})" if is_table else model,
-        )
+        imports = ""
+        if hasattr(problem.X, "columns"):
+            imports, model = PIPELINE, f"make_pipeline(TableEncoder(), {model})"
+        given = {"load": problem.code, "n": self.n_splits, "test_size": self.test_size}
+        return PYTHON.format(imports=imports, model=model, **given)
 
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
@@ -155,7 +139,7 @@ class Comparison:
         """Write the report, and make its folder; after an error the old file is still there."""
         where = as_path(path)
         where.parent.mkdir(parents=True, exist_ok=True)
-        check_writable(where)  # before the pictures, which take a while
+        atomic.check_writable(where)  # before drawing, which takes a while
         write(where, self.to_html())
         return where
 
@@ -218,13 +202,11 @@ def compare(
     """
     if isinstance(data, str | Path | Problem):
         data = [data]
-    elif not isinstance(data, Iterable):
-        raise InvalidInputError(f"Got data={data!r}, but expected names of data sets or of files.")
+    expect(isinstance(data, Iterable), "data", data, "names of data sets or of files")
     wanted = {BASELINE, "flat", *check_methods(methods)}
     chosen = [method for method in METHODS if method in wanted]
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
-    if as_count(n_splits, "n_splits") < 2:
-        raise InvalidInputError("Got n_splits=1, but a comparison needs at least 2 splits.")
+    expect(as_count(n_splits, "n_splits") > 1, "n_splits", n_splits, "at least 2 splits")
     problems: dict[str, Problem] = {}
     load = partial(load_problem, target=target, drop=drop, delimiter=delimiter, encoding=encoding)
     for given in data:
@@ -241,5 +223,5 @@ def compare(
         n_jobs=n_jobs,
         progress=progress,
     )
-    found = (tuple(problems.values()), summarize(outcomes), k, int(n_splits), test_size)
-    return Comparison(*found, provenance())
+    results, used = summarize(outcomes), tuple(problems.values())
+    return Comparison(used, results, k, int(n_splits), test_size, provenance())

@@ -1,16 +1,14 @@
-"""The two tables of the paper's section 5 as data, and our results beside them."""
-
-from __future__ import annotations
+"""The two tables of the paper's section 5 as data, and our results next to them."""
 
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from cayleyklein.experiments._methods import METHODS, PAPERS, REPRODUCED
-from cayleyklein.experiments._page import MARKS, Table
 from cayleyklein.experiments._runs import Cell
 from cayleyklein.experiments._statistics import Result, accuracy_text, cell_of
+from cayleyklein.experiments.methods import METHODS, PAPERS, REPRODUCED
+from cayleyklein.experiments.page import PAPER_MARKS, ReportTable
 
 
 class PaperCell(NamedTuple):
@@ -62,17 +60,15 @@ k  dataset  flat    elliptic  hyperbolic  mixed
 3  vowel    0.827   0.825     0.816       0.841*
 """
 
-TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
+PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
 
-VOTES = 3
-"""Neighbours that vote in the table "targets"."""
-
+VOTES = 3  # neighbours that vote in the table "targets"
+# Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
-"""Share α of the elliptic distance in the paper's mixed distance."""
 
 
 def _read_cells(table: str) -> list[PaperCell]:
-    (_, _, *methods), *rows = (line.split() for line in TABLES[table].strip().splitlines())
+    (_, _, *methods), *rows = (line.split() for line in PAPER_TABLES[table].strip().splitlines())
     cells = []
     for k, dataset, *texts in rows:
         votes, targets = (VOTES, int(k)) if table == "targets" else (int(k), None)
@@ -83,7 +79,7 @@ def _read_cells(table: str) -> list[PaperCell]:
     return cells
 
 
-PAPER_CELLS = tuple(cell for table in TABLES for cell in _read_cells(table))
+PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table))
 
 METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
@@ -111,18 +107,14 @@ def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list
     return list(found)
 
 
-# -- our results beside the paper's -------------------------------------------------
-
-ROUNDING = 0.0005
-"""Half of the last digit that the paper prints."""
-
-TITLES = {
+HALF_DIGIT = 0.0005  # half of the last digit that the paper prints
+TABLE_TITLES = {
     "exp": "Classification with curved metrics (the paper's table tab:exp)",
     "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
     "mixed": "Mixed metrics (the paper's table tab:mixed)",
 }
 
-LEGEND = (
+PAPER_LEGEND = (
     "For each geometry: the paper's number, the paper's algorithm (its solver, start and loss, as "
     "many target neighbours as vote), and ours (our defaults in this geometry, the same votes). "
     "Mean accuracy ± standard error over the splits. ▲ above the paper's number, = level with it, "
@@ -149,13 +141,14 @@ def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
             gap = result["accuracy"] - paper.accuracy
-            kind = "level" if abs(gap) <= tolerance + ROUNDING else "above" if gap > 0 else "below"
+            is_level = abs(gap) <= tolerance + HALF_DIGIT
+            kind = "level" if is_level else "above" if gap > 0 else "below"
             marks.append(paper._asdict() | {"mark": kind})
     return marks
 
 
-def paper_table(results: Sequence[Result], table: str) -> Table:
-    """Return a table of the paper with the results of its algorithm and of ours beside it."""
+def paper_table(results: Sequence[Result], table: str) -> ReportTable:
+    """Return a table of the paper with the results of its algorithm and of ours next to it."""
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
     marked = {
@@ -165,7 +158,7 @@ def paper_table(results: Sequence[Result], table: str) -> Table:
     def ours(cell: Cell) -> str:
         if cell not in by_cell:
             return ""
-        mark = f" {MARKS[marked[cell]['mark']]}" if cell in marked else ""
+        mark = f" {PAPER_MARKS[marked[cell]['mark']]}" if cell in marked else ""
         bold = "**" if by_cell[cell]["is_better_than_flat"] else ""
         return f"{bold}{accuracy_text(by_cell[cell])}{mark}{bold}"
 
@@ -191,7 +184,7 @@ def paper_table(results: Sequence[Result], table: str) -> Table:
         for row in dict.fromkeys(cell._replace(method="") for cell in printed)
     ]
     names = ("k", "data set", *(name for name, _, _ in columns))
-    return Table(TITLES[table], names, rows, 2, _notes(by_cell, marked))
+    return ReportTable(TABLE_TITLES[table], names, rows, 2, _notes(by_cell, marked))
 
 
 def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> list[str]:
@@ -200,7 +193,7 @@ def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> l
     for who, papers in (("the paper's algorithm", True), ("ours", False)):
         some = [m["mark"] for c, m in marked.items() if c.method.startswith(PAPERS) == papers]
         if some:
-            kinds = ", ".join(f"{Counter(some)[kind]} {kind}" for kind in MARKS)
+            kinds = ", ".join(f"{Counter(some)[kind]} {kind}" for kind in PAPER_MARKS)
             counts.append(f"{who}: {kinds} of {len(some)}")
     below = [
         f"{cell}: {by_cell[cell]['accuracy']:.3f}, below the paper's {mark['accuracy']:.3f}"

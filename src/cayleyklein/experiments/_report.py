@@ -1,23 +1,21 @@
 """The report of a comparison: its tables, its pictures, and how to read them."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from cayleyklein.experiments import _page as html
-from cayleyklein.experiments._methods import AUTO, METHODS
-from cayleyklein.experiments._problems import Problem
+from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
+from cayleyklein.experiments.methods import AUTO, METHODS
+from cayleyklein.experiments.problems import Problem
 from cayleyklein.plotting import (
-    BLUE,
     DecisionBoundaryDisplay,
     FeatureWeightsDisplay,
     MetricDisplay,
-    number,
+    style,
+    svg,
 )
 from cayleyklein.tables import TableEncoder
 
@@ -50,7 +48,7 @@ HOW_TO_READ = (
 )
 
 
-def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
+def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTable:
     """Return the table of one data set, with a verdict in its notes."""
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
@@ -78,11 +76,10 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.Table:
         f"than standardised k-NN."
     )
     title = f"{problem.name}: {problem.describe()}"
-    return html.Table(title, COLUMNS, rows, notes=(*problem.notes, verdict))
+    return html.ReportTable(title, COLUMNS, rows, notes=(*problem.notes, verdict))
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
-    """Format a difference and its interval, if they are known."""
     if difference is None:
         return ""
     values = (difference[name] for name in ("difference", "low", "high"))
@@ -94,7 +91,7 @@ def curvature_text(result: Result) -> str:
     """Format the curvatures, with the number of splits that agree on the geometry if not all."""
     if (learned := result["learned"]) is None:
         return ""
-    K, n = ", ".join(number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
+    K, n = ", ".join(svg.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
     return K if learned["n_splits"] == n else f"{K} ({learned['n_splits']} of {n})"
 
 
@@ -107,18 +104,10 @@ def fit_notes(results: Sequence[Result]) -> str:
     return html.bullets([f"{', '.join(some)}: {note}" for note, some in titles.items()])
 
 
-MOST_ROWS = 800
-"""Rows in a picture; more would hide each other."""
-
-LEGEND_CLASSES = 12
-"""Most classes that a legend lists."""
-
-MOST_BARS = 15
-"""Columns whose weights are shown."""
-
-PANELS = 5
-"""Reliability curves side by side."""
-
+MOST_ROWS_DRAWN = 800  # rows in a picture; more would hide each other
+LEGEND_CLASSES = 12  # most classes that a legend lists
+BARS_SHOWN = 15  # columns whose weights are shown
+PANELS = 5  # reliability curves side by side
 RELIABILITY = (
     "how often a prediction is right, by the probability that the method gives it. On the dashed "
     "line probabilities are calibrated; below it the method is too confident, above it too "
@@ -134,12 +123,12 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw_accuracies(accuracies, results)
     draw_log_losses(losses, results)
-    chart = html.picture(figure, f"Accuracy and log loss on {problem.name} by method.")
-    chart += html.picture(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
+    chart = html.figure_html(figure, f"Accuracy and log loss on {problem.name} by method.")
+    chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
-    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS])
+    rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
     X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
     model = METHODS[AUTO].make(k, None)
     with warnings.catch_warnings():  # the notes have the warnings of the fits
@@ -163,13 +152,13 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
             {"legend": is_named},
         ),
         f"Share of each column in the squared distances of that metric; the largest is that of "
-        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": MOST_BARS}),
+        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": BARS_SHOWN}),
     }
     pictures = []
     for caption, (display, options) in displays.items():
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
         display.plot(figure.add_subplot(), **options)
-        pictures.append(html.picture(figure, caption))
+        pictures.append(html.figure_html(figure, caption))
     return chart, f'<div class="pictures">{"".join(pictures)}</div>'
 
 
@@ -178,7 +167,8 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         scores = [outcome["accuracy"] for outcome in result["outcomes"]]
-        color, inside = (BLUE, BLUE) if result["is_better_than_knn"] else ("black", "white")
+        is_better = result["is_better_than_knn"]
+        color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
         ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
         mean, error = result["accuracy"], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
@@ -188,8 +178,7 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
 
 
 def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
-    """Draw a bar from zero for each method, its number at its end."""
-    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=BLUE)
+    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
     ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
     ax.set(xlabel="log loss (less is better)")
     ax.margins(x=0.2)
@@ -207,13 +196,13 @@ def reliability_figure(results: Sequence[Result]) -> Any:
     for ax, result in zip(panels, results, strict=False):
         n, confidence, accuracy = reliability(result)
         ax.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1)
-        ax.plot(confidence, accuracy, color=BLUE, linewidth=1)
-        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=BLUE, zorder=3)
+        ax.plot(confidence, accuracy, color=style.BLUE, linewidth=1)
+        ax.scatter(confidence, accuracy, 5 + 60 * n / n.sum(), color=style.BLUE, zorder=3)
         ax.set_title(result["title"], fontsize="medium")
         ax.set(xlim=(0, 1.04), ylim=(0, 1.04), yticks=(0, 0.5, 1))
         ax.set_xticks((0, 0.5, 1), ("0", "0.5", "1"))
         ax.set_aspect("equal")
-        ax.tick_params(labelbottom=True)  # also above a panel that is not there
+        ax.tick_params(labelbottom=True)  # also above a missing panel
     for ax in panels[len(results) :]:
         ax.set_axis_off()
     figure.supxlabel("confidence: probability of the predicted class", fontsize="medium")

@@ -1,36 +1,19 @@
 """The paper's two tables, by its protocol."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from cayleyklein._validation import as_choice, as_path, as_texts
-from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import REPRODUCED, check_methods
-from cayleyklein.experiments._page import Table, bullets, page, provenance_section, section
-from cayleyklein.experiments._paper import (
-    LEGEND,
-    TABLES,
-    cells_of,
-    paper_marks,
-    paper_table,
-)
-from cayleyklein.experiments._problems import QUICK, Protocol, load_problem
-from cayleyklein.experiments._runs import (
-    Cell,
-    CellStore,
-    Outcome,
-    ProgressCallback,
-    fingerprint,
-    provenance,
-    run_cells,
-    write,
-)
+from cayleyklein._validation import as_choice, as_path, as_texts, expect
+from cayleyklein.experiments import _paper, _runs
+from cayleyklein.experiments import page as html
+from cayleyklein.experiments._paper import PAPER_LEGEND, PAPER_TABLES
+from cayleyklein.experiments._runs import Cell, Outcome, ProgressCallback
 from cayleyklein.experiments._statistics import Result, summarize
+from cayleyklein.experiments.methods import REPRODUCED, check_methods
+from cayleyklein.experiments.problems import QUICK, Protocol, load_problem
 
 
 @dataclass(frozen=True)
@@ -69,15 +52,14 @@ class Reproduction:
     results: list[Result]
     provenance: dict[str, Any]
 
-    def tables(self) -> list[Table]:
-        """Return the paper's tables with our results beside its numbers."""
-        return [paper_table(self.results, name) for name in self.names]
+    def tables(self) -> list[html.ReportTable]:
+        """Return the paper's tables with our results next to its numbers."""
+        return [_paper.paper_table(self.results, name) for name in self.names]
 
     def describe(self) -> str:
         """Return the protocol, date, version and machine as two sentences."""
-        about = self.provenance
+        about, machine = self.provenance, self.provenance["machine"]
         commit = f", commit {about['commit']}" if about["commit"] else ""
-        machine = about["machine"]
         return (
             f"Protocol ({self.protocol.name}): {self.protocol.describe()}. Measured on "
             f"{about['date'][:10]} with cayleyklein {about['cayleyklein']}{commit}, Python "
@@ -99,31 +81,31 @@ class Reproduction:
         """Write results.json, report.md, report.html and a Markdown file for each table."""
         where, title = as_path(folder, "folder"), "The paper's tables, reproduced"
         parts = [f"## {table.title}\n\n{self._markdown(table)}" for table in self.tables()]
-        html = page(
+        report = html.page(
             title,
             "Nielsen, Muzellec, Nock: Large Margin Nearest Neighbor Classification using Curved "
             "Mahalanobis Distances, section 5.",
             [
                 *(table.to_html() for table in self.tables()),
-                section("How to read it", bullets([LEGEND, self.describe()])),
-                provenance_section(self.provenance),
+                html.section("How to read it", html.bullets([PAPER_LEGEND, self.describe()])),
+                html.provenance_section(self.provenance),
             ],
         )
         texts = {
             "results.json": json.dumps(self.to_dict(), ensure_ascii=False, allow_nan=False) + "\n",
             "report.md": "\n".join([f"# {title}\n", *parts]),
-            "report.html": html,
+            "report.html": report,
         }
         for name, table in zip(self.names, self.tables(), strict=True):
             texts[f"{name}.md"] = self._markdown(table)
         for name, text in texts.items():
-            write(where / name, text)
+            _runs.write(where / name, text)
         return {name: where / name for name in texts}
 
-    def _markdown(self, table: Table) -> str:
+    def _markdown(self, table: html.ReportTable) -> str:
         counts, *below = table.notes
         notes = [counts, f"{'; '.join(below)}."] if below else [counts]
-        return "\n\n".join([table.to_markdown(), LEGEND, *notes, f"{self.describe()}\n"])
+        return "\n\n".join([table.to_markdown(), PAPER_LEGEND, *notes, f"{self.describe()}\n"])
 
 
 def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
@@ -131,14 +113,14 @@ def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> 
     results = summarize(outcomes)
     for result in results:
         is_partition = protocol.is_partition(result["dataset"])
-        result["paper"] = paper_marks(result, is_partition=is_partition)
+        result["paper"] = _paper.paper_marks(result, is_partition=is_partition)
     return results
 
 
 def reproduce(
     output: str | Path,
     *,
-    tables: Iterable[str] = tuple(TABLES),
+    tables: Iterable[str] = tuple(PAPER_TABLES),
     protocol: Protocol = QUICK,
     methods: Sequence[str] = REPRODUCED,
     n_jobs: int | None = None,
@@ -180,21 +162,19 @@ def reproduce(
     5
     """
     check_methods(methods)
-    names = tuple(as_choice(t, "tables", tuple(TABLES)) for t in as_texts(tables, "tables"))
+    names = tuple(as_choice(t, "tables", tuple(PAPER_TABLES)) for t in as_texts(tables, "tables"))
     where = as_path(output, "output")
-    if not isinstance(protocol, Protocol):
-        raise InvalidInputError(
-            f"protocol must be a Protocol, such as QUICK or FULL; got {type(protocol).__name__}."
-        )
-    cells = cells_of(names, methods)
+    known = isinstance(protocol, Protocol)
+    expect(known, "protocol", protocol, "a Protocol, such as QUICK or FULL")
+    cells = _paper.cells_of(names, methods)
     problems = {name: load_problem(name) for name in {cell.dataset for cell in cells}}
-    run = f"{json.dumps(asdict(protocol))} {fingerprint()}"
-    outcomes = run_cells(
+    run = f"{json.dumps(asdict(protocol))} {_runs.fingerprint()}"
+    outcomes = _runs.run_cells(
         cells,
         problems,
         {name: protocol.splits(name, problem.y) for name, problem in problems.items()},
         n_jobs=n_jobs,
         progress=progress,
-        store=CellStore(where / f"cells-{protocol.name}", run),
+        store=_runs.CellStore(where / f"cells-{protocol.name}", run),
     )
-    return Reproduction(protocol, names, beside_paper(outcomes, protocol), provenance())
+    return Reproduction(protocol, names, beside_paper(outcomes, protocol), _runs.provenance())

@@ -24,9 +24,10 @@ from threadpoolctl import threadpool_limits
 from cayleyklein._estimators import as_jobs
 from cayleyklein._validation import as_callback
 from cayleyklein._version import __version__
-from cayleyklein.experiments._methods import METHODS
-from cayleyklein.experiments._problems import Problem, Split
-from cayleyklein.tables import TableEncoder, writing
+from cayleyklein.experiments import scores
+from cayleyklein.experiments.methods import METHODS
+from cayleyklein.experiments.problems import Problem, Split
+from cayleyklein.tables import TableEncoder, atomic
 
 
 class Cell(NamedTuple):
@@ -42,13 +43,11 @@ class Cell(NamedTuple):
         return f"{self.dataset}, {METHODS[self.method].title}" + (f", k = {k}" if k else "")
 
 
-Outcome = dict[str, Any]
-"""What :func:`evaluate` returns."""
-
+Outcome = dict[str, Any]  # what :func:`evaluate_cell` returns
 ProgressCallback = Callable[[int, int, str], object]
 
 
-def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
+def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     """Fit a method to the training rows of a split, and test it on the others, on one thread."""
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     (train, test), X, y = split, problem.X, problem.y
@@ -73,8 +72,8 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
     alpha = learner.selection_.chosen if learner is not None and geometry == "mixed" else None
     return {
         "accuracy": float((predicted == y[test]).mean()),
-        "log_loss": log_loss(probabilities, model.classes_, y[test]),
-        "calibration": calibration(probabilities, model.classes_, y[test]),
+        "log_loss": scores.log_loss(probabilities, model.classes_, y[test]),
+        "calibration": scores.calibration(probabilities, model.classes_, y[test]),
         "n_train": len(train),
         "n_test": len(test),
         "fit_seconds": middle - start,
@@ -84,38 +83,6 @@ def evaluate(cell: Cell, problem: Problem, split: Split) -> Outcome:
         "alpha": None if alpha is None else float(alpha.removeprefix("α = ")),
         "notes": list(dict.fromkeys(str(warning.message) for warning in caught)),
     }
-
-
-def log_loss(probabilities: Any, classes: Any, truth: Any) -> float:
-    """Return the mean of -log p(true class), with p at least the machine epsilon.
-
-    A class that was not trained on has p = 0; scikit-learn's log_loss does not allow one.
-
-    >>> round(log_loss(np.array([[0.5, 0.5]]), np.array([0, 1]), np.array([1])), 3)
-    0.693
-    """
-    is_true = np.asarray(truth)[:, None] == classes
-    p = np.where(is_true, probabilities, 0.0).sum(axis=1)
-    return float(-np.log(np.clip(p, np.finfo(float).eps, 1.0)).mean())
-
-
-N_GROUPS = 10
-"""Groups of confidence, of equal width."""
-
-
-def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float]]:
-    """Return rows, sum of confidences and right predictions, for each group of confidence.
-
-    They are those of scikit-learn's calibration_curve, as sums, which add up over splits.
-
-    >>> calibration(np.array([[0.1, 0.9], [0.8, 0.2]]), np.array([0, 1]), np.array([1, 1]))[7:9]
-    [[1.0, 0.8, 0.0], [1.0, 0.9, 1.0]]
-    """
-    best, confidence = np.argmax(probabilities, axis=1), np.max(probabilities, axis=1)
-    group = np.searchsorted(np.linspace(0, 1, N_GROUPS + 1)[1:-1], confidence)
-    sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
-    columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
-    return np.array(columns).T.tolist()  # type: ignore[no-any-return]
 
 
 def run_cells(
@@ -136,7 +103,7 @@ def run_cells(
     if found:
         tell(done, total, "finished before")
     tasks = [(c, split) for c in cells if c not in found for split in splits[c.dataset]]
-    calls = (delayed(evaluate)(cell, problems[cell.dataset], split) for cell, split in tasks)
+    calls = (delayed(evaluate_cell)(cell, problems[cell.dataset], split) for cell, split in tasks)
     for (cell, _), outcome in zip(tasks, parallel(calls), strict=True):
         parts = found.setdefault(cell, [])
         parts.append(outcome)
@@ -147,13 +114,10 @@ def run_cells(
     return {cell: found[cell] for cell in cells}
 
 
-# -- files --------------------------------------------------------------------------
-
-
 def write(path: Path, text: str) -> None:
     """Write a file, and make its folder; after an error the old file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with writing(path) as temporary:
+    with atomic.writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
 
@@ -164,12 +128,10 @@ class CellStore(NamedTuple):
     run: str
 
     def path(self, cell: Cell) -> Path:
-        """Return the file of a cell."""
         targets = "" if cell.n_targets is None else f"-targets{cell.n_targets}"
         return self.folder / f"{cell.dataset}-{cell.method}-k{cell.k}{targets}.json"
 
     def read(self, cells: Sequence[Cell]) -> dict[Cell, list[Outcome]]:
-        """Return the outcomes of those cells that have a valid file of this run."""
         found = {}
         for cell in cells:
             try:
@@ -181,26 +143,25 @@ class CellStore(NamedTuple):
         return found
 
     def write(self, cell: Cell, outcomes: list[Outcome]) -> None:
-        """Write the file of a finished cell."""
         content = {"run": self.run, "cell": list(cell), "outcomes": outcomes}
         write(self.path(cell), json.dumps(content))
 
-
-# -- code, versions, machine --------------------------------------------------------
 
 HOME = Path(__file__).parents[1]
 
 
 def provenance() -> dict[str, Any]:
-    """Return the code, versions, machine and date of a run."""
-    system, cores = platform.platform(), os.cpu_count()
     return {
         "cayleyklein": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": versions(),
-        "machine": {"system": system, "processor": processor(), "cores": cores},
+        "machine": {
+            "system": platform.platform(),
+            "processor": processor(),
+            "cores": os.cpu_count(),
+        },
     }
 
 
@@ -214,7 +175,6 @@ def fingerprint() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of the packages that compute."""
     return {name: version(name) for name in ("numpy", "scipy", "scikit-learn", "numba", "joblib")}
 
 
@@ -230,7 +190,6 @@ def commit() -> str | None:
 
 
 def processor() -> str:
-    """Return the name of the processor, or its architecture if the name is unknown."""
     try:
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
     except OSError:

@@ -4,8 +4,6 @@ Scores on overlapping training rows are not independent, so the plain standard e
 difference is too small. Nadeau and Bengio (2003) widen it by the ratio of test to training rows.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -17,14 +15,12 @@ from scipy import stats
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_points, as_real, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments._methods import BASELINE, METHODS, PAPERS
 from cayleyklein.experiments._runs import Cell, Outcome
+from cayleyklein.experiments.methods import BASELINE, METHODS, PAPERS
 
 CONFIDENCE = 0.95
 SIGNIFICANCE = 1 - CONFIDENCE
-
-ROUNDING = 4 * np.finfo(np.float64).eps
-"""Relative spread of differences that is rounding only."""
+SAME_DIFFERENCE = 4 * np.finfo(np.float64).eps  # relative spread that is rounding only
 
 
 class PairedDifference(NamedTuple):
@@ -78,7 +74,7 @@ def paired_difference(
     >>> paired_difference([0.9, 0.8, 0.9], [0.8, 0.8, 0.8], test_ratio=0.25).p_value > 0.05
     True
 
-    Equal scores are no evidence of a difference:
+    Equal scores are not evidence of a difference:
 
     >>> paired_difference([0.9, 0.8], [0.9, 0.8], test_ratio=0.25)
     PairedDifference(difference=0.0, low=nan, high=nan, p_value=1.0)
@@ -94,8 +90,8 @@ def paired_difference(
     mean, n = float(differences.mean()), len(differences)
     if n < 2:
         return PairedDifference(mean, *[float("nan")] * 3)
-    # 21/36 - 20/36 and 23/36 - 22/36 are not the same float, which is no evidence.
-    if np.ptp(differences) <= ROUNDING * max(np.abs(given).max(), np.abs(other).max()):
+    # 21/36 - 20/36 and 23/36 - 22/36 differ as floats, which is rounding.
+    if np.ptp(differences) <= SAME_DIFFERENCE * max(np.abs(given).max(), np.abs(other).max()):
         # The spread is unknown. The probability of n equal signs without a difference is not.
         return PairedDifference(mean, np.nan, np.nan, 1.0 if mean == 0 else 2.0 ** (1 - n))
     error = float(np.sqrt((1 / n + ratio) * differences.var(ddof=1)))
@@ -118,19 +114,13 @@ def holm(p_values: Sequence[float]) -> Floats:
     return adjusted
 
 
-# -- results ------------------------------------------------------------------------
-
-Result = dict[str, Any]
-"""A cell, its outcomes, and the statistics that :func:`summarize` computes of them."""
-
-
-BASELINES: dict[str, Callable[[Cell], Cell]] = {
+Result = dict[str, Any]  # a cell, its outcomes, and their statistics by `summarize`
+BASELINES: dict[str, Callable[[Cell], Cell]] = {  # the cell that a cell is compared with
     "knn": lambda cell: cell._replace(method=BASELINE),
     "flat": lambda cell: cell._replace(
         method="paper-flat" if cell.method.startswith(PAPERS) else "flat"
     ),
 }
-"""The method that a cell is compared with; flat LMNN by the same algorithm."""
 
 
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
@@ -185,7 +175,6 @@ def _difference(outcomes: list[Outcome], base: list[Outcome]) -> PairedDifferenc
 
 
 def cell_of(result: Result) -> Cell:
-    """Return the cell of a result."""
     return Cell(*(result[name] for name in Cell._fields))
 
 
@@ -195,8 +184,7 @@ def accuracy_text(result: Result) -> str:
     return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
-LEAST_GROUP = 5
-"""Test rows below which a group says nothing of calibration."""
+LEAST_GROUP = 5  # test rows below which a group says nothing of calibration
 
 
 def reliability(result: Result) -> tuple[Floats, Floats, Floats]:

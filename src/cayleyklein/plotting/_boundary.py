@@ -16,14 +16,15 @@ from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, standard_factor
-from cayleyklein.plotting._outlines import domains_of
-from cayleyklein.plotting._sections import (
+from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
+from cayleyklein.plotting.outlines import domains_of
+from cayleyklein.plotting.sections import (
     as_labels,
     as_rows,
     choose_section,
     find_metric,
 )
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting.style import (
     NAMES,
     PADDING,
     PlaneDisplay,
@@ -32,7 +33,6 @@ from cayleyklein.plotting._style import (
     draw_points,
     new_axes,
 )
-from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,16 +12,16 @@ from cayleyklein._typing import Floats
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, first_term, terms_of
-from cayleyklein.plotting._outlines import (
+from cayleyklein.plotting.outlines import (
     ball_lattice,
     bounds_of,
     domains_of,
     edges_of,
     sphere_path,
 )
-from cayleyklein.plotting._sections import choose_section
-from cayleyklein.plotting._style import GEOMETRY_COLORS, class_colors
-from cayleyklein.plotting._svg import Drawing, bar_chart, number
+from cayleyklein.plotting.sections import choose_section
+from cayleyklein.plotting.style import GEOMETRY_COLORS, class_colors
+from cayleyklein.plotting.svg import Drawing, bar_chart, number
 
 Facts = list[tuple[str, str]]
 

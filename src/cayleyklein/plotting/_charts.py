@@ -16,8 +16,9 @@ from cayleyklein.diagrams import CayleyKleinVoronoi, as_curved
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import CHARTS
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, inset
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting._voronoi import picture_bounds
+from cayleyklein.plotting.outlines import bounds_of, inset
+from cayleyklein.plotting.style import (
     BLUE,
     DOMAIN_WIDTH,
     EDGE_WIDTH,
@@ -26,7 +27,6 @@ from cayleyklein.plotting._style import (
     draw_points,
     finish_axes,
 )
-from cayleyklein.plotting._voronoi import picture_bounds
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

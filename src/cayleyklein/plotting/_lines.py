@@ -16,8 +16,8 @@ from cayleyklein.diagrams import as_curved
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import domains_of, edges_of, line_path
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting.outlines import domains_of, edges_of, line_path
+from cayleyklein.plotting.style import (
     BLUE,
     PlaneDisplay,
     draw_lines,

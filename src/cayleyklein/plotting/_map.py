@@ -24,16 +24,16 @@ from cayleyklein.plotting._charts import (
     draw_surface,
     in_front,
 )
-from cayleyklein.plotting._outlines import edges_of
-from cayleyklein.plotting._sections import as_labels
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting.outlines import edges_of
+from cayleyklein.plotting.sections import as_labels
+from cayleyklein.plotting.style import (
     PlaneDisplay,
     as_axes,
     draw_lines,
     draw_points,
     new_axes,
 )
-from cayleyklein.plotting._svg import number
+from cayleyklein.plotting.svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

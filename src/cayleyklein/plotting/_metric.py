@@ -22,15 +22,15 @@ from cayleyklein._validation import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric, terms_of
-from cayleyklein.plotting._outlines import (
+from cayleyklein.plotting.outlines import (
     ball_lattice,
     bounds_of,
     domains_of,
     edges_of,
     sphere_path,
 )
-from cayleyklein.plotting._sections import as_labels, as_rows, choose_section, metric_of
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting.sections import as_labels, as_rows, choose_section, metric_of
+from cayleyklein.plotting.style import (
     GEOMETRY_COLORS,
     NAMES,
     PlaneDisplay,
@@ -41,7 +41,7 @@ from cayleyklein.plotting._style import (
     finish_axes,
     new_axes,
 )
-from cayleyklein.plotting._svg import number
+from cayleyklein.plotting.svg import number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

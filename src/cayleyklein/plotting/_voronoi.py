@@ -14,8 +14,8 @@ from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting._outlines import bounds_of, domains_of, edges_of
-from cayleyklein.plotting._style import (
+from cayleyklein.plotting.outlines import bounds_of, domains_of, edges_of
+from cayleyklein.plotting.style import (
     PADDING,
     VERMILION,
     YELLOW,

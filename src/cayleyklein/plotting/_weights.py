@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count
 from cayleyklein.metrics import Metric
-from cayleyklein.plotting._sections import as_names, metric_of
-from cayleyklein.plotting._style import BLUE, as_metric, new_axes
+from cayleyklein.plotting.sections import as_names, metric_of
+from cayleyklein.plotting.style import BLUE, as_metric, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

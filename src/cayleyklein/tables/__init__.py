@@ -1,14 +1,10 @@
 """Tables as people have them: reading, encoding and classifying them, and model files."""
 
-from cayleyklein.tables._atomic import check_writable as check_writable
-from cayleyklein.tables._atomic import writing as writing
 from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._columns import Column, split_target
 from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables._model_files import load_model, save_model
 from cayleyklein.tables._reading import iter_table, read_table
-
-# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "Column",

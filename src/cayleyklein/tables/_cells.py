@@ -18,31 +18,25 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 
-PLACEHOLDER = re.compile(
+PLACEHOLDER = re.compile(  # words for a missing value
     r"unknown|unk|n\.?/?a\.?|none|null|nil|nan|-?inf|missing|undefined|unspecified|tbd|tba|error"
     r"|[-–—.?*]+|#(value|ref|div/0|num)!|#name\?|#n/a|no data|keine angabe|k\.a\."
     r"|not (available|applicable|known|recorded|given)",
     re.IGNORECASE,
 )
-"""Words for a missing value."""
-
+# Dashes are missing in a column of words too, unless it has a plus or only one other word.
 DASHES = ("-", "–", "—")
-"""Missing in a column of words, too, unless a plus or a single word stands beside them."""
-
-PLAIN = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
-"""The typographic spaces, minus signs and apostrophe."""
-
+# Typographic spaces, minus signs and apostrophe.
+PLAIN_MARKS = str.maketrans("\u00a0\u2007\u2009\u202f\u2212\u2012\u2013\u2019", "    ---'")
 CURRENCY = (
     r"[A-Z]{0,2}[$€£¥₹₽₩₺₴₫₦฿¢]|USD|EUR|GBP|CHF|JPY|CNY|INR|CAD|AUD|NZD|SEK|NOK|DKK|PLN|CZK|HUF|BRL"
     r"|MXN|ZAR|RUB|KRW|TRY"
 )
-DIGITS = {
+DIGITS = {  # by decimal mark; groups are of three, or in India of two and then three
     ".": r"(?:\d+|[1-9]\d{0,2}(?P<group>[, '])\d{3}(?:(?P=group)\d{3})*|[1-9]\d?(?:,\d\d)+,\d{3})"
     r"(?:\.\d*)?|\.\d+",
     ",": r"(?:\d+|[1-9]\d{0,2}(?P<group>[. '])\d{3}(?:(?P=group)\d{3})*)(?:,\d*)?|,\d+",
 }
-"""Digits by decimal mark. Groups are of three, or in India of two and then three."""
-
 NUMBERS = {
     mark: re.compile(
         rf"(?P<sign>[-+]?) ?(?P<before>{CURRENCY})? ?(?P<inner>[-+]?)(?P<digits>{digits})"
@@ -50,10 +44,8 @@ NUMBERS = {
     )
     for mark, digits in DIGITS.items()
 }
-OTHER = {".": ",", ",": "."}
-"""The other decimal mark."""
-
-DATES = {
+OTHER = {".": ",", ",": "."}  # the other decimal mark
+DATES = {  # formats that pandas does not guess
     r"(19|20)\d{6}": "%Y%m%d",
     r"\d?\d/\d?\d/\d\d": "%m/%d/%y",
     r"\d?\d\.\d?\d\.\d\d": "%d.%m.%y",
@@ -62,13 +54,8 @@ DATES = {
     r"\d?\d:\d\d": "%H:%M",
     r"\d?\d:\d\d:\d\d": "%H:%M:%S",
 }
-"""Formats that pandas does not guess."""
-
-DAY_AND_MONTH = str.maketrans("md", "dm")
-"""Exchanges day and month in a format."""
-
-DAY = 86_400_000_000
-"""Microseconds."""
+DAY_AND_MONTH = str.maketrans("md", "dm")  # exchanges day and month in a format
+DAY = 86_400_000_000  # microseconds
 
 
 @dataclass(frozen=True)
@@ -77,7 +64,7 @@ class CellFormat:
 
     kind: str = "words"  # or "number", or "date"
     decimal: str = "."  # or ","
-    unit: str = ""  # "%", a currency or a unit that stands beside the numbers
+    unit: str = ""  # "%", a currency or a unit next to the numbers
     date: str = ""  # a format of `strptime`, or "ISO8601"
     bare: bool = True  # whether the unit may be left out; not where all numbers were percentages
     grouped: bool = False  # whether the other mark groups thousands; else 1,234 may be 1.234
@@ -104,7 +91,6 @@ class CellFormat:
         return np.asarray(floats)
 
     def _parsed(self, words: Any) -> Floats:
-        """Parse text cells; NaN where that fails."""
         if self.kind == "date":
             return parsed_dates(words, self.date)
         plain = plain_floats(words) if self.decimal == "." and not self.unit else None
@@ -116,14 +102,12 @@ class CellFormat:
         return np.asarray(np.array([*floats, np.nan])[codes])  # a missing cell has the code -1
 
     def _takes(self, number: Number) -> bool:
-        """Say whether a number is written as the fitted ones were."""
         unit = number.unit == self.unit or (self.bare and not number.unit)
         return unit and (self.grouped or not number.grouped)
 
     def _refuse(self, values: Any, row: int) -> None:
-        """Raise for a cell, with its row counted from 1 in the whole table."""
         index, cell = values.index[row], str(values.iloc[row])
-        number = (int(index) if isinstance(index, int | np.integer) else row) + 1
+        number = (int(index) if isinstance(index, int | np.integer) else row) + 1  # from 1
         expected = f"a date like {self.date}" if self.kind == "date" else "a number"
         found = parse_number(cell, self.decimal) if self.kind == "number" else None
         if self.kind == "number" and found is None and parse_number(cell, OTHER[self.decimal]):
@@ -146,9 +130,6 @@ class CellFormat:
         )
 
 
-# -- columns of any type -------------------------------------------------------------------
-
-
 def kind_of_type(values: Any) -> str:
     """Return "number" for numbers and durations, "date" for timestamps, and "words" otherwise."""
     types = require("pandas", "cli").api.types
@@ -165,7 +146,7 @@ def as_series(values: Any) -> Any:
         values = values.astype(values.cat.categories.dtype)
     if values.dtype.kind == "c":
         raise InvalidInputError(
-            f"Column {values.name!r} holds complex numbers; give its parts as columns of their own."
+            f"Column {values.name!r} holds complex numbers; give each part as a column."
         )
     if values.dtype != object:
         return values
@@ -177,9 +158,9 @@ def as_series(values: Any) -> Any:
         return pandas.to_numeric(values)
     for value in values:
         if isinstance(value, list | dict | set | tuple | np.ndarray):
+            kind = type(value).__name__
             raise InvalidInputError(
-                f"Column {values.name!r} holds a {type(value).__name__} in a cell, which is "
-                f"neither a number nor text."
+                f"Column {values.name!r} holds a {kind} in a cell, neither a number nor text."
             )
     return values
 
@@ -191,9 +172,6 @@ def as_words(values: Any) -> Any:
     if kind_of_type(values) == "number" and values.dtype.kind == "f":
         words[:] = [repr(value).removesuffix(".0") for value in values.tolist()]
     return words.where(values.notna())
-
-
-# -- numbers -------------------------------------------------------------------------------
 
 
 class Number(NamedTuple):
@@ -214,7 +192,7 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
     >>> parse_number("1,5"), parse_number("12-13")
     (None, None)
     """
-    text = text.translate(PLAIN).strip()
+    text = text.translate(PLAIN_MARKS).strip()
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     found = NUMBERS[decimal].fullmatch(inner)
     if found is None or (found["sign"] and found["inner"]) or (found["before"] and found["after"]):
@@ -238,9 +216,6 @@ def plain_floats(words: Any) -> Floats | None:
     return np.array(cells.to_numpy(zero_copy_only=False))
 
 
-# -- dates ---------------------------------------------------------------------------------
-
-
 def in_days(values: Any) -> Floats:
     """Return the days of timestamps since 1970 in UTC, or the days of durations."""
     if isinstance(values.dtype, require("pandas", "cli").DatetimeTZDtype):
@@ -251,7 +226,6 @@ def in_days(values: Any) -> Floats:
 
 
 def as_timestamps(days: Floats) -> Any:
-    """Return days since 1970 as timestamps, to the microsecond."""
     microseconds = np.rint(days * DAY)
     return require("pandas", "cli").to_datetime(microseconds, unit="us").as_unit("us")
 

@@ -1,7 +1,5 @@
 """What each column of a table becomes, and the column to predict."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Collection, Mapping
@@ -11,43 +9,34 @@ from typing import Any
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Texts
-from cayleyklein._validation import as_text, as_texts, did_you_mean, require
+from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
 from cayleyklein.tables._formats import find_formats, quantities
 
-KINDS = ("number", "category", "date", "text")
+COLUMN_KINDS = ("number", "category", "date", "text")
 
-IDENTIFIER_FROM = 10
-"""Rows from which a column that hardly repeats a value can be an identifier."""
-
+IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
+# n whole numbers in a range of R are expected to repeat n²/2R times. Where that is more than this
+# and none repeats, the rows were numbered.
 SURPRISE = 5.0
-"""Repetitions to expect among n whole numbers in a range of R, n²/2R, from which having none means
-that they were numbered."""
-
-HARDLY_REPEATS = 0.75
-"""Share of distinct texts from which they identify rows."""
-
-LONG_TEXT = 4
-"""Words in a cell, on average, from which text is encoded rather than taken for a name."""
-
-TEXT_COMPONENTS = 10
-"""Numbers that a column of long text becomes."""
-
-ID_NAME = re.compile(
-    r"(.*[\W_])?(ids?|[ug]uid|key|index|idx|nr|no|row|rowid|record|serial|pk)([\W_].*)?|unnamed.*",
+HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
+LONG_TEXT = 4  # mean number of words in a cell from which text is encoded, not taken for a name
+TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
+ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
+    r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
+    r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
-
+# Up to FEW_CLASSES distinct numbers are classes; more are if they are whole, with ROWS_PER_CLASS
+# rows each.
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
-"""Up to so many distinct numbers are classes; more are if whole, and with so many rows for each."""
-
-WHOLE = re.compile(r"[-+]?\d+\.0")
+WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
 
 
 @dataclass(frozen=True)
 class Column:
-    """What became of one column of a table.
+    """The encoding of one column of a table.
 
     Attributes
     ----------
@@ -56,13 +45,13 @@ class Column:
     n_missing : int
         Missing cells in the table that it was fitted on.
     text : str
-        What is done to it, in words.
+        The encoding in words.
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
         What a missing cell becomes: the median, or the most frequent category.
     categories, rare : tuple of str
-        Categories with a number of their own, and those that share one.
+        Categories with their own number, and rare ones that share one.
     encoder : skrub.StringEncoder or None
         Encodes long text.
 
@@ -76,6 +65,10 @@ class Column:
     >>> encoder.columns_[0].encode(pd.Series(["3", None]))
     array([[3.],
            [2.]])
+    >>> encoder.columns_[0].is_missing(pd.Series(["3", "unknown", None]))
+    array([False,  True,  True])
+    >>> encoder.columns_[0].to_dict()["kind"]
+    'number'
     """
 
     name: str
@@ -119,16 +112,7 @@ class Column:
         return np.asarray(encoded, dtype=np.float64)
 
     def is_missing(self, values: Any) -> Bools:
-        """Say which cells of a later table are missing.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from cayleyklein.tables import TableEncoder
-        >>> column = TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0]
-        >>> column.is_missing(pd.Series(["3%", "unknown", None]))
-        array([False,  True,  True])
-        """
+        """Say which cells of a later table are missing."""
         if self.kind in ("number", "date"):
             return np.isnan(self.cells.floats(values))
         return np.asarray(self._words(values).isna())
@@ -155,15 +139,7 @@ class Column:
         return f"the median, {as_timestamps(np.array([median])).date[0]}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> from cayleyklein.tables import TableEncoder
-        >>> TableEncoder().fit(pd.DataFrame({"a": ["1%", "2%"]})).columns_[0].to_dict()["kind"]
-        'number'
-        """
+        """Return plain values, for JSON."""
         plain = {name: getattr(self, name) for name in ("name", "kind", "n_missing", "text")}
         cells = {name: v for name, v in vars(self.cells).items() if v or name == "bare"}
         return plain | {"cells": cells}
@@ -194,20 +170,17 @@ def as_table(table: Any) -> Any:
 def fit_columns(
     table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
 ) -> list[Column]:
-    """Decide what becomes of each column of a table; see `TableEncoder`."""
+    """Decide how each column of a table is encoded; see `TableEncoder`."""
     kinds = {} if kinds is None else kinds
-    if not isinstance(kinds, Mapping):
-        raise InvalidInputError(
-            f"kinds must be a mapping of column names to kinds; got {type(kinds).__name__}."
-        )
+    expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
-        if kind not in KINDS and not kind.startswith("date:"):
+        if kind not in COLUMN_KINDS and not kind.startswith("date:"):
             raise InvalidInputError(
                 f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
-                f"expected one of {', '.join(map(repr, KINDS))}, or a format such as "
-                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(KINDS))}"
+                f"expected one of {', '.join(map(repr, COLUMN_KINDS))}, or a format such as "
+                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(COLUMN_KINDS))}"
             )
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
@@ -221,14 +194,12 @@ def fit_columns(
 
 
 def check_name(name: str, table: Any, to: str = "") -> None:
-    """Raise for a name that no column has, and suggest one."""
     if name not in table.columns:
         near = did_you_mean(name, list(table.columns))
         raise InvalidInputError(f"There is no column {name!r}{to}.{near}")
 
 
 def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
-    """Decide what becomes of one column, and fit its encoding."""
     if cells.kind == "words":
         known = without_dashes(as_words(values).dropna())
     else:
@@ -266,7 +237,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
 
 
 def without_dashes(known: Any) -> Any:
-    """Leave out dashes, which are missing cells; not beside a plus or a single other word."""
+    """Leave out dashes, unless the column has a plus or only one other word."""
     others = known[~known.isin(DASHES)]
     return others if others.nunique() > 1 and not (others == "+").any() else known
 
@@ -292,7 +263,7 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, 
 
 
 def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
-    """Return what becomes of categories with their counts: in words, and as parts of a column."""
+    """Return the encoding of categories with their counts: in words, and as parts of a column."""
     n_rare = len(counts) - most + 1 if len(counts) > most else 0
     is_rare = np.zeros(len(counts), dtype=bool)
     is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
@@ -331,9 +302,6 @@ def is_identifier(name: str, numbers: Floats) -> bool:
     return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
 
 
-# -- the column to predict -----------------------------------------------------------------
-
-
 def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any, Texts, int]:
     """Take the classes out of a table.
 
@@ -370,27 +338,19 @@ def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any
     known = table[target].notna().to_numpy()
     words = as_words(table[target][known])
     codes, distinct = require("pandas", "cli").factorize(words)
-    names = [text[:-2] if WHOLE.fullmatch(text) else text for text in distinct]
+    names = [text[:-2] if WHOLE_NUMBER.fullmatch(text) else text for text in distinct]
     classes = np.array(names, dtype=object)
     if to_learn:
         if not len(classes):
             raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
-        refuse_quantities(words, target)
+        kind, numbers = quantities(words)
+        fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
+        scattered = len(words) < ROWS_PER_CLASS * len(numbers)  # hardly one occurs twice
+        if len(numbers) > FEW_CLASSES and (fractions or scattered):
+            raise InvalidInputError(
+                f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
+                f"quantity, not classes. This is a classifier; choose a column of classes, or cut "
+                f"the quantity into ranges first."
+            )
     rows = table.drop(columns=target)
     return (rows if known.all() else rows[known]), classes[codes], int((~known).sum())
-
-
-def refuse_quantities(words: Any, target: str) -> None:
-    """Raise for numbers and dates that are not class labels: fractions, or hardly one twice."""
-    found = quantities(words)
-    if found is None:
-        return
-    kind, numbers = found
-    fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
-    scattered = len(words) < ROWS_PER_CLASS * len(numbers)
-    if len(numbers) > FEW_CLASSES and (fractions or scattered):
-        raise InvalidInputError(
-            f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
-            f"quantity, not classes. This is a classifier; choose a column of classes, or cut the "
-            f"quantity into ranges first."
-        )

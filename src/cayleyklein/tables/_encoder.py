@@ -4,10 +4,8 @@ skrub encodes long text. Its `TableVectorizer` is not used: it makes 32-bit floa
 has two timestamps of one minute coincide, and unreadable cells missing without a word.
 """
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -18,8 +16,7 @@ from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._columns import Column, as_table, fit_columns
 
-ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}
-"""Places of the kinds of columns in an encoded row."""
+ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}  # of the kinds in an encoded row
 
 
 class TableEncoder(  # type: ignore[call-arg]
@@ -45,13 +42,13 @@ class TableEncoder(  # type: ignore[call-arg]
     Attributes
     ----------
     columns_ : list of Column
-        What became of each column of the table.
+        The encoding of each column of the table.
     n_features_out_ : int
 
     Warns
     -----
     UserWarning
-        For cells that are no numbers in a column of numbers, and for dates and numbers that can be
+        For cells in a column of numbers that are not numbers, and for dates and numbers that can be
         read in two ways.
 
     Examples
@@ -75,6 +72,11 @@ class TableEncoder(  # type: ignore[call-arg]
     array([[1.2005e+03, 1.9781e+04, 0.0000e+00, 1.0000e+00],
            [6.4025e+02, 1.9783e+04, 1.0000e+00, 0.0000e+00],
            [8.0000e+01, 1.9784e+04, 0.0000e+00, 1.0000e+00]])
+    >>> encoder.get_feature_names_out()
+    array(['price', 'sold', 'colour=blue', 'colour=red'], dtype=object)
+    >>> other = table.assign(price=["$1", "unknown", None], colour=["green", "red", "red"])
+    >>> encoder.missing(other), encoder.unseen(other)
+    ({'price': 2}, {'colour': 1})
 
     Columns are found by their names, and a cell that cannot be read is refused:
 
@@ -95,8 +97,8 @@ class TableEncoder(  # type: ignore[call-arg]
         self.kinds = kinds
         self.drop = drop
 
-    def fit(self, table: Any, y: Any = None) -> TableEncoder:
-        """Decide what becomes of each column, and fit its encoding.
+    def fit(self, table: Any, y: Any = None) -> Self:
+        """Decide how each column is encoded, and fit the encoding.
 
         Parameters
         ----------
@@ -129,7 +131,7 @@ class TableEncoder(  # type: ignore[call-arg]
         Raises
         ------
         InvalidInputError
-            For a missing column, and for a cell that is no number, or date, where one should be.
+            For a missing column, and for a cell that should be a number or a date and is not.
         """
         table = self._checked(table)
         return np.hstack([column.encode(table[column.name]) for column in self._used()])
@@ -141,13 +143,6 @@ class TableEncoder(  # type: ignore[call-arg]
         ----------
         input_features : None
             Ignored.
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> table = pd.DataFrame({"colour": ["red", "blue", "red"], "length": [1.0, 2.5, 3.0]})
-        >>> TableEncoder().fit(table).get_feature_names_out()
-        array(['length', 'colour=blue', 'colour=red'], dtype=object)
         """
         check_is_fitted(self, "columns_")
         names = [name for column in self._used() for name in column.feature_names]
@@ -166,7 +161,6 @@ class TableEncoder(  # type: ignore[call-arg]
         return len(self.get_feature_names_out())
 
     def _checked(self, table: Any) -> Any:
-        """Check that a table has the columns that are used."""
         check_is_fitted(self, "columns_")
         table = as_table(table)
         missing = [repr(column.name) for column in self._used() if column.name not in table]
@@ -185,13 +179,6 @@ class TableEncoder(  # type: ignore[call-arg]
         Parameters
         ----------
         table : pandas.DataFrame
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"colour": ["red", "blue", "red"]}))
-        >>> encoder.unseen(pd.DataFrame({"colour": ["green", "red"]}))
-        {'colour': 1}
         """
         table = self._checked(table)
         counts = {}
@@ -210,13 +197,6 @@ class TableEncoder(  # type: ignore[call-arg]
         Parameters
         ----------
         table : pandas.DataFrame
-
-        Examples
-        --------
-        >>> import pandas as pd
-        >>> encoder = TableEncoder().fit(pd.DataFrame({"price": ["$2", "$3", "$3"]}))
-        >>> encoder.missing(pd.DataFrame({"price": ["$1", "unknown", None]}))
-        {'price': 2}
         """
         counts = self._is_missing(table).sum(axis=0).tolist()
         names = (column.name for column in self._used())

@@ -1,7 +1,5 @@
 """How the cells of each column are written: as numbers or dates if nine tenths are, or as words."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections import Counter
@@ -14,27 +12,11 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import (
-    CURRENCY,
-    DAY_AND_MONTH,
-    NUMBERS,
-    PLACEHOLDER,
-    CellFormat,
-    as_series,
-    as_timestamps,
-    as_words,
-    guessed_date,
-    kind_of_type,
-    parse_number,
-    parsed_dates,
-    plain_floats,
-)
+from cayleyklein.tables import _cells
+from cayleyklein.tables._cells import CellFormat, as_series, as_words, parse_number, parsed_dates
 
-WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"
-"""Numbers with a point that may group thousands."""
-
-Fit = tuple[CellFormat, float]
-"""A format, and the share of the cells that fit it."""
+WHOLE_WITH_POINTS = r"[-+]?(\d+|[1-9]\d{0,2}(\.\d{3})+)"  # points that may group thousands
+FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells that fit it
 
 
 def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
@@ -57,8 +39,9 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            one, several = f"is no {cells.kind}, and counts", f"s are no {cells.kind}s, and count"
-            are = several if n_absent > 1 else f" {one}"
+            are = f" is not a {cells.kind}, and counts"
+            if n_absent > 1:
+                are = f"s are not {cells.kind}s, and count"
             guesses.append(f"{n_absent} cell{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
@@ -67,21 +50,20 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
 
 
 def typed(table: Any, text: Collection[str]) -> Any:
-    """Return a table with columns of floats, timestamps and text."""
     pandas = require("pandas", "cli")
     columns = {}
     for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
         values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
-        columns[name] = as_timestamps(values) if cells.kind == "date" else values
+        columns[name] = _cells.as_timestamps(values) if cells.kind == "date" else values
     return pandas.DataFrame(columns, table.index, copy=False)
 
 
-def quantities(words: Any) -> tuple[str, Floats] | None:
-    """Return whether text cells are numbers or dates, and the distinct ones; None for words."""
+def quantities(words: Any) -> tuple[str, Floats]:
+    """Return "number" or "date" and the distinct ones of text cells; none for "words"."""
     counts = words.value_counts()
     cells = _find_in_text(counts, "", "")[0]
     if cells.kind == "words":
-        return None
+        return "words", np.empty(0)
     floats = cells._parsed(counts.index)
     return cells.kind, np.unique(floats[~np.isnan(floats)])
 
@@ -92,8 +74,8 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     values = as_series(values)
     if kind in ("category", "text") or values.dtype.kind == "b":
         return [CellFormat()]
-    if kind_of_type(values) != "words":
-        return [CellFormat(kind_of_type(values), mark) for mark in ".,"]
+    if _cells.kind_of_type(values) != "words":
+        return [CellFormat(_cells.kind_of_type(values), mark) for mark in ".,"]
     counts = as_words(values).value_counts()
     found = _find_in_text(counts, kind, given) if len(counts) else [CellFormat()]
     if kind and (found[0].kind == "words" or len(found[0].absent) == len(counts)):
@@ -124,7 +106,7 @@ def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
 
 def _is_enough(cells: CellFormat, share: float) -> bool:
     """Say whether a column is numbers, or dates, though some of its cells are not."""
-    return share >= (0.5 if all(map(PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
+    return share >= (0.5 if all(map(_cells.PLACEHOLDER.fullmatch, cells.absent)) else 0.9)
 
 
 def are_codes(counts: Any) -> bool:
@@ -139,15 +121,15 @@ def are_codes(counts: Any) -> bool:
         return False
     digits = index.str.fullmatch(r"\d+")
     others = index[~index.str.fullmatch(r"\w*")]  # 2A004 is another code
-    if any(parse_number(text, mark) for text in others for mark in NUMBERS):
+    if any(parse_number(text, mark) for text in others for mark in _cells.NUMBERS):
         return False  # 0.5, -1 or 12 kg
     return bool(index[digits].str.len().nunique() == 1 or zeros @ weights >= 0.1 * weights.sum())
 
 
-def number_formats(counts: Any) -> tuple[Fit, Fit]:
+def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
     """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
-    if plain_floats(index) is None:
+    if _cells.plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
     fits = index.str.fullmatch(WHOLE_WITH_POINTS).all()
     grouped = bool(fits and index.str.contains(".", regex=False).any())
@@ -155,7 +137,7 @@ def number_formats(counts: Any) -> tuple[Fit, Fit]:
     return (CellFormat("number"), 1.0), (with_comma, float(fits))
 
 
-def number_format(counts: Any, decimal: str) -> Fit:
+def number_format(counts: Any, decimal: str) -> FormatFit:
     """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
@@ -164,8 +146,8 @@ def number_format(counts: Any, decimal: str) -> Fit:
         if found:
             units[found.unit] += int(weight)
     unit = next((unit for unit, _ in units.most_common() if unit), "")
-    if units[""] and unit != "%" and not re.fullmatch(CURRENCY, unit):
-        unit = ""  # "12" beside "12b": no unit of measure
+    if units[""] and unit != "%" and not re.fullmatch(_cells.CURRENCY, unit):
+        unit = ""  # "12" next to "12b" is not a unit of measure
     fitting = [found if found and found.unit in ("", unit) else None for found in parsed]
     fits = np.array([found is not None for found in fitting])
     cells = CellFormat(
@@ -179,13 +161,13 @@ def number_format(counts: Any, decimal: str) -> Fit:
     return cells, float(weights[fits].sum() / weights.sum())
 
 
-def date_format(counts: Any) -> Fit:
+def date_format(counts: Any) -> FormatFit:
     """Return the date format of distinct texts with their counts, and the share that fits it."""
     weights = counts.to_numpy()
-    formats = Counter(filter(None, map(guessed_date, counts.index[:50])))
+    formats = Counter(filter(None, map(_cells.guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
-            formats[date.translate(DAY_AND_MONTH)] += 0
+            formats[date.translate(_cells.DAY_AND_MONTH)] += 0
     tried = []
     for date, _ in formats.most_common(6):
         date = "ISO8601" if date.startswith("%Y-%m-%d") else date

@@ -1,12 +1,10 @@
 """Model files that are safe to open whoever wrote them.
 
 A file is a skops archive, a zip of JSON and npy without pickle, and a note of its version. Nothing
-in it may have a type that is not listed below, skops' own wider list notwithstanding, and no member
-may be compressed, so that a small file cannot unpack to a large one. It holds arrays, texts and the
+in it may have a type that is not listed below (skops' own list is wider), and no member may be
+compressed, so that a small file cannot unpack to a large one. It holds arrays, texts and the
 encoder of a table; models are made of them by the public constructors, which check them.
 """
-
-from __future__ import annotations
 
 import io
 import json
@@ -22,17 +20,13 @@ from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.prediction import CurvedKNeighborsClassifier
-from cayleyklein.tables._atomic import check_readable, writing
 from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
+from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 4
-"""Raised whenever another cayleyklein could not read, or would misread, a file."""
-
-NOTE = "cayleyklein.json"
-"""The member that says that the archive is a model, and its version."""
-
-TRUSTED = {
+FORMAT_VERSION = 4  # raised whenever another cayleyklein could not read, or would misread, a file
+NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
+TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
     "cayleyklein.tables._cells.CellFormat",
     "cayleyklein.tables._columns.Column",
     "cayleyklein.tables._encoder.TableEncoder",
@@ -43,9 +37,7 @@ TRUSTED = {
     "skrub._string_encoder.StringEncoder",
     "skrub._to_str.ToStr",
 }
-"""The objects that a file may hold: what an encoder of tables is made of."""
-
-ALLOWED: dict[str, set[str]] = {
+ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that each may make
     "JsonNode": {"builtins.str"},
     "DictNode": {"builtins.dict"},
     "ListNode": {"builtins.list"},
@@ -55,21 +47,15 @@ ALLOWED: dict[str, set[str]] = {
     "DTypeNode": {"numpy.dtype"},
     "ObjectNode": TRUSTED,
 }
-"""The nodes of a skops archive that may occur, and the types that each may make."""
-
-PARAMETERS = (
+PARAMETERS = (  # to save; not threads, which belong to the machine
     "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
     "random_state",
 )  # fmt: skip
-"""Parameters to save; not threads, which belong to the machine."""
-
-METRICS: dict[str, tuple[Any, str]] = {
+METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
     "ProductMetric": (ProductMetric, "units"),
 }
-"""Metrics, and the attribute with a number for each part of those that have several."""
-
 State = dict[str, Any]
 
 
@@ -124,7 +110,7 @@ def load_model(path: str | Path) -> Any:
     Raises
     ------
     InvalidInputError
-        If the file is no model, is damaged, was written by another version, or holds a type that
+        If the file is not a model, is damaged, was written by another version, or holds a type that
         is not on the list of trusted types.
 
     Examples
@@ -136,13 +122,13 @@ def load_model(path: str | Path) -> Any:
     ...     _ = path.write_text("no model")
     ...     load_model(path)
     Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is no model of cayleyklein.
+    cayleyklein.exceptions.InvalidInputError: ...stranger.ckm is not a model of cayleyklein.
     """
     path = as_path(path)
     check_readable(path, "the file of a model")
     archive = path.read_bytes()
     if not archive.startswith(b"PK\x03\x04"):
-        raise InvalidInputError(f"{path} is no model of cayleyklein.")
+        raise InvalidInputError(f"{path} is not a model of cayleyklein.")
     check_contents(archive, path)
     skops = require("skops.io", "cli")
     try:
@@ -153,9 +139,6 @@ def load_model(path: str | Path) -> Any:
         raise InvalidInputError(
             f"{path} holds no model that can be used ({str(error).strip('. ')})."
         ) from error
-
-
-# -- what a file may hold ------------------------------------------------------------------
 
 
 def check_contents(archive: bytes, path: Path) -> None:
@@ -169,7 +152,7 @@ def check_contents(archive: bytes, path: Path) -> None:
             if file.testzip() is not None:
                 raise ValueError("a checksum is wrong")
             if NOTE not in file.namelist():
-                raise InvalidInputError(f"{path} is no model of cayleyklein.")
+                raise InvalidInputError(f"{path} is not a model of cayleyklein.")
             version = json.loads(file.read(NOTE))["version"]
             if type(version) is not int or version < 1:
                 raise ValueError(f"its version is {version!r}")
@@ -203,7 +186,6 @@ def check_contents(archive: bytes, path: Path) -> None:
 
 
 def dicts(schema: Any) -> Iterator[dict[str, Any]]:
-    """Yield every dict in a schema, however deep."""
     todo = [schema]
     while todo:
         item = todo.pop()
@@ -214,28 +196,22 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
             todo.extend(item)
 
 
-# -- models as plain values, and back ------------------------------------------------------
-
-
 def parameters_of(model: Any) -> State:
-    """Return parameters as plain values: a number of NumPy's, as a grid has it, is Python's."""
-    plain = {}
-    for name in PARAMETERS:
-        value = getattr(model, name)
-        value = value.item() if isinstance(value, np.generic) else value
+    """Return parameters as plain values; NumPy's numbers, as in a grid search, become Python's."""
+    values = {name: getattr(model, name) for name in PARAMETERS}
+    for name, value in values.items():
+        values[name] = value.item() if isinstance(value, np.generic) else value
         try:
-            json.dumps(value)
+            json.dumps(values[name])
         except TypeError as error:
             raise InvalidInputError(
                 f"{name} is a {type(value).__name__}, which no file can hold safely; set it to a "
                 f"number, a text or None before saving."
             ) from error
-        plain[name] = value
-    return plain
+    return values
 
 
 def metric_state(metric: Any) -> State:
-    """Return a metric as plain values."""
     kind = type(metric).__name__
     if type(metric) is not METRICS.get(kind, (None, ""))[0]:
         raise InvalidInputError(f"A {kind} cannot be saved in a model.")
@@ -250,8 +226,7 @@ def metric_state(metric: Any) -> State:
     }
 
 
-def metric_of(state: State) -> Any:
-    """Return the metric whose state this is."""
+def metric_from_state(state: State) -> Any:
     columns = zip(state["factors"], state["centers"], state["curvatures"], strict=True)
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
     kind, several = METRICS[state["kind"]]
@@ -259,7 +234,6 @@ def metric_of(state: State) -> Any:
 
 
 def state_of(model: TableClassifier) -> State:
-    """Return a fitted model as plain values, and its encoder as it is."""
     return {
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
@@ -275,11 +249,10 @@ def state_of(model: TableClassifier) -> State:
 
 
 def model_of(state: State) -> TableClassifier:
-    """Return the model whose state this is."""
     model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
     labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
     neighbors = CurvedKNeighborsClassifier(
-        state["n_neighbors"], metric=metric_of(state["metric"]), weights=model.weights
+        state["n_neighbors"], metric=metric_from_state(state["metric"]), weights=model.weights
     ).fit(state["rows"], np.asarray(state["classes"])[labels])
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")

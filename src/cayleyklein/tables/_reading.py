@@ -4,8 +4,6 @@ PyArrow splits text into cells, and every cell stays text: what a column holds i
 whole column, in `_columns`, never for the piece at hand.
 """
 
-from __future__ import annotations
-
 import bz2
 import codecs
 import csv
@@ -25,41 +23,35 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cayleyklein._validation import as_callback, as_path, as_text, as_texts, require
+from cayleyklein._validation import as_callback, as_path, as_text, as_texts, expect, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._atomic import check_readable
 from cayleyklein.tables._formats import typed
+from cayleyklein.tables.atomic import check_readable
 
-Source = str | Path | IO[bytes]
-Progress = Callable[[int, int], Any]
+TableFile = str | Path | IO[bytes]
+ReadProgress = Callable[[int, int], Any]
 
-BLOCK_BYTES = 1 << 22
-"""Bytes of text parsed at a time; also the longest line."""
-
+BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
+# Cells that are missing in any column.
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-"""Cells that are missing in any column."""
-
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 
+# How to open a file that starts with these bytes.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
-"""How to open a file that starts with these bytes."""
-
-NO_TABLES = {
+NO_TABLES = {  # why a file that starts with these bytes is not read
     b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
     b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
     b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
 }
-"""Why a file that starts with these bytes is not read."""
-
 # A NotImplementedError is that of an unknown way of packing.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
 
 
 def read_table(
-    source: Source,
+    source: TableFile,
     *,
     text: Collection[str] = (),
     header: bool = True,
@@ -89,7 +81,7 @@ def read_table(
     Warns
     -----
     UserWarning
-        Where a type was guessed: cells that are no number in a column of numbers, a date or a
+        Where a type was guessed: cells in a column of numbers that are not numbers, a date or a
         number that can be read in two ways, an encoding.
 
     Raises
@@ -114,18 +106,25 @@ def read_table(
 
 
 def iter_table(
-    source: Source,
+    source: TableFile,
     *,
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
-    progress: Progress | None = None,
+    progress: ReadProgress | None = None,
 ) -> Iterator[Any]:
     """Yield a table in pieces of a few MB, so that it can be larger than memory.
 
     Parameters
     ----------
-    source, header, delimiter, encoding : see :func:`read_table`
+    source : str, Path or binary file
+        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip.
+    header : bool, default=True
+        Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
+    delimiter : str, optional
+        By default the most frequent of comma, semicolon, tab and bar in the first line.
+    encoding : str, optional
+        By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 
@@ -148,11 +147,8 @@ def iter_table(
     as_callback(progress, "progress")
     if delimiter is not None:
         mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
-        if len(mark) != 1 or not mark.isascii() or mark in '"\r\n':
-            raise InvalidInputError(
-                f"Got delimiter={delimiter!r}; expected one character, such as ',', ';', '|' or a "
-                f"tab."
-            )
+        single = len(mark) == 1 and mark.isascii() and mark not in '"\r\n'
+        expect(single, "delimiter", delimiter, "one character, such as ',', ';', '|' or a tab")
         delimiter = mark
     try:
         codecs.lookup(as_text("utf-8" if encoding is None else encoding, "encoding"))
@@ -164,8 +160,7 @@ def iter_table(
     return _pieces(source, progress, header=header, delimiter=delimiter, encoding=encoding)
 
 
-def _pieces(source: Any, progress: Progress | None, **options: Any) -> Iterator[Any]:
-    """Yield the pieces of a table, their rows numbered through."""
+def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Iterator[Any]:
     pandas = require("pandas", "cli")
     start = 0
     with _opened(source) as (raw, name, size):
@@ -180,9 +175,6 @@ def _pieces(source: Any, progress: Progress | None, **options: Any) -> Iterator[
                 yield piece
     if not start:
         raise InvalidInputError(f"{name} has a line of column names, but no rows.")
-
-
-# -- bytes -------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -237,7 +229,7 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
             for text in codecs.iterdecode(iter(lambda: plain.read(1 << 20), b""), encoding):
                 n_quotes += text.count('"')
                 if "\0" in text:
-                    raise InvalidInputError(f"{name} is no text: it holds zero bytes.")
+                    raise InvalidInputError(f"{name} is not text: it holds zero bytes.")
         except UnicodeError as error:
             reason = getattr(error, "reason", error)
             continue
@@ -249,9 +241,6 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
             )
         return encoding, n_quotes % 2 == 1
     raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
-
-
-# -- text --------------------------------------------------------------------------------
 
 
 def _header(
@@ -271,7 +260,7 @@ def _header(
         reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter)
         cells = [cell.strip() for cell in next(reader)]
     except csv.Error as error:
-        raise InvalidInputError(f"{name} is no table that can be read: {error}.") from error
+        raise InvalidInputError(f"{name} cannot be read as a table: {error}.") from error
     finally:
         text.detach()
     numbers = range(1, len(cells) + 1)
@@ -328,7 +317,7 @@ def _csv(
                 yield _with_missing(batch)
         if odd_quotes and "\n" in last:
             raise InvalidInputError(
-                f"{name} is no table that can be read: a quotation mark opens a cell and is never "
+                f"{name} cannot be read as a table: a quotation mark opens a cell and is never "
                 f"closed."
             )
     except arrow.ArrowInvalid as error:
@@ -336,7 +325,6 @@ def _csv(
 
 
 def _with_missing(batch: Any) -> Any:
-    """Strip the cells of a batch, and make the missing ones null."""
     arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
     absent = arrow.array(MISSING)
     columns = []
@@ -357,10 +345,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
         )
     elif "straddl" in message or "out of sync" in message:
         message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
-    return InvalidInputError(f"{name} is no table that can be read: {message}")
-
-
-# -- Parquet -----------------------------------------------------------------------------
+    return InvalidInputError(f"{name} cannot be read as a table: {message}")
 
 
 def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
@@ -371,4 +356,4 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
         _check_names(file.schema_arrow.names, name)
         yield from file.iter_batches(batch_size=PARQUET_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
-        raise InvalidInputError(f"{name} is no Parquet file that can be read: {error}.") from error
+        raise InvalidInputError(f"{name} cannot be read as a Parquet file: {error}.") from error

@@ -21,6 +21,7 @@ SOURCES = {
     "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
     "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
 }
+BUNDLED = tuple(SOURCES)  # in the order of the paper's table
 
 
 def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
@@ -66,8 +67,17 @@ def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Sonar: 208 rows, 60 columns, mines and rocks; see :func:`load_wine`.
+    """Return Sonar: 208 rows, 60 columns, mines and rocks.
 
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return (data, target) rather than a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
+
+    Examples
+    --------
     >>> load_sonar().target_names
     array(['M', 'R'], dtype='<U1')
     """
@@ -75,11 +85,14 @@ def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: str = "train") -> Any:
-    """Return Vowel: 10 columns, 11 vowels; see :func:`load_wine`.
+    """Return Vowel: 10 columns, 11 vowels.
 
     Parameters
     ----------
-    return_X_y, as_frame : see :func:`load_wine`
+    return_X_y : bool, default=False
+        Return (data, target) rather than a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
     speakers : {"train", "all"}, default="train"
         528 rows of the training speakers, as in the paper, or all 990.
 
@@ -94,8 +107,17 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
 
 
 def load_balance(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Balance Scale: 625 rows, 4 columns, 3 classes; see :func:`load_wine`.
+    """Return Balance Scale: 625 rows, 4 columns, 3 classes.
 
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return (data, target) rather than a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
+
+    Examples
+    --------
     >>> load_balance().data.shape
     (625, 4)
     """
@@ -103,8 +125,17 @@ def load_balance(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
 
 def load_pima(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
-    """Return Pima Indians Diabetes: 768 rows, 8 columns, 2 classes; see :func:`load_wine`.
+    """Return Pima Indians Diabetes: 768 rows, 8 columns, 2 classes.
 
+    Parameters
+    ----------
+    return_X_y : bool, default=False
+        Return (data, target) rather than a Bunch.
+    as_frame : bool, default=False
+        Return pandas objects.
+
+    Examples
+    --------
     >>> load_pima().data.shape
     (768, 8)
     """

@@ -11,49 +11,46 @@ from cayleyklein._validation import as_path
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file of the same ending, and rename it to the path at the end.
+    """Yield a temporary file with the same ending; rename it to the path at the end.
 
-    After an error or an interruption the old file is still there, and the temporary one is not.
+    After an error or an interruption the old file is kept and the temporary one is deleted. No
+    handle is open when the file is renamed or deleted, which Windows would refuse.
     """
     path = as_path(path)
-    handle, temporary = _temporary(path)
+    temporary = _temporary(path)
     try:
         yield temporary
-        os.fsync(handle)  # or a power cut could leave the new name without the new content
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())  # or a power cut could leave the new name without the content
         temporary.replace(path)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename in (None, str(temporary)):
             error.filename = str(path)  # such as a full disk, which names no file
         raise
-    finally:
-        os.close(handle)
 
 
 def check_writable(path: str | Path) -> None:
     """Raise for a file that cannot be written, before the work to fill it."""
-    handle, temporary = _temporary(as_path(path))
-    temporary.unlink()
-    os.close(handle)
+    _temporary(as_path(path)).unlink()
 
 
 def check_readable(path: Path, what: str = "a file") -> None:
-    """Raise for a folder, and for a file that is not there."""
+    """Raise for a folder and for a missing file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give {what}.")
     if not path.exists():
         raise FileNotFoundError(f"There is no file {path}.")
 
 
-def _temporary(path: Path) -> tuple[int, Path]:
-    """Make an empty file beside a path, or say why the path cannot be written."""
+def _temporary(path: Path) -> Path:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give the name of a file to write.")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"There is no directory {path.parent} to write {path.name} to.")
     temporary = path.with_name(f".{secrets.token_hex(8)}.part{path.suffix}")
     try:
-        # Not by mkstemp, whose files only their owner can read.
-        return os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), temporary
+        temporary.touch(exist_ok=False)  # not mkstemp, whose files only their owner can read
     except OSError as error:  # which names the temporary file
         raise OSError(error.errno, f"cannot be written: {error.strerror}", str(path)) from error
+    return temporary

@@ -9,9 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-MARKS = {"above": "▲", "level": "=", "below": "▼"}
-"""Symbols behind numbers that are compared with the paper's."""
-
+PAPER_MARKS = {"above": "▲", "level": "=", "below": "▼"}  # compared with the paper's numbers
 STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
@@ -43,7 +41,7 @@ def code_block(text: str) -> str:
     return f"<pre><code>{escape(text)}</code></pre>"
 
 
-def picture(figure: Any, caption: str) -> str:
+def figure_html(figure: Any, caption: str) -> str:
     """Return a matplotlib figure as a PNG in the page, with a caption of plain text."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
@@ -67,12 +65,12 @@ def provenance_section(provenance: dict[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """A table with a title and notes; the first `n_labels` columns are words, the others numbers.
 
     Entries are text, with ``**`` around those that are bold.
 
-    >>> table = Table("Two", ("method", "accuracy"), [["flat", "**0.9**"]])
+    >>> table = ReportTable("Two", ("method", "accuracy"), [["flat", "**0.9**"]])
     >>> print(table.to_markdown())
     | method | accuracy |
     |---|---:|
@@ -104,7 +102,7 @@ class Table:
     def _html(self, entry: str, column: int) -> str:
         plain = entry.strip("*")
         text = escape(plain) if plain == entry else f"<strong>{escape(plain)}</strong>"
-        kind = next((kind for kind, symbol in MARKS.items() if plain.endswith(f" {symbol}")), "")
+        kind = next((kind for kind, mark in PAPER_MARKS.items() if plain.endswith(f" {mark}")), "")
         if column < self.n_labels:
             return f'<th scope="row">{text}</th>'
         return f'<td class="{kind}">{text}</td>' if kind else f"<td>{text}</td>"

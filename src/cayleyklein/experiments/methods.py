@@ -21,13 +21,9 @@ from cayleyklein.learning import CurvedLMNN
 from cayleyklein.prediction import CurvedKNeighborsClassifier
 
 SEED = 0
-
 PAPER_NEIGHBORS = 3
-
 BASELINE, AUTO = "knn", "auto"
-
-PAPERS = "paper-"
-"""Prefix of the methods that are the paper's algorithm."""
+PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
 
 
 class Method(NamedTuple):
@@ -68,13 +64,10 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
 PEERS = {
     "metric-learn": ("metric_learn", "LMNN"),
     "pylmnn": ("pylmnn", "LargeMarginNearestNeighbor"),
-}
-"""Other packages, each with its module and its LMNN."""
+}  # module and LMNN of other packages
 
 
 def _lmnn_of(package: str) -> Method:
-    """Return the LMNN of another package."""
-
     def make(k: int | None, n_targets: int | None) -> Any:
         module, learner = PEERS[package]
         maker = getattr(import_module(module), learner)
@@ -85,7 +78,7 @@ def _lmnn_of(package: str) -> Method:
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
-    """An RBF SVM with cross-validated C and γ, and Platt's probabilities."""
+    """RBF SVM with cross-validated C and γ and Platt's probabilities."""
 
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         """Choose C and γ, and calibrate the scores."""
@@ -124,23 +117,19 @@ METHODS = {
     **{package: _lmnn_of(package) for package in PEERS},
 }
 
-COMPARED = (
+COMPARED = (  # default methods of `compare`
     BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip
-"""Default methods of `compare`."""
-
-REPRODUCED = (
+REPRODUCED = (  # default methods of `reproduce`
     "flat", "elliptic", "hyperbolic", "mixed", "paper-flat", "paper-elliptic", "paper-hyperbolic",
     BASELINE, AUTO,
 )  # fmt: skip
-"""Default methods of `reproduce`."""
 
 
 def check_methods(methods: Iterable[str]) -> list[str]:
     """Check the names of methods; "lmnn" becomes the LMNN of each package that is installed."""
-    names = [
-        as_choice(name, "methods", (*METHODS, "lmnn")) for name in as_texts(methods, "methods")
-    ]
+    known = (*METHODS, "lmnn")
+    names = [as_choice(name, "methods", known) for name in as_texts(methods, "methods")]
     for name in set(names) & set(PEERS):
         if not _is_installed(name):
             raise InvalidInputError(f"Method {name!r} needs {name}, which is not installed.")

@@ -9,7 +9,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 
-BEYOND = 40.0
+CLIP_WIDTHS = 40.0
 """Coordinates end this many widths outside the picture."""
 
 PADDING = 0.04
@@ -76,7 +76,7 @@ class Drawing:
     def _place(self, points: Floats) -> Floats:
         x = (points - self._corner) * self._scale
         flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
-        reach = BEYOND * float(self._size.max())
+        reach = CLIP_WIDTHS * float(self._size.max())
         return np.asarray(np.clip(flipped, -reach, reach))
 
     def _add(self, tag: str, **attributes: float | str | None) -> None:
