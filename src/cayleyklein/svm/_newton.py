@@ -42,22 +42,17 @@ class Found(NamedTuple):
     converged: bool
 
 
-def minimise(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
+def largest_margin(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
     """Minimise F for lifted rows (n, r + 1), signs ±1 and penalties C (n,)."""
-    wide = v.shape[1] - 1 > len(v)
-    turn = None
-    if wide:  # w is a sum of rows: solve in their span
+    if v.shape[1] - 1 > len(v):  # w is a sum of rows: solve in their span
         turn, upper = np.linalg.qr(v[:, :-1].T)
-        v = np.column_stack([upper.T, v[:, -1]])
-    rows = v * signs[:, None]
-    form = np.append(np.ones(v.shape[1] - 1), curvature)
-    found = _descend(rows, form, C)
-    if turn is None:
-        return found
-    return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+        found = largest_margin(np.column_stack([upper.T, v[:, -1]]), signs, curvature, C)
+        return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+    rows, form = v * signs[:, None], np.append(np.ones(v.shape[1] - 1), curvature)
+    return _descend(rows, form, C)
 
 
-def objective(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
+def soft_margin_loss(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
     """Return F(n), for rows yᵢvᵢ."""
     short = np.maximum(0.0, 1 - rows @ n)
     return float(n @ (form * n) / 2 + C @ (short * short))
@@ -74,11 +69,11 @@ def _descend(rows: Floats, form: Floats, C: Floats) -> Found:
         some, weights = rows[active], C[active]
         gradient = form * n - 2 * some.T @ (weights * (1 - reached[active]))
         step = -_solve(np.diag(form) + 2 * (some.T * weights) @ some, gradient)
-        value, slope = objective(n, rows, form, C), float(gradient @ step)
+        value, slope = soft_margin_loss(n, rows, form, C), float(gradient @ step)
         if -slope <= RESOLVED * value:
             return Found(n + step, count, True)
         share = 1.0
-        while objective(n + share * step, rows, form, C) > value + DECREASE * share * slope:
+        while soft_margin_loss(n + share * step, rows, form, C) > value + DECREASE * share * slope:
             share /= 2
             if share < RESOLVED:
                 return Found(n, count, True)
