@@ -30,7 +30,7 @@ from cayleyklein.app._views import View
 from cayleyklein.datasets import load_wine
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
 from cayleyklein.learning import CurvedLMNN
-from cayleyklein.plotting import line_path
+from cayleyklein.plotting.outlines import line_path
 
 
 def get(url, **headers):

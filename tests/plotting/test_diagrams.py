@@ -8,7 +8,7 @@ from cayleyklein import CurvedMetric
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError, NotRepresentableError
 from cayleyklein.plotting import ChartDisplay, VoronoiDisplay
-from cayleyklein.plotting._style import CLASS_COLORS, REGION_TINT, YELLOW, tint
+from cayleyklein.plotting.style import CLASS_COLORS, REGION_TINT, YELLOW, tint
 
 SHAPE = [[1.0, 0.3], [0.3, 0.8]]
 CURVATURES = [-1.0, -1e-6, 0.0, 1e-6, 1.0]

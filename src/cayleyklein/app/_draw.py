@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Floats
-from cayleyklein.plotting import path_data
+from cayleyklein.plotting.svg import path_data
 
 SIZE = 720
 """Width and height of a picture in pixels."""

@@ -23,7 +23,7 @@ from cayleyklein.app._tables import SHOWN, Table
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import CurvedKNeighborsClassifier, CurvedLMNN, Progress
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
-from cayleyklein.plotting import choose_section
+from cayleyklein.plotting.sections import choose_section
 from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3

@@ -24,7 +24,7 @@ from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.geometry import line_intersections, measure, metric_tensor
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset, line_path
+from cayleyklein.plotting.outlines import inset, line_path
 
 N_SHADES = 6
 """Strengths of the colour of unlabelled cells."""

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting import inset
+from cayleyklein.plotting.outlines import inset
 
 LIBRARY_CHARTS = {
     "poincare": ("conformal", "conformal", "conformal"),

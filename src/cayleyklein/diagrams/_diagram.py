@@ -7,19 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import (
-    as_count,
-    as_points,
-    at_index,
-    refuse_containers,
-    refuse_overflow,
-)
-from cayleyklein.diagrams._domains import far_walls, meets_ball
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._plane_cells import cut_edges
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups, Locator
+from cayleyklein.diagrams.domains import far_walls, meets_ball
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
@@ -32,13 +26,18 @@ class Diagram:
     order: int
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
-        self.metric = metric = as_curved(metric)
+        if not isinstance(metric, CurvedMetric):
+            mixed = isinstance(metric, MixedMetric | ProductMetric)
+            raise InvalidInputError(
+                f"metric must be a CurvedMetric; got {type(metric).__name__}"
+                f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
+            )
+        self.metric = metric
         self.points = as_points(points, "points", metric.dimension, ndim=2) + 0.0
-        metric._inside(self.points, "points")
         self.order = as_count(order, "order")
         if 1 < self.order >= len(self.points):
             raise InvalidInputError(
-                f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
+                f"Got order={self.order} for {len(self.points)} points; it must be smaller."
             )
         _, first, like = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
         self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
@@ -67,7 +66,6 @@ class Diagram:
 
     @cached_property
     def _cell_number(self) -> Ints:
-        """Cell number of each plane, or -1."""
         return _numbering(self._cells, len(self._A))
 
     @cached_property
@@ -137,7 +135,7 @@ class Diagram:
 
     @cached_property
     def ridge_cells(self) -> Ints:
-        """The two cells beside each ridge."""
+        """The two cells on both sides of each ridge."""
         return self._cell_number[self._ridges[0]]
 
     @cached_property
@@ -176,6 +174,7 @@ class Diagram:
         Parameters
         ----------
         X : array-like of shape (m, d)
+            Queries.
 
         Returns
         -------
@@ -196,17 +195,6 @@ class Diagram:
         shown[self.cell_generators] = True
         shown[self.duplicates[:, 0]] = True
         return np.flatnonzero(~shown)
-
-
-def as_curved(metric: Any) -> CurvedMetric:
-    """Check a metric whose bisectors are hyperplanes."""
-    if not isinstance(metric, CurvedMetric):
-        mixed = isinstance(metric, MixedMetric | ProductMetric)
-        raise InvalidInputError(
-            f"metric must be a CurvedMetric; got {type(metric).__name__}"
-            f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
-        )
-    return metric
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:
@@ -231,33 +219,3 @@ def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int
         groups = Groups.of(key, ids, len(groups.sizes))
     flat, starts = ids.tolist(), groups.starts.tolist()
     return [flat[a:b] for a, b in pairwise(starts)]
-
-
-def as_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
-    """Return the sorted classes, and the index of the class of each of n points."""
-    refuse_containers(labels, name)
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise InvalidInputError(
-            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
-        )
-    if values.dtype.kind == "c":
-        raise InvalidInputError(
-            f"{name} are complex numbers, which cannot be sorted; use text or integers."
-        )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InvalidInputError(
-            f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
-        )
-    try:
-        classes, codes = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
-    return classes, codes.reshape(-1)
-
-
-def majority(codes: Ints, n_classes: int) -> Ints:
-    """Return the most frequent code of each row (m, k); ties go to the smallest."""
-    rows = np.arange(len(codes)) * n_classes
-    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
-    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))

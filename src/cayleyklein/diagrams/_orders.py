@@ -26,10 +26,10 @@ def order_k(
     # original (n,) is the first row that each row is a copy of, itself in general
     n, d = A.shape
     # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
-    _check_order((2 * order - 1) * n - order * order + 1, order, d)
+    _reserve((2 * order - 1) * n - order * order + 1, order, d)
     sets = np.flatnonzero(original == np.arange(n))[:, None]
     while True:
-        _check_order(len(sets), sets.shape[1], d)
+        _reserve(len(sets), sets.shape[1], d)
         means, heights = A[sets].mean(axis=1), b[sets].mean(axis=1)
         diagram = PowerDiagram(means, heights, *walls)
         if sets.shape[1] == order:
@@ -37,13 +37,11 @@ def order_k(
         sets = _with_one_more(diagram, sets, original)
 
 
-def _check_order(cells: int, order: int, d: int) -> None:
+def _reserve(cells: int, order: int, d: int) -> None:
     """Raise when the generators of the cells, and their planes, exceed the memory."""
-    check_memory(
-        8.0 * cells * order * (d + 2) if order > 1 else 0.0,
-        f"A diagram of order {order:,} with about {cells:,} cells",
-        "Take a lower order or fewer points, or classify with CurvedNeighbors, without a diagram.",
-    )
+    needed = 8.0 * cells * order * (d + 2) if order > 1 else 0.0
+    remedy = "Take a lower order or fewer points, or classify with CurvedNeighbors."
+    check_memory(needed, f"A diagram of order {order:,} with about {cells:,} cells", remedy)
 
 
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:

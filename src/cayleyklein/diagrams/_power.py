@@ -24,11 +24,8 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.exceptions import InvalidInputError
 
-BLOCK = 2**22
-"""Entries of a block of values of all planes, for the few queries beyond the walls."""
-
-THIN = 1e-3
-"""Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
+BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
+THIN = 1e-3  # extent of a hull in one direction, relative to another, below which it is scaled up
 
 
 class Groups(NamedTuple):
@@ -123,12 +120,9 @@ class PowerDiagram:
         return Groups.of(cell[order], corner[order], self.n)
 
     def _around(self, cell: Ints, corner: Ints) -> Ints:
-        """Order incidences by cell and then by the angle around the middle of its corners."""
-        at = self.corners[corner]
-        count = np.bincount(cell, minlength=self.n)[cell]
-        middle = [np.bincount(cell, at[:, j], minlength=self.n)[cell] / count for j in (0, 1)]
-        angle = np.arctan2(at[:, 1] - middle[1], at[:, 0] - middle[0])
-        return np.lexsort((angle, cell))
+        """Order incidences by cell, and then by the angle around the middle of its corners."""
+        x, y = _from_middle(cell, self.corners[corner]).T
+        return np.lexsort((np.arctan2(y, x), cell))
 
     @cached_property
     def ridges(self) -> tuple[Ints, Groups]:
@@ -166,8 +160,8 @@ class PowerDiagram:
 
     def _polygons(self, groups: Groups) -> Groups:
         """Order the corners of flat ridges in space around their middle."""
-        key, at = groups.keys, self.corners[groups.members]
-        at = at - _mean_by(key, at, groups.sizes)[key]
+        key = groups.keys
+        at = _from_middle(key, self.corners[groups.members])
         first = at[groups.starts[:-1]]
         normal = np.cross(first[key], at)
         longest = np.lexsort((-np.linalg.norm(normal, axis=1), key))[groups.starts[:-1]]
@@ -205,7 +199,7 @@ class Locator:
         walk_all(w, self.A, self.b, starts, neighbors, self.sites, found)
         N, r = self.walls
         beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
-        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BLOCK):
+        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BEYOND_ENTRIES):
             found[rows] = np.argmax(w[rows] @ self.A.T + self.b, axis=1)
         return np.asarray(self.rows[found])
 
@@ -256,7 +250,7 @@ def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
 
 
-def _mean_by(key: Ints, values: Floats, sizes: Ints) -> Floats:
-    """Return the mean of rows in each group."""
-    sums = [np.bincount(key, column, minlength=len(sizes)) for column in values.T]
-    return np.stack(sums, axis=1) / sizes[:, None]
+def _from_middle(key: Ints, values: Floats) -> Floats:
+    """Return rows minus the mean of the rows of the same key."""
+    sums = np.stack([np.bincount(key, column)[key] for column in values.T], axis=1)
+    return np.asarray(values - sums / np.bincount(key)[key][:, None])

@@ -12,13 +12,9 @@ from cayleyklein.experiments import _page as html
 from cayleyklein.experiments._methods import AUTO, METHODS
 from cayleyklein.experiments._problems import Problem
 from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
-from cayleyklein.plotting import (
-    BLUE,
-    DecisionBoundaryDisplay,
-    FeatureWeightsDisplay,
-    MetricDisplay,
-    number,
-)
+from cayleyklein.plotting import DecisionBoundaryDisplay, FeatureWeightsDisplay, MetricDisplay
+from cayleyklein.plotting.style import BLUE
+from cayleyklein.plotting.svg import number
 from cayleyklein.tables import TableEncoder
 
 COLUMNS = (

@@ -32,17 +32,14 @@ from cayleyklein._validation import (
     require,
     warn_caller,
 )
-from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
+from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lift_difference
-from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
+from cayleyklein.geometry import lifts
+from cayleyklein.meshes._polygon import read_region
 from cayleyklein.metrics import CurvedMetric
 
-GAUSS_NODES = 5
-"""Nodes along each side of a triangle: exact for polynomials of degree 8."""
-
-LARGEST_PIECE = 0.25
-"""Longest edge, in units of 1/√|K|, of a triangle for one quadrature: areas are exact to 1e-10."""
+GAUSS_NODES = 5  # along each side of a triangle: exact for polynomials of degree 8
+LARGEST_PIECE = 0.25  # longest edge of a triangle, times √|K|: areas are exact to 1e-10
 
 Density = Callable[[Floats], ArrayLike]
 
@@ -97,16 +94,11 @@ class CentroidalVoronoi:
 
 
 def lloyd(
-    points: ArrayLike,
-    metric: CurvedMetric,
-    polygon: ArrayLike,
-    *,
-    holes: list[Any] | None = None,
-    density: Density | None = None,
-    max_iter: int = 200,
+    points: ArrayLike, metric: CurvedMetric, polygon: ArrayLike, *,
+    holes: list[Any] | None = None, density: Density | None = None, max_iter: int = 200,
     tol: float = 1e-4,
-) -> CentroidalVoronoi:
-    """Move points to the centroids of their Voronoi cells, again and again (Lloyd 1982).
+) -> CentroidalVoronoi:  # fmt: skip
+    """Move points repeatedly to the centroids of their Voronoi cells (Lloyd 1982).
 
     The centroid of a cell is its centre of mass in the geometry: the point of least ∫ ρ c² dA,
     where c = 2 sin_K(d/2) is the chord of the distance d. It goes along with isometries, and it is
@@ -117,7 +109,7 @@ def lloyd(
     points : array-like of shape (n, 2)
         Where to start, inside the polygon.
     metric : CurvedMetric
-        Of the plane, of any curvature.
+        A metric of the plane, of any curvature.
     polygon : array-like of shape (m, 2)
         Corners in either direction, inside the domain of the metric.
     holes : list of array-like of shape (m, 2), optional
@@ -126,9 +118,9 @@ def lloyd(
         Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
         default. It should vary little within a cell, since it is integrated by quadrature.
     max_iter : int, default=200
-        Most steps.
+        Largest number of steps.
     tol : float, default=1e-4
-        Stop when a step lowers the energy by less than this part of it.
+        Stop when a step lowers the energy by less than this share of it.
 
     Returns
     -------
@@ -155,9 +147,8 @@ def lloyd(
     >>> bool(crowded.points[:, 0].mean() > 0.2)
     True
     """
-    metric = as_plane(metric)
-    region = as_region(polygon, holes, metric).shape
-    x = as_inner_points(points, region, metric)
+    whole = read_region(polygon, holes, metric)
+    region, x = whole.shape, whole.with_inside(points)
     density = as_callback(density, "density")
     max_iter, tol = as_count(max_iter, "max_iter"), as_real(tol, "tol", "[0, 1)")
     here = _integrate(x, metric, region, density)
@@ -173,7 +164,7 @@ def lloyd(
     if not converged:
         warn_caller(
             f"lloyd did not converge in max_iter={max_iter} steps: the last lowered the energy by "
-            f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more, or a larger tol.",
+            f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more steps, or a larger tol.",
             ConvergenceWarning,
         )
     corners = np.asarray(polygon, dtype=np.float64)
@@ -199,7 +190,7 @@ def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | 
     if density is not None:
         weights = weights * _densities(density, metric.points(nodes))
     at, s_at = z[own], s[own]
-    spatial, rise = lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
+    spatial, rise = lifts.lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
     sqchord = np.einsum("ij,ij->i", spatial, spatial) + K * rise * rise
     sums = [np.bincount(own, weights * values, n) for values in (1.0, rise, *spatial.T)]
     masses = sums[0].astype(np.float64)
@@ -216,7 +207,7 @@ def _cells(x: Floats, metric: CurvedMetric, region: Any) -> tuple[Ints, Floats]:
     shapely = require("shapely", "mesh")
     diagram = CayleyKleinVoronoi(x, metric)
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
-    diagram.window = box_around(shapely.get_coordinates(region))
+    diagram.window = domains.box_around(shapely.get_coordinates(region))
     parts = shapely.constrained_delaunay_triangles(shapely.intersection(diagram.cells(), region))
     triangles, cell = shapely.get_parts(parts, return_index=True)
     corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
@@ -244,7 +235,7 @@ def _longest(pieces: Floats, K: float) -> Floats:
     """Return the squared chord of the longest edge of triangles in z."""
     after = np.roll(pieces, -1, axis=1)
     s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
-    D, rise = lift_difference(pieces - after, pieces, s, after, s_after, K)
+    D, rise = lifts.lift_difference(pieces - after, pieces, s, after, s_after, K)
     return np.asarray((np.einsum("tki,tki->tk", D, D) + K * rise * rise).max(axis=1))
 
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from cayleyklein._typing import Complexes, Floats
-from cayleyklein.geometry import tangent
+from cayleyklein.geometry import lifts
 from cayleyklein.metrics import CurvedMetric
 
 
@@ -64,7 +64,7 @@ def length_of_gap(t: Floats, K: float) -> Floats:
 
 def gap_of_length(d: Floats, K: float) -> Floats:
     """Return the gap that belongs to a distance."""
-    return tangent(d / 2, K)
+    return lifts.tangent(d / 2, K)
 
 
 def half_gap(t: Floats, K: float) -> Floats:

@@ -36,26 +36,15 @@ from cayleyklein.meshes._plane import (
     true_center,
 )
 
-SHARP = math.radians(60.0)
-"""Corners under this angle get concentric shells."""
+SHARP = math.radians(60.0)  # corners under this angle get concentric shells
+ON_CIRCLE = 1e-9  # relative distance from a circle within which a point is on it, and not in it
+EQUAL = 1e-6  # difference of angles, or relative difference of lengths, that decides no choice
+OFF_CENTER = 0.95  # height of an off-centre, relative to the height with exactly the wanted angle
+RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent in the chart
+FIRST_BLOCK = 64  # bad triangles that are compared with each other first; then twice as many, …
 
-ROUNDING = 1e-9
-"""Relative distance from a circle within which a point is on it, and not in it."""
-
-TIE = 1e-6
-"""Difference of angles, and relative difference of lengths, that counts as none in a choice."""
-
-OFF_CENTER = 0.95
-"""Height of an off-centre, as a part of the height with exactly the wanted angle."""
-
-RESOLUTION = 1e-6
-"""Shortest segment to be split, as a part of the polygon's extent in the chart."""
-
-FIRST_BLOCK = 64
-"""Bad triangles that are compared with each other first; then twice as many, and so on."""
-
+# far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
-"""Far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull."""
 
 
 class Goal(NamedTuple):
@@ -174,7 +163,7 @@ class Refinement:
         apex = triangles.corners.ravel()[found]
         real = apex < len(self.y)
         near = gap(self.y[np.where(real, apex, 0)], center[:, None], self.K)
-        inner = (real & (near < t[:, None] * (1 - ROUNDING))).any(axis=1)
+        inner = (real & (near < t[:, None] * (1 - ON_CIRCLE))).any(axis=1)
         a, b = self.y[self.segments.T]
         lengths = length_of_gap(gap(a, b, self.K), self.K)
         return np.asarray(missing | inner | (lengths > self.goal.max_edge))
@@ -208,7 +197,7 @@ class Refinement:
         narrow = np.flatnonzero(angle.min(axis=1) < goal.min_angle)
         angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
         smallest = angle.min(axis=1)
-        equal = angle <= smallest[:, None] + TIE
+        equal = angle <= smallest[:, None] + EQUAL
         worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
         by_angle = smallest < goal.min_angle
         by_angle[by_angle] = ~self.across_corner(corners[by_angle], worst[by_angle])
@@ -231,8 +220,8 @@ class Refinement:
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
         """Return whether the edge opposite the worst angle joins two sides of a sharp corner.
 
-        Both ends are on one shell; refining such triangles would add shells without end. That is
-        an affair of small scales: beyond the radius of curvature a shell may be refined.
+        Both ends are on one shell; refining such triangles would add shells without end. This holds
+        at small scales only: beyond the radius of curvature a shell may be refined.
         """
         rows = np.arange(len(corners))
         u, v = (corners[rows, (worst + k) % 3] for k in (1, 2))
@@ -242,7 +231,7 @@ class Refinement:
         shell = (e >= 0) & (f >= 0) & (e != f) & (corner >= 0) & self.sharp[corner]
         p, q = (gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
         small = abs(self.K) * (2 * p) ** 2 < 1
-        return np.asarray(shell & small & (np.abs(p - q) < TIE * p))
+        return np.asarray(shell & small & (np.abs(p - q) < EQUAL * p))
 
     # -- new vertices ------------------------------------------------------------------
 
@@ -264,12 +253,12 @@ class Refinement:
             nearer = by_angle & (height < gap(point, middle, K))
             point[nearer] = towards(middle[nearer], point[nearer], height[nearer], K)
         # angles and sides are often equal: then older vertices decide, not rounding
-        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / TIE), ~by_angle))
+        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / EQUAL), ~by_angle))
         taken = order[_independent(point[order], center[order], radius[order])]
         point, center, radius = point[taken], center[taken], radius[taken]
         middle, t = self.circles()
         around, reach = chart_circle(middle, t, K)
-        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ROUNDING))
+        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ON_CIRCLE))
         split = np.array([len(hit) > 0 for hit in hits], dtype=bool)
         keep = np.ones(len(point), dtype=bool)
         keep[np.array([i for hit in hits for i in hit], dtype=np.intp)] = False
@@ -306,7 +295,7 @@ def _pairs(y: Complexes) -> Floats:
 
 def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
     """Return the points to take in this order: none lies in the circle of one after it."""
-    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ROUNDING)
+    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ON_CIRCLE)
     taken: Ints = np.empty(0, dtype=np.intp)
     start, size = 0, FIRST_BLOCK
     while start < len(points):

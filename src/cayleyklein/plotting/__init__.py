@@ -5,22 +5,12 @@ the fundamental conic in thick black, equal axes, colours that everyone can tell
 """
 
 from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
-from cayleyklein.plotting._cards import notebook_card as notebook_card
 from cayleyklein.plotting._charts import ChartDisplay
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._map import MapDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
-from cayleyklein.plotting._outlines import inset as inset
-from cayleyklein.plotting._outlines import line_path as line_path
-from cayleyklein.plotting._sections import choose_section as choose_section
-from cayleyklein.plotting._style import BLUE as BLUE
-from cayleyklein.plotting._style import GEOMETRY_COLORS as GEOMETRY_COLORS
-from cayleyklein.plotting._svg import number as number
-from cayleyklein.plotting._svg import path_data as path_data
 from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay
-
-# Names imported "as" themselves are for the other folders of this package, not for users.
 
 __all__ = [
     "BallDisplay",

@@ -8,16 +8,10 @@ from html import escape
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.plotting.style import PICTURE_PADDING
 
-BEYOND = 40.0
-"""Coordinates end this many widths outside the picture."""
-
-PADDING = 0.04
-"""How far a picture reaches beyond its bounds, as a part of the longer side."""
-
-LONGEST_NAME = 22
-"""Characters of the name of a bar."""
-
+CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
+LONGEST_NAME = 22  # characters of the name of a bar
 ONE_BY_DEFAULT = ("fill_opacity", "stroke_width")
 
 
@@ -37,31 +31,21 @@ class Drawing:
     def __init__(self, bounds: Floats, size: float) -> None:
         extent = np.ptp(bounds, axis=0)
         longest = float(extent.max()) or 1.0
-        self._scale = size / (longest * (1 + 2 * PADDING))
-        self._corner = bounds[0] - PADDING * longest
-        self._size = np.maximum((extent + 2 * PADDING * longest) * self._scale, 1.0)
+        room = PICTURE_PADDING * longest
+        self._scale = size / (longest + 2 * room)
+        self._corner = bounds[0] - room
+        self._size = np.maximum((extent + 2 * room) * self._scale, 1.0)
         self._elements: list[str] = []
 
     def path(
-        self,
-        points: Floats,
-        *,
-        closed: bool = False,
-        stroke: str | None = "currentColor",
-        width: float = 1.0,
-        fill: str | None = None,
-        fill_opacity: float = 1.0,
-    ) -> None:
+        self, points: Floats, *, closed: bool = False, stroke: str | None = "currentColor",
+        width: float = 1.0, fill: str = "none", fill_opacity: float = 1.0,
+    ) -> None:  # fmt: skip
         """Draw a polyline or an area; a row of NaN lifts the pen."""
         self._add(
-            "path",
-            d=path_data(self._place(points), closed),
-            fill=fill or "none",
-            fill_opacity=fill_opacity,
-            stroke=stroke,
-            stroke_width=width,
-            stroke_linejoin="round" if stroke else None,
-        )
+            "path", d=path_data(self._place(points), closed), fill=fill, fill_opacity=fill_opacity,
+            stroke=stroke, stroke_width=width, stroke_linejoin="round" if stroke else None,
+        )  # fmt: skip
 
     def dots(self, points: Floats, *, radius: float) -> None:
         """Draw points."""
@@ -76,7 +60,7 @@ class Drawing:
     def _place(self, points: Floats) -> Floats:
         x = (points - self._corner) * self._scale
         flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
-        reach = BEYOND * float(self._size.max())
+        reach = CLIP_WIDTHS * float(self._size.max())
         return np.asarray(np.clip(flipped, -reach, reach))
 
     def _add(self, tag: str, **attributes: float | str | None) -> None:
@@ -90,7 +74,7 @@ class Drawing:
 
 
 def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
-    """Return horizontal bars from zero, with their names above and percentages beside them."""
+    """Return horizontal bars from zero, with names above them and percentages to the right."""
     width, row = 150, 26
     parts = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -119,7 +103,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def path_data(points: Floats, closed: bool = False) -> str:
-    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
+    """Return polylines or polygons, separated by rows of NaN, as the attribute d of a path."""
     parts = []
     for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
         whole = piece[~np.isnan(piece[:, 0])]

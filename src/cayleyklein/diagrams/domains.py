@@ -9,39 +9,31 @@ from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein._validation import as_finite_array
-from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
+from cayleyklein.diagrams._planes import LARGEST_SPREAD, LocalChart
 from cayleyklein.diagrams._power import Groups, simplex_walls
 from cayleyklein.exceptions import InvalidInputError
 
+# Vertices farther than FAR typical distances, and than FAR_FROM_ALL times the farthest generator,
+# count as infinitely far. Larger numbers would leave Qhull no digits for near vertices.
 FAR, FAR_FROM_ALL = 1e6, 1e3
-"""Vertices farther than this many typical distances, and than this many times the farthest
-generator, count as infinitely far. More would leave Qhull no digits for near ones."""
 
-MARGIN = 0.1
-"""Margin of the default window around the generators, as a part of their extent."""
-
-WINDOW_ROOM = 0.05
-"""Least distance of the point around which a window is cut from its sides, as a part of them."""
-
-DISC_ROOM = 1.5
-"""Walls around a hyperbolic domain are this many times its radius away."""
+MARGIN = 0.1  # of the default window around the generators, relative to their extent
+WINDOW_ROOM = 0.05  # least distance of the point a window is cut around from its sides, relative
+DISC_ROOM = 1.5  # distance of the walls around a hyperbolic domain, in its radii
 
 
-def as_window(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
+def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
     """Return the lower and the upper corner of the window, (2, d); None when hyperbolic."""
-    if curvature < 0:
-        if window is not None:
-            raise InvalidInputError(
-                "A hyperbolic diagram ends at its domain, the inside of the absolute; "
-                "leave out window."
-            )
-        return None
     if window is None:
-        return box_around(points)
+        return None if curvature < 0 else box_around(points)
+    if curvature < 0:
+        raise InvalidInputError(
+            "A hyperbolic diagram ends at its domain, the inside of the absolute; leave out window."
+        )
     corners = as_finite_array(window, "window")
     d = points.shape[1]
     extent = float(np.abs(corners).max(initial=0.0))
-    if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+    if extent and not 1 / LARGEST_SPREAD < extent < LARGEST_SPREAD:
         raise InvalidInputError(
             f"window reaches {extent:.3g}, and products of such coordinates overflow or underflow; "
             f"rescale it and the points."
@@ -74,7 +66,7 @@ def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Flo
 def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
     """Return the centre and walls of a polyhedron in a hyperbolic domain of space.
 
-    Its faces are at most `tolerance` off the domain's boundary, as a part of the radius.
+    Its faces are at most `tolerance` off the domain's boundary, relative to the radius.
     """
     o, rho = chart.disc
     count, off = 64, math.inf

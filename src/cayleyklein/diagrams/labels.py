@@ -1,0 +1,38 @@
+"""Labels of points: their classes as numbers, and majorities of them."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cayleyklein._typing import AnyArray, Ints
+from cayleyklein._validation import at_index, refuse_containers
+from cayleyklein.exceptions import InvalidInputError
+
+
+def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
+    """Return the sorted classes, and the index of the class of each of n points."""
+    refuse_containers(labels, name)
+    values = np.asarray(labels)
+    if values.shape != (n,):
+        raise InvalidInputError(
+            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
+        )
+    if values.dtype.kind == "c":
+        raise InvalidInputError(
+            f"{name} are complex numbers, which cannot be sorted; use text or integers."
+        )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise InvalidInputError(
+            f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
+        )
+    try:
+        classes, codes = np.unique(values, return_inverse=True)
+    except TypeError as error:
+        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
+    return classes, codes.reshape(-1)
+
+
+def majority(codes: Ints, n_classes: int) -> Ints:
+    """Return the most frequent code of each row (m, k); ties go to the smallest."""
+    rows = np.arange(len(codes)) * n_classes
+    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
+    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))
