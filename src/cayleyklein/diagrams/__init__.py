@@ -2,13 +2,12 @@
 
 from cayleyklein.diagrams._meshes import Mesh
 from cayleyklein.diagrams._plane_cells import Boundary
-from cayleyklein.diagrams._planes import EquivalentBalls, equivalent_balls
+from cayleyklein.diagrams._planes import equivalent_balls
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
 
 __all__ = [
     "Boundary",
     "CayleyKleinVoronoi",
-    "EquivalentBalls",
     "Mesh",
     "Triangulation",
     "equivalent_balls",

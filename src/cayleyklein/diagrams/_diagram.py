@@ -2,7 +2,7 @@
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,9 +43,8 @@ class Diagram:
         self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
         self._chart, A, b = local_planes(self.points, metric)
         self._walls = far_walls(self._chart, self._chart.to_local(self.points))
-        self._sets, self._A, self._b, self._power = order_k(
-            A, b, self._walls, self.order, self._original
-        )
+        found = order_k(A, b, self._walls, self.order, self._original)
+        self._sets, self._A, self._b, self._power = found
 
     @cached_property
     def duplicates(self) -> Ints:
@@ -98,8 +97,7 @@ class Diagram:
             keep[keep] = exchanges(self._sets[pairs[keep].T], self._original)[1]
         y = self._disc_corners
         if y is not None and self._power.dimension == 2:
-            ends = y[corners.members.reshape(-1, 2)]
-            keep &= cut_edges(ends[:, 0], ends[:, 1])[2]
+            keep &= cut_edges(*y[corners.members.reshape(-1, 2).T])[2]
         elif y is not None:
             keep &= meets_ball(y, corners, keep)
         return pairs[keep], corners.take(np.flatnonzero(keep))
@@ -117,9 +115,7 @@ class Diagram:
     @cached_property
     def regions(self) -> list[list[int]]:
         """Vertices of each cell; -1 is a vertex at infinity, or outside the domain."""
-        cells = self._power.cells
-        if len(self._cells) < len(self._A):
-            cells = cells.take(self._cells)
+        cells = self._power.cells.take(self._cells)
         return _index_lists(cells, self._vertex_number, cyclic=self._power.dimension == 2)
 
     @cached_property
@@ -149,8 +145,7 @@ class Diagram:
         _, corners = self._ridges
         if self._power.dimension == 2:
             ends = self._vertex_number[corners.members.reshape(-1, 2)]
-            ordered: list[list[int]] = np.sort(ends, axis=1).tolist()
-            return ordered
+            return cast(list[list[int]], np.sort(ends, axis=1).tolist())
         return _index_lists(corners, self._vertex_number, cyclic=self._power.dimension == 3)
 
     @cached_property

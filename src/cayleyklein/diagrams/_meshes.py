@@ -19,7 +19,6 @@ class CutOut:
         self.power = PowerDiagram(A, b + A @ origin, N, r)
 
     def to_points(self, y: Floats) -> Floats:
-        """Return x of coordinates around the origin."""
         return self.chart.to_points(y + self.origin)
 
     def polygons(self) -> tuple[Ints, list[Floats]]:

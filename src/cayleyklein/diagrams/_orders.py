@@ -50,22 +50,17 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
     sides = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
-    more = _next_copies(original)[alone[:, -1]]
+    rows = np.argsort(original, kind="stable")
+    again = original[rows[1:]] == original[rows[:-1]]
+    next_copy = np.full(len(original), -1)
+    next_copy[rows[:-1][again]] = rows[1:][again]
+    more = next_copy[alone[:, -1]]
     grown = [
         np.column_stack([sides[0], lone[:, 1]])[proper],
         np.column_stack([sides[1], lone[:, 0]])[proper],
         np.column_stack([alone, more])[more >= 0],
     ]
     return np.unique(np.sort(np.vstack(grown), axis=1), axis=0)
-
-
-def _next_copies(original: Ints) -> Ints:
-    """Return, for each row, the next row that is a copy of it, or -1."""
-    rows = np.argsort(original, kind="stable")
-    again = original[rows[1:]] == original[rows[:-1]]
-    following = np.full(len(original), -1)
-    following[rows[:-1][again]] = rows[1:][again]
-    return following
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:

@@ -21,19 +21,11 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import bisectors, distances, lifts, space
 from cayleyklein.metrics import CurvedMetric
 
-LARGEST_SPREAD = 1e100
-"""Largest extent of points in z (its inverse is the smallest): products of three are finite."""
+LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products of 3 are finite
 
 
 class EquivalentBalls(NamedTuple):
-    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative.
-
-    Examples
-    --------
-    >>> from cayleyklein.diagrams import EquivalentBalls
-    >>> EquivalentBalls(centers=np.array([[0.0], [2.0]]), sq_radii=np.array([0.0, 1.0])).sq_radii
-    array([0., 1.])
-    """
+    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative."""
 
     centers: Floats
     sq_radii: Floats
@@ -58,8 +50,8 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
 
     Returns
     -------
-    EquivalentBalls
-        A named tuple of `centers` (n, d) and signed `sq_radii` (n,).
+    named tuple
+        `centers` (n, d) and signed `sq_radii` (n,).
 
     Examples
     --------
@@ -89,12 +81,10 @@ class LocalChart(NamedTuple):
     spread: float
 
     def to_local(self, x: Floats) -> Floats:
-        """Return w of points x."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.pivot) @ self.metric.factor.T / self.spread)
 
     def to_points(self, w: Floats) -> Floats:
-        """Return x of coordinates w."""
         return np.asarray(w @ self.matrix.T + self.pivot)
 
     @property

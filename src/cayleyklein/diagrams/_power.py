@@ -20,7 +20,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
-from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.exceptions import InvalidInputError
 
@@ -41,7 +41,6 @@ class Groups(NamedTuple):
 
     @property
     def sizes(self) -> Ints:
-        """The number of members of each group."""
         return np.diff(self.starts)
 
     @property
@@ -57,7 +56,6 @@ class Groups(NamedTuple):
         return Groups(self.members[np.arange(starts[-1]) + shift], starts)
 
     def of_group(self, group: int | np.intp) -> Ints:
-        """Return the members of one group."""
         return self.members[self.starts[group] : self.starts[group + 1]]
 
 
@@ -95,16 +93,12 @@ class PowerDiagram:
     @cached_property
     def used(self) -> Bools:
         """Whether each generator has a cell."""
-        flags = np.zeros(self.n, dtype=bool)
-        flags[self.simplices[self.simplices < self.n]] = True
-        return flags
+        return np.bincount(self.simplices.ravel(), minlength=self.n)[: self.n] > 0
 
     @cached_property
     def on_wall(self) -> Bools:
-        """Whether each corner is on a wall."""
-        flags = np.zeros(len(self.corners), dtype=bool)
-        flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
-        return flags
+        walled = self.corner_of[(self.simplices >= self.n).any(axis=1)]
+        return np.bincount(walled, minlength=len(self.corners)) > 0
 
     @cached_property
     def cells(self) -> Groups:
@@ -113,16 +107,12 @@ class PowerDiagram:
         cell, corner = self.simplices[rows, columns], self.corner_of[rows]
         if len(self.corners) < len(self.simplices):
             cell, corner = np.unique(np.stack([cell, corner]), axis=1)
-        if self.dimension == 2:
-            order = self._around(cell, corner)
-        else:
-            order = np.lexsort((corner, cell))
+        within: AnyArray = corner
+        if self.dimension == 2:  # by the angle around the middle of the corners
+            x, y = _from_middle(cell, self.corners[corner]).T
+            within = np.arctan2(y, x)
+        order = np.lexsort((within, cell))
         return Groups.of(cell[order], corner[order], self.n)
-
-    def _around(self, cell: Ints, corner: Ints) -> Ints:
-        """Order incidences by cell, and then by the angle around the middle of its corners."""
-        x, y = _from_middle(cell, self.corners[corner]).T
-        return np.lexsort((np.arctan2(y, x), cell))
 
     @cached_property
     def ridges(self) -> tuple[Ints, Groups]:
@@ -213,7 +203,6 @@ def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:
 
 
 def _hull(points: Floats) -> ConvexHull:
-    """Return the convex hull of points, in simplices."""
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
     try:
@@ -225,7 +214,7 @@ def _hull(points: Floats) -> ConvexHull:
 
 def _fattening(flat: Floats) -> Floats:
     """Return a linear map under which a thin hull of points (n, d) becomes thick."""
-    # Qhull rounds alike in all directions, and would merge facets of collinear generators between
+    # Qhull rounds equally in all directions, and would merge facets of collinear generators between
     # walls far away; a hull keeps its facets under such a map
     longest = np.abs(flat).max()
     _, extent, axes = np.linalg.svd((flat - flat.mean(axis=0)) / longest, full_matrices=False)

@@ -106,8 +106,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             f"{len(self.cell_generators)} cells)"
         )
 
-    # -- shapes -----------------------------------------------------------------------
-
     @cached_property
     def _plane_cells(self) -> PlaneCells:
         self._needs_dimension(2)
@@ -131,7 +129,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         return d
 
     def _off(self, value: float | None) -> float:
-        """Check the tolerance of shapes; the default is that of the dimension."""
+        """Return the tolerance of shapes, or the default for the dimension."""
         default, finest = TOLERANCES[self._power.dimension]
         return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
 
@@ -222,8 +220,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         vertex = self._vertex_number[self._power.corner_of]
         simplices = self._sets[self._power.simplices[vertex >= 0], 0]
         return Triangulation(simplices, self.vertices[vertex[vertex >= 0]], self.ridge_points)
-
-    # -- labels -----------------------------------------------------------------------
 
     @cached_property
     def cell_labels(self) -> AnyArray:

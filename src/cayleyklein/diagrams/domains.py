@@ -97,15 +97,11 @@ def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
     inside = np.einsum("ij,ij->i", y, y) < 1
     answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
     for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):
-        answer[group] = _nearest_sqnorm(y[groups.of_group(group)]) < 1
+        corners = y[groups.of_group(group)]
+        # the point Σ λ_i v_i of the hull nearest to 0 is u/Σu for the u ≥ 0 that comes nearest to
+        # Σ u_i v_i = 0, Σ u_i = 1
+        system = np.vstack([corners.T / np.abs(corners).max(), np.ones(len(corners))])
+        u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))
+        nearest = u @ corners / u.sum()
+        answer[group] = nearest @ nearest < 1
     return answer
-
-
-def _nearest_sqnorm(corners: Floats) -> float:
-    """Return the square distance from 0 to the convex hull of corners."""
-    # its point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1
-    scale = float(np.abs(corners).max())
-    system = np.vstack([corners.T / scale, np.ones(len(corners))])
-    u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))
-    nearest = u @ corners / u.sum()
-    return float(nearest @ nearest)

@@ -16,11 +16,7 @@ def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyA
         raise InvalidInputError(
             f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
         )
-    if values.dtype.kind == "c":
-        raise InvalidInputError(
-            f"{name} are complex numbers, which cannot be sorted; use text or integers."
-        )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
+    if values.dtype.kind in "fc" and not np.isfinite(values).all():
         raise InvalidInputError(
             f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
         )

@@ -11,8 +11,6 @@ The parts of the polygon in the cells are cut into triangles, and integrals take
 quadrature in the Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,15 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import (
-    as_callback,
-    as_count,
-    as_finite_array,
-    as_real,
-    require,
-    warn_caller,
-)
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
@@ -149,8 +140,8 @@ def lloyd(
     """
     whole = read_region(polygon, holes, metric)
     region, x = whole.shape, whole.with_inside(points)
-    density = as_callback(density, "density")
-    max_iter, tol = as_count(max_iter, "max_iter"), as_real(tol, "tol", "[0, 1)")
+    density = checks.as_callback(density, "density")
+    max_iter, tol = checks.as_count(max_iter, "max_iter"), checks.as_real(tol, "tol", "[0, 1)")
     here = _integrate(x, metric, region, density)
     energies = [here.energy]
     converged = False
@@ -162,7 +153,7 @@ def lloyd(
         x, here = here.centroids, there
         energies.append(here.energy)
     if not converged:
-        warn_caller(
+        checks.warn_caller(
             f"lloyd did not converge in max_iter={max_iter} steps: the last lowered the energy by "
             f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more steps, or a larger tol.",
             ConvergenceWarning,
@@ -188,7 +179,13 @@ def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | 
     sigma = np.sqrt(1 + K * np.einsum("ij,ij->i", nodes, nodes))
     weights = weights / sigma**3
     if density is not None:
-        weights = weights * _densities(density, metric.points(nodes))
+        values = checks.as_finite_array(density(metric.points(nodes)), "density(points)")
+        if values.shape != weights.shape or (values < 0).any():
+            raise InvalidInputError(
+                f"density must return one number ≥ 0 for each of the {len(nodes)} points it is "
+                f"given; got shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
+            )
+        weights = weights * values
     at, s_at = z[own], s[own]
     spatial, rise = lifts.lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
     sqchord = np.einsum("ij,ij->i", spatial, spatial) + K * rise * rise
@@ -204,7 +201,7 @@ def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | 
 
 def _cells(x: Floats, metric: CurvedMetric, region: Any) -> tuple[Ints, Floats]:
     """Cut a region along the cells; return the point of each piece, and pieces (q, 3, 2) in z."""
-    shapely = require("shapely", "mesh")
+    shapely = checks.require("shapely", "mesh")
     diagram = CayleyKleinVoronoi(x, metric)
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
     diagram.window = domains.box_around(shapely.get_coordinates(region))
@@ -220,7 +217,11 @@ def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
         return cell, pieces
     done: list[tuple[Ints, Floats]] = []
     while len(cell):
-        large = _longest(pieces, K) > LARGEST_PIECE**2 / abs(K)
+        after = np.roll(pieces, -1, axis=1)
+        s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
+        D, rise = lifts.lift_difference(pieces - after, pieces, s, after, s_after, K)
+        sqchords = np.einsum("tki,tki->tk", D, D) + K * rise * rise
+        large = sqchords.max(axis=1) > LARGEST_PIECE**2 / abs(K)
         done.append((cell[~large], pieces[~large]))
         a, b, c = np.moveaxis(pieces[large], 1, 0)
         ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
@@ -229,14 +230,6 @@ def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
         cell = np.tile(cell[large], 4)
     cells, small = zip(*done, strict=True)
     return np.concatenate(cells), np.concatenate(small)
-
-
-def _longest(pieces: Floats, K: float) -> Floats:
-    """Return the squared chord of the longest edge of triangles in z."""
-    after = np.roll(pieces, -1, axis=1)
-    s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
-    D, rise = lifts.lift_difference(pieces - after, pieces, s, after, s_after, K)
-    return np.asarray((np.einsum("tki,tki->tk", D, D) + K * rise * rise).max(axis=1))
 
 
 def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
@@ -251,13 +244,3 @@ def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
     double = np.abs(p * t - q * r)
     found = np.einsum("kc,tci->tki", barycentric, pieces).reshape(-1, 2)
     return found, np.outer(double, weight).ravel(), np.repeat(cell, len(weight))
-
-
-def _densities(density: Density, x: Floats) -> Floats:
-    values = as_finite_array(density(x), "density(points)")
-    if values.shape != (len(x),) or (values < 0).any():
-        raise InvalidInputError(
-            f"density must return one number ≥ 0 for each of the {len(x)} points it is given; got "
-            f"shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
-        )
-    return values

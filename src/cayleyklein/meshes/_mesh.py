@@ -1,7 +1,5 @@
 """Triangle meshes of polygons, with quality measured in a curved metric."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -13,13 +13,6 @@ from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay
 
 __all__ = [
-    "BallDisplay",
-    "ChartDisplay",
-    "CrossRatioDisplay",
-    "DecisionBoundaryDisplay",
-    "FeatureWeightsDisplay",
-    "GeodesicDisplay",
-    "MapDisplay",
-    "MetricDisplay",
-    "VoronoiDisplay",
-]
+    "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "DecisionBoundaryDisplay",
+    "FeatureWeightsDisplay", "GeodesicDisplay", "MapDisplay", "MetricDisplay", "VoronoiDisplay",
+]  # fmt: skip

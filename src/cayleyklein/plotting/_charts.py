@@ -178,7 +178,7 @@ def _projection(panel: ChartPanel) -> str | None:
 
 
 def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
-    """Return points of a segment, dense where the charts stretch it: far out."""
+    """Return points of a segment, dense far out, where the charts stretch it."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
     if metric.curvature > 0:
@@ -197,17 +197,21 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
         return np.asarray(metric.to_chart(outlines.inset(domain, x), chart), dtype=float)
 
     sign = int(np.sign(metric.curvature))
-    dots, mapped = image(points), [image(edge) for edge in edges]
-    rim = _rim(chart, metric, image)
-    if chart == "half_space":
-        bounds = _around(dots)
-        bounds[0, 1] = 0.0
-    elif chart in ("hemisphere", "sphere"):
+    dots, rim = image(points), _rim(chart, metric, image)
+    if chart in ("hemisphere", "sphere"):
         bounds = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
-    elif chart == "hyperboloid":
-        bounds = _cap(dots)
-    else:
-        bounds = outlines.bounds_of(rim) if len(rim) else _around(dots)
+    elif chart == "hyperboloid":  # a cap that holds the points, with some room
+        top = max(1 + 1.3 * (dots[:, 2].max() - 1), LEAST_CAP)
+        reach = math.sqrt(top**2 - 1)
+        bounds = np.array([[-reach, -reach, 1.0], [reach, reach, top]])
+    elif chart != "half_space" and len(rim):
+        bounds = outlines.bounds_of(rim)
+    else:  # a square around the points, half as large again
+        low, high = outlines.bounds_of(dots)
+        half = 0.75 * (high - low).max()
+        bounds = (low + high) / 2 + np.array([[-half], [half]])
+        bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
+    mapped = [image(edge) for edge in edges]
     width = style.DOMAIN_WIDTH if sign < 0 else style.EDGE_WIDTH  # only the conic is thick
     return ChartPanel(chart, CHART_TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
 
@@ -222,20 +226,6 @@ def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) ->
     if chart == "hyperboloid":  # infinitely far
         return np.empty((0, 3))
     return image(metric.domain.from_euclidean(equator[:, :2]))
-
-
-def _around(points: Floats) -> Floats:
-    """Return a square around points, half as large again."""
-    low, high = outlines.bounds_of(points)
-    half = np.full(points.shape[1], 0.75 * (high - low).max())
-    return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
-
-
-def _cap(points: Floats) -> Floats:
-    """Return the box of a cap of the hyperboloid that holds the points, with some room."""
-    top = max(1 + 1.3 * (points[:, 2].max() - 1), LEAST_CAP)
-    reach = math.sqrt(top**2 - 1)
-    return np.array([[-reach, -reach, 1.0], [reach, reach, top]])
 
 
 def _draw_plane(ax: style.Axes, panel: ChartPanel, look: dict[str, Any]) -> None:
@@ -275,7 +265,6 @@ def in_front(points: Floats, chart: str) -> Bools:
 
 
 def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
-    """Return a mesh of the surface, up to the bounds."""
     around = np.linspace(0, 2 * math.pi, 49)
     if panel.chart == "hyperboloid":
         height = np.linspace(1, panel.bounds[1, 2], 13)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_finite_array, as_texts, list_indices
+from cayleyklein._validation import as_finite_array, as_texts, at_index
 from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
@@ -98,6 +98,14 @@ class MapDisplay(style.PlaneDisplay):
             raise InvalidInputError(f"Got {len(names)} names for {n} points.")
         if y is not None:
             labels.encode_labels(y, n, "y")
+        pairs = np.empty((0, 2)) if edges is None else as_finite_array(edges, "edges")
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
+        bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
+        if bad.any():
+            raise InvalidInputError(
+                f"edges must hold row numbers from 0 to {n - 1}{at_index(bad)}."
+            )
         K, metric = estimator.curvature_, estimator.metric_
         on_globe, t = K > 0, np.linspace(0, 1, _charts.EDGE_POINTS)[:, None]
         place = estimator.sphere_ if on_globe else estimator.embedding_
@@ -108,9 +116,8 @@ class MapDisplay(style.PlaneDisplay):
                 return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True) @ TO_VIEWER)
             return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
 
-        pairs = np.empty((0, 2), int) if edges is None else _row_pairs(edges, n)
         # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
-        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs]
+        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs.astype(int)]
         classes = None if y is None else np.asarray(y)
         return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
@@ -164,16 +171,3 @@ class MapDisplay(style.PlaneDisplay):
             if front:
                 side = "left" if point @ _charts.RIGHT > 0 else "right"  # away from the middle
                 ax.text(*(1.04 * point), f" {name} ", ha=side, va="center", fontsize="x-small")
-
-
-def _row_pairs(edges: ArrayLike, n: int) -> AnyArray:
-    pairs = as_finite_array(edges, "edges")
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
-    bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
-    if bad.any():
-        raise InvalidInputError(
-            f"edges must hold row numbers from 0 to {n - 1}; they do not at "
-            f"{list_indices(np.argwhere(bad))}."
-        )
-    return pairs.astype(int)

@@ -9,17 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import (
-    about,
-    as_count,
-    as_finite_array,
-    as_points,
-    as_real,
-    at_index,
-    broadcast_points,
-    require,
-)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.plotting import outlines, sections, style
@@ -90,14 +81,16 @@ class BallDisplay(style.PlaneDisplay):
         resolution : int, default=256
             Points on an outline.
         """
-        centers = as_points(np.atleast_2d(as_points(centers, "centers")), "centers", 2, ndim=2)
-        given = as_points(np.atleast_1d(as_finite_array(radius, "radius")), "radius", ndim=1)
-        _, radii = broadcast_points(centers=centers[:, 0], radius=given)
+        centers = np.atleast_2d(checks.as_points(centers, "centers"))
+        centers = checks.as_points(centers, "centers", 2, ndim=2)
+        given = np.atleast_1d(checks.as_finite_array(radius, "radius"))
+        checks.as_points(given, "radius", ndim=1)
+        _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
         if (radii <= 0).any():
-            raise InvalidInputError(f"radius must be positive{at_index(radii <= 0)}.")
-        n = as_count(resolution, "resolution")
+            raise InvalidInputError(f"radius must be positive{checks.at_index(radii <= 0)}.")
+        n = checks.as_count(resolution, "resolution")
         sections.any_metric(metric)
-        with about("centers"):
+        with checks.about("centers"):
             spheres = [
                 outlines.sphere_path(metric, center, radius, n)
                 for center, radius in zip(centers, radii.tolist(), strict=True)
@@ -127,7 +120,7 @@ class BallDisplay(style.PlaneDisplay):
             Options of the outlines, a LineCollection.
         """
         shade = style.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
-        as_real(fill, "fill", "[0, 1]")
+        checks.as_real(fill, "fill", "[0, 1]")
         ax = style.new_axes(ax)
         self._draw(ax, shade, fill, {"label": label} | options)
         if show_centers:
@@ -141,7 +134,7 @@ class BallDisplay(style.PlaneDisplay):
 
     def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
         """Draw the balls without changing the limits of the axes."""
-        collections = require("matplotlib.collections", "plot")
+        collections = checks.require("matplotlib.collections", "plot")
         self.fill_ = collections.PolyCollection(
             self._full, facecolors=color, edgecolors="none", alpha=fill
         )
@@ -248,8 +241,8 @@ class MetricDisplay(style.PlaneDisplay):
         section = sections.choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
-        centers, size = outlines.ball_lattice(plane, shown, as_count(lattice, "lattice"))
-        size = size if radius is None else as_real(radius, "radius")
+        centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
+        size = size if radius is None else checks.as_real(radius, "radius")
         balls = BallDisplay.from_metric(plane, centers, size)
         return cls(metric=plane, balls=balls, X=shown, y=labels, names=section.names)
 
@@ -291,7 +284,7 @@ class MetricDisplay(style.PlaneDisplay):
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
         style.draw_domains(corner, outlines.domains_of(self.metric))
         (left, bottom), (width, height) = near[0], np.ptp(near, axis=0)
-        patches = require("matplotlib.patches", "plot")
+        patches = checks.require("matplotlib.patches", "plot")
         corner.add_patch(patches.Rectangle((left, bottom), width, height, fill=False, lw=0.8))
         corner.set(xticks=[], yticks=[], frame_on=False)
         style.finish_axes(corner, far, ("", ""))

@@ -59,9 +59,6 @@ def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = 
     )
 
 
-# -- metrics and estimators --------------------------------------------------------------------
-
-
 def metric_facts(metric: Metric) -> Facts:
     """Return geometry, curvature and dimension of a metric."""
     facts, terms = [("geometry", metric.geometry)], terms_of(metric)
@@ -152,9 +149,6 @@ def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]
     return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
-# -- diagrams ----------------------------------------------------------------------------------
-
-
 def _diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
     n, cells = len(diagram.points), len(diagram.cell_generators)
     facts = [
@@ -183,8 +177,9 @@ def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
         colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)].tolist()
         for outline, color in zip(diagram.outlines(CHORDS), colors, strict=True):
             if len(outline):
-                look = {"stroke": color, "fill": color, "width": 0.5, "fill_opacity": 0.25}
-                drawing.path(outline, closed=True, **look)
+                drawing.path(
+                    outline, closed=True, stroke=color, fill=color, width=0.5, fill_opacity=0.25
+                )
     for segment in diagram.ridge_segments()[1]:
         drawing.path(segment)
     shown = diagram.points

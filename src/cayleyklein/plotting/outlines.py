@@ -44,14 +44,9 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         ball = metric.ball(center, radius)
         if ball.kind == "ellipsoid":
             return ball.ellipsoid().boundary(n), True
-    return _sphere_by_rays(metric, center, radius, n)
-
-
-def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
-    """Find the sphere on rays from its centre: they are geodesics, so that distances grow."""
-    first = first_term(metric)
+    # on rays from the centre, which are geodesics, so that distances grow
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
-    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first.inverse_factor.T
+    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first_term(metric).inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius

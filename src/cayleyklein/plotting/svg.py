@@ -12,7 +12,6 @@ from cayleyklein.plotting.style import PICTURE_PADDING
 
 CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
 LONGEST_NAME = 22  # characters of the name of a bar
-ONE_BY_DEFAULT = ("fill_opacity", "stroke_width")
 
 
 class Drawing:
@@ -38,19 +37,23 @@ class Drawing:
         self._elements: list[str] = []
 
     def path(
-        self, points: Floats, *, closed: bool = False, stroke: str | None = "currentColor",
+        self, points: Floats, *, closed: bool = False, stroke: str = "currentColor",
         width: float = 1.0, fill: str = "none", fill_opacity: float = 1.0,
     ) -> None:  # fmt: skip
         """Draw a polyline or an area; a row of NaN lifts the pen."""
-        self._add(
-            "path", d=path_data(self._place(points), closed), fill=fill, fill_opacity=fill_opacity,
-            stroke=stroke, stroke_width=width, stroke_linejoin="round" if stroke else None,
-        )  # fmt: skip
+        look = {"fill-opacity": fill_opacity, "stroke-width": width}
+        more = "".join(f' {name}="{value:g}"' for name, value in look.items() if value != 1)
+        d = path_data(self._place(points), closed)
+        self._elements.append(
+            f'<path d="{d}" fill="{fill}" stroke="{stroke}" stroke-linejoin="round"{more}/>'
+        )
 
     def dots(self, points: Floats, *, radius: float) -> None:
         """Draw points."""
-        for x, y in self._place(points).tolist():
-            self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill="currentColor")
+        self._elements += [
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="currentColor"/>'
+            for x, y in self._place(points).tolist()
+        ]
 
     def svg(self, title: str) -> str:
         """Return the picture; the title describes it to screen readers."""
@@ -62,15 +65,6 @@ class Drawing:
         flipped = np.stack([x[:, 0], self._size[1] - x[:, 1]], axis=1)
         reach = CLIP_WIDTHS * float(self._size.max())
         return np.asarray(np.clip(flipped, -reach, reach))
-
-    def _add(self, tag: str, **attributes: float | str | None) -> None:
-        """Add an element without the attributes that are None, or 1 where that is the default."""
-        text = "".join(
-            f' {name.replace("_", "-")}="{value if isinstance(value, str) else f"{value:g}"}"'
-            for name, value in attributes.items()
-            if value is not None and not (value == 1.0 and name in ONE_BY_DEFAULT)
-        )
-        self._elements.append(f"<{tag}{text}/>")
 
 
 def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:

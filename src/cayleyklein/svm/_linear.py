@@ -1,11 +1,9 @@
 """Maximum-margin hyperplanes of a space of constant curvature."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -100,18 +98,15 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        metric: CurvedMetric | None = None,
-        *,
-        C: float = 1.0,
+        self, metric: CurvedMetric | None = None, *, C: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.metric = metric
         self.C = C
         self.class_weight = class_weight
 
     @restore_on_error
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedLinearSVC:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the hyperplanes.
 
         Parameters

@@ -12,8 +12,6 @@ derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 
 reversed inequality of Cauchy and Schwarz.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +19,10 @@ from scipy import linalg
 
 from cayleyklein._typing import Bools, Floats
 
-MAX_ITER = 200
-"""Steps; a few dozen are usual, since F is quadratic where the same rows are within the margin."""
-
-DECREASE = 1e-4
-"""Share of the linear decrease that a step must reach (Armijo)."""
-
-RESOLVED = 1e-14
-"""Predicted decrease, relative to F, that counts as rounding."""
-
-RIDGE = 1e-14
-"""Added to the diagonal of the scaled matrix, multiplied by 100 until it has a Cholesky factor."""
+MAX_ITER = 200  # a few dozen are usual: F is quadratic where the same rows are within the margin
+DECREASE = 1e-4  # share of the linear decrease that a step must reach (Armijo)
+RESOLVED = 1e-14  # predicted decrease, relative to F, that counts as rounding
+RIDGE = 1e-14  # added to the scaled diagonal, times 100 until there is a Cholesky factor
 
 
 class Found(NamedTuple):

@@ -1,12 +1,10 @@
 """Support vectors in the Laplacian kernel of a learned or given metric."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any, ClassVar, NoReturn, get_args
+from typing import Any, ClassVar, NoReturn, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,26 +30,15 @@ from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
 from cayleyklein.svm._linear import several_classes
 
-CS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-"""C that cross-validation tries; the smallest wins ties."""
+# What cross-validation tries: C, and γ times the median distance; the smallest wins ties.
+CS: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+SHARES: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+DEFAULT_C, DEFAULT_SHARE = 10.0, 0.3  # where there are too few rows to hold some out
 
-SHARES = (0.1, 0.3, 1.0, 3.0)
-"""γ that it tries, times the median distance of rows; the smallest wins ties."""
-
-DEFAULT_C, DEFAULT_SHARE = 10.0, 0.3
-"""Used where there are too few rows to hold some out."""
-
-GRAM_TABLES = 3
-"""Tables of n² numbers that a fit has in memory: distances, a Gram matrix, and its folds."""
-
-MANY_ROWS = 10_000
-"""Rows from which a fit warns: its time grows faster than n², and 10,000 rows take minutes."""
-
-MEDIAN_ROWS = 1000
-"""Number of evenly spaced rows whose median distance is the unit of γ."""
-
-GRAM_ENTRIES = 2**23
-"""Entries of the Gram matrix of one block of a prediction."""
+GRAM_TABLES = 3  # tables of n² numbers in memory: distances, a Gram matrix, and its folds
+MANY_ROWS = 10_000  # rows from which a fit warns, which takes minutes then
+MEDIAN_ROWS = 1000  # evenly spaced rows whose median distance is the unit of γ
+GRAM_ENTRIES = 2**23  # of the Gram matrix of one block of a prediction
 
 
 class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
@@ -148,18 +135,12 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        metric: Metric | None = None,
-        *,
-        geometry: str = "auto",
-        learner: BaseEstimator | None = None,
-        manhattan: bool = True,
-        C: float | None = None,
-        gamma: float | None = None,
-        cv: int = 5,
+        self, metric: Metric | None = None, *, geometry: str = "auto",
+        learner: BaseEstimator | None = None, manhattan: bool = True, C: float | None = None,
+        gamma: float | None = None, cv: int = 5,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.metric = metric
         self.geometry = geometry
         self.learner = learner
@@ -171,7 +152,7 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @restore_on_error
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedSVC:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Learn the metric, choose C and γ, and find the support vectors.
 
         Parameters
@@ -219,16 +200,14 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         rng: np.random.RandomState,
     ) -> tuple[float, float, list[dict[str, float]]]:  # fmt: skip
         """Return C and γ, given or best on held-out folds, and the results of all folds."""
-        Cs = CS if self.C is None else (float(self.C),)
-        gammas = tuple(share / unit for share in SHARES)
-        if self.gamma is not None:
-            gammas = (float(self.gamma),)
         sizes = np.sort(np.bincount(labels))
+        Cs, shares = CS, SHARES
+        if sizes[-2] < 2:  # a fold could leave one class
+            Cs, shares = (DEFAULT_C,), (DEFAULT_SHARE,)
+        Cs = Cs if self.C is None else (float(self.C),)
+        gammas = [s / unit for s in shares] if self.gamma is None else [float(self.gamma)]
         if len(Cs) == len(gammas) == 1:
             return Cs[0], gammas[0], []
-        if sizes[-2] < 2:  # a fold could leave one class
-            C = DEFAULT_C if self.C is None else Cs[0]
-            return C, DEFAULT_SHARE / unit if self.gamma is None else gammas[0], []
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             split = StratifiedKFold(min(self.cv, sizes[-1]), shuffle=True, random_state=rng)
@@ -312,10 +291,10 @@ def _learned_metric(
     if metric is not None and learner is not None:
         raise InvalidInputError("learner has no effect when a metric is given; drop one of them.")
     if estimator.geometry != "auto" and (metric is not None or learner is not None):
-        given, remedy = ("metric", "drop it")
-        if metric is None:
-            given, remedy = ("learner", "drop it, or give it to the learner")
-        raise InvalidInputError(f"geometry has no effect when a {given} is given; {remedy}.")
+        given = "metric is given; drop it"
+        if learner is not None:
+            given = "learner is given; give it to the learner"
+        raise InvalidInputError(f"geometry has no effect when a {given}.")
     if metric is None:
         if learner is None:
             learner = CurvedLMNN(geometry=estimator.geometry, random_state=random_state)
