@@ -194,14 +194,6 @@ class Locator:
         return np.asarray(self.rows[found])
 
 
-def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:
-    """Return the d + 1 walls of a regular simplex around the ball of radius `reach`."""
-    corners = np.eye(dimension + 1) - 1 / (dimension + 1)
-    basis = np.linalg.svd(corners)[2][:dimension]
-    N = corners @ basis.T
-    return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
-
-
 def _hull(points: Floats) -> ConvexHull:
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")

@@ -15,11 +15,11 @@ from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._meshes import CutOut, cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
 from cayleyklein.diagrams.domains import ball_walls, window_corners, window_walls
-from cayleyklein.diagrams.labels import encode_labels, majority
+from cayleyklein.diagrams.labels import encode_labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
+# distance of shapes from the absolute by dimension, relative to its radius: default and smallest
 TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
-"""Distance of shapes from the absolute by dimension, relative to its radius: default, smallest."""
 
 
 class CayleyKleinVoronoi(NotebookCard, Diagram):
@@ -226,7 +226,10 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         """Majority label of the generators of each cell; ties go to the smallest label."""
         if self.labels is None:
             raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
-        return self.classes[majority(self._codes[self.cell_generators], len(self.classes))]
+        codes, n = self._codes[self.cell_generators], len(self.classes)
+        places = np.arange(len(codes))[:, None] * n + codes
+        votes = np.bincount(places.ravel(), minlength=len(codes) * n).reshape(-1, n)
+        return np.asarray(self.classes[votes.argmax(axis=1)])
 
     @property
     def frontier_ridges(self) -> Bools:

@@ -10,7 +10,7 @@ from scipy.spatial import ConvexHull
 from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein._validation import as_finite_array
 from cayleyklein.diagrams._planes import LARGEST_SPREAD, LocalChart
-from cayleyklein.diagrams._power import Groups, simplex_walls
+from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
 
 # Vertices farther than FAR typical distances, and than FAR_FROM_ALL times the farthest generator,
@@ -89,7 +89,10 @@ def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
         reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
     else:
         reach = max(FAR, FAR_FROM_ALL * float(np.linalg.norm(w, axis=1).max()))
-    return simplex_walls(w.shape[1], reach)
+    d = w.shape[1]
+    corners = np.eye(d + 1) - 1 / (d + 1)  # of a regular simplex around the ball of this radius
+    N = corners @ np.linalg.svd(corners)[2][:d].T
+    return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(d + 1, reach)
 
 
 def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:

@@ -1,4 +1,4 @@
-"""Labels of points: their classes as numbers, and majorities of them."""
+"""Labels of points as the numbers of their classes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,10 +25,3 @@ def encode_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyA
     except TypeError as error:
         raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
     return classes, codes.reshape(-1)
-
-
-def majority(codes: Ints, n_classes: int) -> Ints:
-    """Return the most frequent code of each row (m, k); ties go to the smallest."""
-    rows = np.arange(len(codes)) * n_classes
-    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
-    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))

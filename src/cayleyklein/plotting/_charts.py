@@ -239,7 +239,16 @@ def _draw_plane(ax: style.Axes, panel: ChartPanel, look: dict[str, Any]) -> None
 def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     """Draw a panel on a sphere or a hyperboloid, its far side faint."""
     low, high = panel.bounds
-    ax.plot_surface(*_surface(panel), color="0.9", alpha=0.3, linewidth=0)
+    if panel.chart == "hyperboloid":
+        height = np.linspace(1, high[2], 13)
+        radius = np.sqrt(height**2 - 1)
+    else:
+        latitude = np.linspace(math.asin(low[2]), math.pi / 2, 13)
+        radius, height = np.cos(latitude), np.sin(latitude)
+    turn, radius = np.meshgrid(np.linspace(0, 2 * math.pi, 49), radius)
+    rise = np.broadcast_to(height[:, None], turn.shape)
+    surface = radius * np.cos(turn), radius * np.sin(turn), rise
+    ax.plot_surface(*surface, color="0.9", alpha=0.3, linewidth=0)
     for front, alpha in ((False, BEHIND), (True, 1.0)):
         for path, color, width in [
             *((edge, look["colors"], look["linewidths"]) for edge in panel.edges),
@@ -262,16 +271,3 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
 def in_front(points: Floats, chart: str) -> Bools:
     """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
     return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))
-
-
-def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
-    around = np.linspace(0, 2 * math.pi, 49)
-    if panel.chart == "hyperboloid":
-        height = np.linspace(1, panel.bounds[1, 2], 13)
-        radius = np.sqrt(height**2 - 1)
-    else:
-        latitude = np.linspace(math.asin(panel.bounds[0, 2]), math.pi / 2, 13)
-        radius, height = np.cos(latitude), np.sin(latitude)
-    turn, radius = np.meshgrid(around, radius)
-    rise = np.broadcast_to(height[:, None], turn.shape)
-    return radius * np.cos(turn), radius * np.sin(turn), rise

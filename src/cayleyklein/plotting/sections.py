@@ -49,22 +49,18 @@ class Section(NamedTuple):
     def _restrict(self, metric: CurvedMetric) -> CurvedMetric:
         z = metric.factor @ (self.origin - metric.center)
         Q, R = np.linalg.qr(metric.factor @ self.basis)
+        plane = f"the plane of {self.names[0]} and {self.names[1]}"
         if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
             raise NotRepresentableError(
-                f"The metric is 0 between some points of the plane of {self.names[0]} and "
-                f'{self.names[1]}; choose other features, or features="pca".'
+                f"The metric is 0 between some points of {plane}; choose other features, or "
+                f'features="pca".'
             )
         inside = Q.T @ z
         c = 1 + metric.curvature * float(z @ z - inside @ inside)
         if c <= 0:
-            raise NotRepresentableError(
-                f"The plane of {self.names[0]} and {self.names[1]} misses the domain of the metric."
-            )
-        return CurvedMetric(
-            factor=R / np.sqrt(c),
-            center=-linalg.solve_triangular(R, inside),
-            curvature=metric.curvature,
-        )
+            raise NotRepresentableError(f"The section misses the domain of the metric: {plane}.")
+        center = -linalg.solve_triangular(R, inside)
+        return CurvedMetric(factor=R / np.sqrt(c), center=center, curvature=metric.curvature)
 
 
 def column_names(names: Any, d: int) -> list[str]:
@@ -89,7 +85,7 @@ def choose_section(
 
     It goes through the mean of the rows, or through the centre of the metric if there are no rows.
     The principal plane is taken in the coordinates z of the metric, or of its first part; without
-    rows it is that of its two longest axes. None is "pca" for rows with d > 2, and the first two
+    rows it contains the two longest axes. None is "pca" for rows with d > 2, and the first two
     columns otherwise.
     """
     d, part = metric.dimension, first_term(metric)
