@@ -9,7 +9,7 @@ from typing import Any
 def card_of(thing: Any) -> str:
     """Return the HTML card of a metric, a diagram or an estimator; empty before it is fitted."""
     # plotting is above all other folders: imported by name, and only when a notebook asks
-    card: str = importlib.import_module("cayleyklein.plotting").notebook_card(thing)
+    card: str = importlib.import_module("cayleyklein.plotting.cards").notebook_card(thing)
     return card
 
 

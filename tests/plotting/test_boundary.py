@@ -1,9 +1,13 @@
+import warnings
+
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from matplotlib.colors import to_rgb
 from sklearn.datasets import load_iris
-from sklearn.linear_model import LogisticRegression
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.linear_model import LinearRegression, LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -63,6 +67,49 @@ def test_regions_agree_with_a_grid():
     point, cell = tree.query(shapely.points(grid), predicate="within")
     assert len(point) > 450
     np.testing.assert_array_equal(display.regions.cell_labels[cell], said[point])
+
+
+def test_regressors_are_refused_at_once():
+    numbers = X[:, 0] + X[:, 1]
+    for model in (KNeighborsRegressor(), make_pipeline(StandardScaler(), LinearRegression())):
+        with pytest.raises(InvalidInputError, match=r"must be a classifier; .* predicts numbers"):
+            DecisionBoundaryDisplay.from_estimator(model.fit(X, numbers), X)
+
+    class Regressor:
+        """One that scikit-learn does not know."""
+
+        def predict(self, rows):
+            return rows.sum(axis=1)
+
+    with pytest.raises(InvalidInputError, match="Regressor predicts numbers"):
+        DecisionBoundaryDisplay.from_estimator(Regressor(), X, resolution=5)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_estimators_see_the_names_of_columns(frame):
+    table = frame({f"column {i}": X[:, i] for i in range(4)})
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(table, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scikit-learn warns where names are missing
+        display = DecisionBoundaryDisplay.from_estimator(
+            model, table, Y, features=("column 1", "column 3"), resolution=5
+        )
+    assert display.names == ("column 1", "column 3")
+    plain = make_pipeline(StandardScaler(), LogisticRegression()).fit(X, Y)
+    expected = DecisionBoundaryDisplay.from_estimator(plain, X, features=(1, 3), resolution=5)
+    np.testing.assert_array_equal(display.regions, expected.regions)
+
+
+def test_polars_columns_outside_the_domain_are_blank():
+    rows = X[:, :2] - X[:, :2].mean(axis=0)
+    metric = CurvedMetric.euclidean(2, curvature=-0.25)
+    inside = metric.contains(rows)
+    table = pl.DataFrame(rows[inside], schema=["length", "width"])
+    model = CurvedKNeighborsClassifier(metric=metric).fit(table, Y[inside])
+    display = DecisionBoundaryDisplay.from_estimator(model, table, Y[inside], resolution=20)
+    np.testing.assert_array_equal(
+        display.regions < 0, ~metric.contains(grid_of(display).reshape(-1, 2)).reshape(20, 20)
+    )
 
 
 def test_unlabelled_diagram_is_refused():

@@ -22,7 +22,7 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
-from cayleyklein.plotting._cards import card, metric_facts, metric_picture
+from cayleyklein.plotting.cards import html_card, metric_facts, metric_picture
 from cayleyklein.plotting.outlines import ball_lattice, sphere_path
 from cayleyklein.plotting.sections import choose_section
 
@@ -111,7 +111,7 @@ def test_low_rank_is_said():
 
 def test_text_is_escaped():
     picture, caption = metric_picture(CurvedMetric.euclidean(2), ["<script>", "a & b"])
-    html = card("<i>", [("<u>", "<s>")], picture, caption)
+    html = html_card("<i>", [("<u>", "<s>")], picture, caption)
     assert not re.search(r"<(script|i|u|s)>", html)
     assert "&lt;script&gt; and a &amp; b" in html
     assert picture_of(html).get("aria-label").endswith("<script> and a & b")

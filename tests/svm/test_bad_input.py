@@ -35,7 +35,7 @@ CALLS = {
     "CurvedSVC": Call(
         fitting(CurvedSVC),
         {
-            "metric": thing(DISC), "C": real(1.0, 0.0, -1.0, accepted=("None",)),
+            "metric": thing(DISC, "None"), "C": real(1.0, 0.0, -1.0, accepted=("None",)),
             "gamma": real(1.0, 0.0, -1.0, accepted=("None",)), "cv": count(2, 1),
             "random_state": seed(),
         },

@@ -9,7 +9,7 @@ from sklearn.svm import LinearSVC
 from cayleyklein import CurvedLinearSVC, CurvedMetric
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import apply_collineation
-from cayleyklein.svm._newton import minimise, objective
+from cayleyklein.svm._newton import largest_margin, soft_margin_loss
 
 CURVATURES = [1.0, 0.25, 0.0, -0.25, -1.0]
 
@@ -53,8 +53,8 @@ def test_convex_problems_agree_with_a_conic_solver(K, C, noise):
     short = cp.pos(1 - rows @ n)
     penalty = cp.sum_squares(cp.multiply(np.sqrt(form), n)) / 2
     cp.Problem(cp.Minimize(penalty + C * cp.sum_squares(short))).solve(solver="CLARABEL")
-    value = objective(normal, rows, form, penalties)
-    assert value <= objective(n.value, rows, form, penalties) * (1 + 1e-9)
+    value = soft_margin_loss(normal, rows, form, penalties)
+    assert value <= soft_margin_loss(n.value, rows, form, penalties) * (1 + 1e-9)
     np.testing.assert_allclose(normal, n.value, rtol=1e-3, atol=1e-3)
 
 
@@ -65,7 +65,7 @@ def test_hyperbolic_problems_agree_with_a_scan_of_conic_problems(seed, noise, C)
     X, y = rows_of(seed, noise, n=20)
     model = CurvedLinearSVC(CurvedMetric.euclidean(2, curvature=-1.0), C=C).fit(X, y)
     rows, form, penalties, normal = pieces(model, X, y)
-    value = objective(normal, rows, form, penalties)
+    value = soft_margin_loss(normal, rows, form, penalties)
     scan = normal[-1] + np.array([-30, -10, -3, -1, -0.3, -0.1, 0.1, 0.3, 1, 3, 10, 30])
     assert all(best_for_offset(b, rows, -1.0, C) > value for b in scan)
     assert best_for_offset(normal[-1], rows, -1.0, C) == pytest.approx(value, rel=1e-5)
@@ -81,10 +81,12 @@ def test_every_start_leads_to_the_same_hyperbolic_minimum(noise):
         def gradient(n, rows=rows, form=form, C=C):
             return form * n - 2 * rows.T @ (C * np.maximum(0, 1 - rows @ n))
 
-        least = objective(normal, rows, form, C)
+        least = soft_margin_loss(normal, rows, form, C)
         starts = np.random.default_rng(seed).normal(size=(10, 3)) * np.logspace(-2, 2, 10)[:, None]
         for start in starts:
-            found = minimize(objective, start, (rows, form, C), "BFGS", lambda n, *_: gradient(n))
+            found = minimize(
+                soft_margin_loss, start, (rows, form, C), "BFGS", lambda n, *_: gradient(n)
+            )
             assert found.fun == pytest.approx(least, rel=1e-6)
             assert found.fun >= least * (1 - 1e-12)
 
@@ -96,7 +98,9 @@ def test_the_gradient_vanishes_by_differences(K, noise):
     model = CurvedLinearSVC(CurvedMetric.euclidean(2, curvature=K), C=5.0).fit(X, y)
     rows, form, penalties, normal = pieces(model, X, y)
     for direction in np.eye(3):
-        ends = [objective(normal + h * direction, rows, form, penalties) for h in (1e-5, -1e-5)]
+        ends = [
+            soft_margin_loss(normal + h * direction, rows, form, penalties) for h in (1e-5, -1e-5)
+        ]
         assert abs(ends[0] - ends[1]) / 2e-5 < 1e-4 * (1 + np.abs(normal).max())
 
 
@@ -176,10 +180,10 @@ def test_more_columns_than_rows(K):
     X = rng.normal(size=(12, 40)) / 15
     y = np.repeat([0.0, 1.0], 6)
     lifted = np.column_stack([X, np.ones(12)]) / np.sqrt(1 + K * (X**2).sum(axis=1))[:, None]
-    wide = minimise(lifted, 2 * y - 1, K, np.full(12, 4.0))
+    wide = largest_margin(lifted, 2 * y - 1, K, np.full(12, 4.0))
     padded = np.vstack([lifted, np.zeros((40, 41))])  # rows that say nothing
     penalties = np.append(np.full(12, 4.0), np.full(40, 1e-9))
-    tall = minimise(padded, np.append(2 * y - 1, np.ones(40)), K, penalties)
+    tall = largest_margin(padded, np.append(2 * y - 1, np.ones(40)), K, penalties)
     np.testing.assert_allclose(wide.normal, tall.normal, rtol=1e-6, atol=1e-9)
 
 

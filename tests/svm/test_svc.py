@@ -6,8 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy.spatial.distance import cdist
+from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.svm import SVC
 
@@ -87,26 +89,61 @@ def test_units_of_columns_do_not_matter():
     scale = np.array([1e-3, 1.0, 10.0, 1e4])
     learner = CurvedLMNN(geometry="elliptic", random_state=0)
     first, second = (
-        CurvedSVC(learner, C=1.0, random_state=0).fit(Z, y).predict(Z) for Z in (X, X * scale)
+        CurvedSVC(learner=learner, C=1.0, random_state=0).fit(Z, y).predict(Z)
+        for Z in (X, X * scale)
     )
     assert np.mean(first == second) > 0.98
 
 
-def test_learners_are_fitted_unless_they_are():
+def test_learners_are_fitted_unless_they_are_frozen():
     X, y = IRIS
     learner = CurvedLMNN(geometry="elliptic", random_state=0)
-    model = CurvedSVC(learner, C=1.0, gamma=1.0).fit(X, y)
+    model = CurvedSVC(learner=learner, C=1.0, gamma=1.0).fit(X, y)
     assert not hasattr(learner, "metric_")
     assert model.metric_.geometry == "elliptic"
-    fitted = learner.fit(X[::2], y[::2])
-    assert CurvedSVC(fitted, C=1.0, gamma=1.0).fit(X, y).metric_ is fitted.metric_
+    learner.fit(X[::2], y[::2])
+    again = CurvedSVC(learner=learner, C=1.0, gamma=1.0).fit(X, y)
+    assert again.metric_ == model.metric_ != learner.metric_
+    frozen = CurvedSVC(learner=FrozenEstimator(learner), C=1.0, gamma=1.0).fit(X, y)
+    assert frozen.metric_ is learner.metric_
+    assert clone(frozen).fit(X, y).metric_ is learner.metric_
+
+
+def test_the_geometry_is_that_of_the_learner():
+    X, y = IRIS
+    model = CurvedSVC(geometry="hyperbolic", C=1.0, gamma=1.0, random_state=0).fit(X, y)
+    assert model.metric_.geometry == "hyperbolic"
+
+
+def test_one_way_to_the_metric():
+    X, y = IRIS
+    metric, learner = CurvedMetric.euclidean(4), CurvedLMNN()
+    for given, message in [
+        ({"metric": metric, "geometry": "flat"}, "no effect when a metric is given; drop it"),
+        ({"learner": learner, "geometry": "flat"}, "give it to the learner"),
+        ({"learner": learner, "metric": metric}, "learner has no effect when a metric is given"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            CurvedSVC(**given).fit(X, y)
+
+
+@pytest.mark.parametrize("off", [0, np.False_, np.int64(0)])
+def test_flags_may_be_numbers(off):
+    X, y = IRIS
+    metric = CurvedMetric.euclidean(4)
+    off, on = (
+        CurvedSVC(metric, manhattan=flag, C=1.0, gamma=1.0).fit(X, y).kernel_
+        for flag in (off, 1 + off)
+    )
+    assert off == laplacian_kernel(metric, 1.0)
+    assert on.column_weights is not None
 
 
 def test_prediction_by_blocks(monkeypatch):
     X, y = IRIS
     model = CurvedSVC(CurvedMetric.euclidean(4), random_state=0).fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr(_svc, "BLOCK_ENTRIES", 1000)
+    monkeypatch.setattr(_svc, "GRAM_ENTRIES", 1000)
     np.testing.assert_allclose(model.decision_function(X), whole, atol=1e-12)
     copied = pickle.loads(pickle.dumps(model))
     assert np.array_equal(copied.predict(X), model.predict(X))
@@ -145,7 +182,7 @@ def test_many_rows(monkeypatch):
     with pytest.warns(UserWarning, match="Support vectors of 150 rows"):
         CurvedSVC(CurvedMetric.euclidean(4), C=1.0, gamma=1.0).fit(X, y)
     with pytest.raises(TooLargeError, match="Gram matrices of 10,000,000 rows"):
-        _svc.check_size(10_000_000)
+        _svc.announce_cost(10_000_000)
 
 
 def test_bad_input():
@@ -155,8 +192,10 @@ def test_bad_input():
         "gamma": [0.0, -1.0, "scale", np.nan],
         "C": [0.0, -1.0, "auto"],
         "cv": [1, 2.5],
-        "metric": ["euclidean", 3, None],
-        "manhattan": ["yes"],
+        "metric": ["euclidean", 3, CurvedLMNN()],
+        "geometry": ["curved", 3, None],
+        "learner": ["auto", 3, CurvedLMNN],
+        "manhattan": ["yes", 2, None],
         "class_weight": ["even"],
     }.items():
         for value in values:
@@ -170,10 +209,10 @@ def test_bad_input():
     with pytest.raises(InvalidInputError, match="X has 4 columns, but the metric is for 3"):
         CurvedSVC(MixedMetric([CurvedMetric.euclidean(3)])).fit(X, y)
     with pytest.raises(InvalidInputError, match="PCA has none"):
-        CurvedSVC(PCA()).fit(X, y)
+        CurvedSVC(learner=PCA()).fit(X, y)
     with pytest.raises(InvalidInputError, match="y has one class"):
         CurvedSVC().fit(X, np.zeros(len(X)))
-    with pytest.raises(InvalidInputError, match="class_weight has classes that y has not"):
+    with pytest.raises(InvalidInputError, match="class_weight has classes that are not in y"):
         CurvedSVC(disc, C=1.0, gamma=1.0, class_weight={9: 2.0}).fit(X / 20, y)
     with pytest.raises(InvalidInputError, match="X has entries"):
         CurvedSVC(CurvedMetric.euclidean(4)).fit(X * 1e200, y)

@@ -1,17 +1,13 @@
 """Voronoi diagrams of curved metrics: power diagrams within the domain (paper §3.1)."""
 
-from cayleyklein.diagrams._diagram import as_curved as as_curved
-from cayleyklein.diagrams._diagram import as_labels as as_labels
-from cayleyklein.diagrams._domains import box_around as box_around
 from cayleyklein.diagrams._meshes import Mesh
 from cayleyklein.diagrams._plane_cells import Boundary
-from cayleyklein.diagrams._planes import EquivalentBalls, equivalent_balls
+from cayleyklein.diagrams._planes import equivalent_balls
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
 
 __all__ = [
     "Boundary",
     "CayleyKleinVoronoi",
-    "EquivalentBalls",
     "Mesh",
     "Triangulation",
     "equivalent_balls",

@@ -2,24 +2,18 @@
 
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import (
-    as_count,
-    as_points,
-    at_index,
-    refuse_containers,
-    refuse_overflow,
-)
-from cayleyklein.diagrams._domains import far_walls, meets_ball
+from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._validation import as_count, as_points, refuse_overflow
 from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._plane_cells import cut_edges
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups, Locator
+from cayleyklein.diagrams.domains import far_walls, meets_ball
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
@@ -32,21 +26,25 @@ class Diagram:
     order: int
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
-        self.metric = metric = as_curved(metric)
+        if not isinstance(metric, CurvedMetric):
+            mixed = isinstance(metric, MixedMetric | ProductMetric)
+            raise InvalidInputError(
+                f"metric must be a CurvedMetric; got {type(metric).__name__}"
+                f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
+            )
+        self.metric = metric
         self.points = as_points(points, "points", metric.dimension, ndim=2) + 0.0
-        metric._inside(self.points, "points")
         self.order = as_count(order, "order")
         if 1 < self.order >= len(self.points):
             raise InvalidInputError(
-                f"Got order={self.order} for {len(self.points)} points; expected a smaller one."
+                f"Got order={self.order} for {len(self.points)} points; it must be smaller."
             )
         _, first, like = np.unique(self.points, axis=0, return_index=True, return_inverse=True)
         self._original = first[like.reshape(-1)]  # for each row, the first row equal to it
         self._chart, A, b = local_planes(self.points, metric)
         self._walls = far_walls(self._chart, self._chart.to_local(self.points))
-        self._sets, self._A, self._b, self._power = order_k(
-            A, b, self._walls, self.order, self._original
-        )
+        found = order_k(A, b, self._walls, self.order, self._original)
+        self._sets, self._A, self._b, self._power = found
 
     @cached_property
     def duplicates(self) -> Ints:
@@ -67,7 +65,6 @@ class Diagram:
 
     @cached_property
     def _cell_number(self) -> Ints:
-        """Cell number of each plane, or -1."""
         return _numbering(self._cells, len(self._A))
 
     @cached_property
@@ -100,8 +97,7 @@ class Diagram:
             keep[keep] = exchanges(self._sets[pairs[keep].T], self._original)[1]
         y = self._disc_corners
         if y is not None and self._power.dimension == 2:
-            ends = y[corners.members.reshape(-1, 2)]
-            keep &= cut_edges(ends[:, 0], ends[:, 1])[2]
+            keep &= cut_edges(*y[corners.members.reshape(-1, 2).T])[2]
         elif y is not None:
             keep &= meets_ball(y, corners, keep)
         return pairs[keep], corners.take(np.flatnonzero(keep))
@@ -119,9 +115,7 @@ class Diagram:
     @cached_property
     def regions(self) -> list[list[int]]:
         """Vertices of each cell; -1 is a vertex at infinity, or outside the domain."""
-        cells = self._power.cells
-        if len(self._cells) < len(self._A):
-            cells = cells.take(self._cells)
+        cells = self._power.cells.take(self._cells)
         return _index_lists(cells, self._vertex_number, cyclic=self._power.dimension == 2)
 
     @cached_property
@@ -137,7 +131,7 @@ class Diagram:
 
     @cached_property
     def ridge_cells(self) -> Ints:
-        """The two cells beside each ridge."""
+        """The two cells on both sides of each ridge."""
         return self._cell_number[self._ridges[0]]
 
     @cached_property
@@ -151,8 +145,7 @@ class Diagram:
         _, corners = self._ridges
         if self._power.dimension == 2:
             ends = self._vertex_number[corners.members.reshape(-1, 2)]
-            ordered: list[list[int]] = np.sort(ends, axis=1).tolist()
-            return ordered
+            return cast(list[list[int]], np.sort(ends, axis=1).tolist())
         return _index_lists(corners, self._vertex_number, cyclic=self._power.dimension == 3)
 
     @cached_property
@@ -176,6 +169,7 @@ class Diagram:
         Parameters
         ----------
         X : array-like of shape (m, d)
+            Queries.
 
         Returns
         -------
@@ -196,17 +190,6 @@ class Diagram:
         shown[self.cell_generators] = True
         shown[self.duplicates[:, 0]] = True
         return np.flatnonzero(~shown)
-
-
-def as_curved(metric: Any) -> CurvedMetric:
-    """Check a metric whose bisectors are hyperplanes."""
-    if not isinstance(metric, CurvedMetric):
-        mixed = isinstance(metric, MixedMetric | ProductMetric)
-        raise InvalidInputError(
-            f"metric must be a CurvedMetric; got {type(metric).__name__}"
-            f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
-        )
-    return metric
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:
@@ -231,33 +214,3 @@ def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int
         groups = Groups.of(key, ids, len(groups.sizes))
     flat, starts = ids.tolist(), groups.starts.tolist()
     return [flat[a:b] for a, b in pairwise(starts)]
-
-
-def as_labels(labels: ArrayLike, n: int, name: str = "labels") -> tuple[AnyArray, Ints]:
-    """Return the sorted classes, and the index of the class of each of n points."""
-    refuse_containers(labels, name)
-    values = np.asarray(labels)
-    if values.shape != (n,):
-        raise InvalidInputError(
-            f"{name} must have one entry for each of the {n} points; got shape {values.shape}."
-        )
-    if values.dtype.kind == "c":
-        raise InvalidInputError(
-            f"{name} are complex numbers, which cannot be sorted; use text or integers."
-        )
-    if values.dtype.kind == "f" and not np.isfinite(values).all():
-        raise InvalidInputError(
-            f"{name} has NaN or infinite entries{at_index(~np.isfinite(values))}."
-        )
-    try:
-        classes, codes = np.unique(values, return_inverse=True)
-    except TypeError as error:
-        raise InvalidInputError(f"{name} cannot be sorted: {error}.") from error
-    return classes, codes.reshape(-1)
-
-
-def majority(codes: Ints, n_classes: int) -> Ints:
-    """Return the most frequent code of each row (m, k); ties go to the smallest."""
-    rows = np.arange(len(codes)) * n_classes
-    votes = np.bincount((rows[:, None] + codes).ravel(), minlength=len(codes) * n_classes)
-    return np.asarray(votes.reshape(-1, n_classes).argmax(axis=1))

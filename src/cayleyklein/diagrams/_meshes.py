@@ -19,7 +19,6 @@ class CutOut:
         self.power = PowerDiagram(A, b + A @ origin, N, r)
 
     def to_points(self, y: Floats) -> Floats:
-        """Return x of coordinates around the origin."""
         return self.chart.to_points(y + self.origin)
 
     def polygons(self) -> tuple[Ints, list[Floats]]:
@@ -70,8 +69,11 @@ def cell_meshes(cut: CutOut) -> list[Mesh]:
     faces = np.vstack([triangles, triangles[inner, ::-1]])
     order = np.argsort(cell, kind="stable")
     groups = Groups.of(cell[order], order, power.n)
-    x = cut.to_points(power.corners)
-    return [_mesh(x, faces[groups.of_group(i)]) for i in range(power.n)]
+    x, meshes = cut.to_points(power.corners), []
+    for i in range(power.n):
+        used, number = np.unique(faces[groups.of_group(i)], return_inverse=True)
+        meshes.append(Mesh(x[used], number.reshape(-1, 3)))
+    return meshes
 
 
 def _fans(polygons: Groups) -> tuple[Ints, Ints]:
@@ -82,8 +84,3 @@ def _fans(polygons: Groups) -> tuple[Ints, Ints]:
     first = polygons.starts[key[second]]
     corners = polygons.members[np.stack([first, second, second + 1], axis=1)]
     return corners, key[second]
-
-
-def _mesh(x: Floats, faces: Ints) -> Mesh:
-    used, number = np.unique(faces, return_inverse=True)
-    return Mesh(x[used], number.reshape(-1, 3))

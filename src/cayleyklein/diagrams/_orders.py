@@ -26,10 +26,10 @@ def order_k(
     # original (n,) is the first row that each row is a copy of, itself in general
     n, d = A.shape
     # In the plane there are at most (2k - 1) n - k² + 1 cells of order k (Lee 1982).
-    _check_order((2 * order - 1) * n - order * order + 1, order, d)
+    _reserve((2 * order - 1) * n - order * order + 1, order, d)
     sets = np.flatnonzero(original == np.arange(n))[:, None]
     while True:
-        _check_order(len(sets), sets.shape[1], d)
+        _reserve(len(sets), sets.shape[1], d)
         means, heights = A[sets].mean(axis=1), b[sets].mean(axis=1)
         diagram = PowerDiagram(means, heights, *walls)
         if sets.shape[1] == order:
@@ -37,13 +37,11 @@ def order_k(
         sets = _with_one_more(diagram, sets, original)
 
 
-def _check_order(cells: int, order: int, d: int) -> None:
+def _reserve(cells: int, order: int, d: int) -> None:
     """Raise when the generators of the cells, and their planes, exceed the memory."""
-    check_memory(
-        8.0 * cells * order * (d + 2) if order > 1 else 0.0,
-        f"A diagram of order {order:,} with about {cells:,} cells",
-        "Take a lower order or fewer points, or classify with CurvedNeighbors, without a diagram.",
-    )
+    needed = 8.0 * cells * order * (d + 2) if order > 1 else 0.0
+    remedy = "Take a lower order or fewer points, or classify with CurvedNeighbors."
+    check_memory(needed, f"A diagram of order {order:,} with about {cells:,} cells", remedy)
 
 
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
@@ -52,22 +50,17 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
     sides = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
     lone, proper = exchanges(sides, original)
     alone = sets[(original[sets] == original[sets[:, :1]]).all(axis=1)]
-    more = _next_copies(original)[alone[:, -1]]
+    rows = np.argsort(original, kind="stable")
+    again = original[rows[1:]] == original[rows[:-1]]
+    next_copy = np.full(len(original), -1)
+    next_copy[rows[:-1][again]] = rows[1:][again]
+    more = next_copy[alone[:, -1]]
     grown = [
         np.column_stack([sides[0], lone[:, 1]])[proper],
         np.column_stack([sides[1], lone[:, 0]])[proper],
         np.column_stack([alone, more])[more >= 0],
     ]
     return np.unique(np.sort(np.vstack(grown), axis=1), axis=0)
-
-
-def _next_copies(original: Ints) -> Ints:
-    """Return, for each row, the next row that is a copy of it, or -1."""
-    rows = np.argsort(original, kind="stable")
-    again = original[rows[1:]] == original[rows[:-1]]
-    following = np.full(len(original), -1)
-    following[rows[:-1][again]] = rows[1:][again]
-    return following
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:

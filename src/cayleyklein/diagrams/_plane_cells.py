@@ -11,8 +11,7 @@ from cayleyklein.diagrams._meshes import CutOut
 from cayleyklein.diagrams._power import Groups
 from cayleyklein.metrics import CurvedMetric
 
-NO_ARC = 1e-12
-"""An arc this close to a whole circle has length 0: rounding exchanged its ends."""
+NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
 
 
 class Pieces(NamedTuple):
@@ -21,19 +20,11 @@ class Pieces(NamedTuple):
     cell: Ints
     starts: Floats
     ends: Floats
-    angles: Floats
-    """From where to where an arc goes, shape (m, 2) and increasing; NaN for a segment."""
+    angles: Floats  # where an arc starts and ends, (m, 2) and increasing; NaN for a segment
 
     @property
     def sweeps(self) -> Floats:
-        """The angles of arcs; 0 for segments."""
         return np.nan_to_num(self.angles[:, 1] - self.angles[:, 0])
-
-
-def whole_polygons(corners: Floats, cells: Groups) -> Pieces:
-    """Return polygons as they are, in segments."""
-    tail, head = corners[cells.members], corners[_next(cells)]
-    return Pieces(cells.keys, tail, head, np.full((len(tail), 2), np.nan))
 
 
 def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
@@ -50,18 +41,13 @@ def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
     follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
     leaving = np.flatnonzero(~_in_disc(corners)[head[meets]])
     arc_start, arc_end = end[leaving], start[follower[leaving]]
-    segments = Pieces(cell, start, end, np.full((len(cell), 2), np.nan))
-    arcs = Pieces(cell[leaving], arc_start, arc_end, _sweeps(arc_start, arc_end))
-    order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
-    return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
-
-
-def _sweeps(start: Floats, end: Floats) -> Floats:
-    """Return the angles of arcs between points of the circle, counter-clockwise."""
-    first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (start, end))
+    first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (arc_start, arc_end))
     sweep = np.mod(last - first, 2 * math.pi)
     sweep[sweep > 2 * math.pi - NO_ARC] = 0.0
-    return np.stack([first, first + sweep], axis=1)
+    segments = Pieces(cell, start, end, np.full((len(cell), 2), np.nan))
+    arcs = Pieces(cell[leaving], arc_start, arc_end, np.stack([first, first + sweep], axis=1))
+    order = np.argsort(np.append(np.arange(len(cell)), leaving), kind="stable")
+    return Pieces(*(np.concatenate(both)[order] for both in zip(segments, arcs, strict=True)))
 
 
 def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
@@ -125,7 +111,6 @@ class PlaneCells(NamedTuple):
     n_cells: int
 
     def to_points(self, y: Floats) -> Floats:
-        """Return x of coordinates y."""
         return np.asarray(y @ self.matrix.T + self.origin)
 
     def areas(self) -> Floats:
@@ -133,12 +118,10 @@ class PlaneCells(NamedTuple):
         (x, y), (u, v) = self.pieces.starts.T, self.pieces.ends.T
         is_arc = ~np.isnan(self.pieces.angles[:, 0])
         sectors = np.where(is_arc, self.pieces.sweeps, x * v - y * u) / 2
-        scale = abs(float(np.linalg.det(self.matrix)))
-        areas = np.bincount(self.pieces.cell, sectors, minlength=self.n_cells).astype(np.float64)
-        return areas * scale
+        areas = np.bincount(self.pieces.cell, sectors, minlength=self.n_cells)
+        return np.asarray(areas * abs(np.linalg.det(self.matrix)), dtype=np.float64)
 
     def boundaries(self) -> list[Boundary]:
-        """Return the exact boundary of each cell."""
         pieces = self.pieces
         ends = np.searchsorted(pieces.cell, np.arange(self.n_cells + 1)).tolist()
         starts, stops = self.to_points(pieces.starts), self.to_points(pieces.ends)
@@ -166,28 +149,19 @@ def cells_in_disc(
     `center` is the cell with the disc's centre; `ridges` are pairs of cells, and their corners.
     """
     pairs, ends = ridges
-    ends_at = corners[ends.members.reshape(-1, 2)]
-    start, end, _ = cut_edges(ends_at[:, 0], ends_at[:, 1])
-    return PlaneCells(
-        cut_to_disc(corners, cells, center),
-        pairs,
-        np.stack([start, end], axis=1),
-        metric.inverse_factor / math.sqrt(-metric.curvature),
-        metric.center,
-        len(cells.sizes),
-    )
+    start, end, _ = cut_edges(*corners[ends.members.reshape(-1, 2).T])
+    pieces, segments = cut_to_disc(corners, cells, center), np.stack([start, end], axis=1)
+    matrix = metric.inverse_factor / math.sqrt(-metric.curvature)
+    return PlaneCells(pieces, pairs, segments, matrix, metric.center, len(cells.sizes))
 
 
 def cells_in_window(cut: CutOut) -> PlaneCells:
     """Return the cells in the window, in the coordinates of the cut."""
-    power = cut.power
+    power, corners, cells = cut.power, cut.power.corners, cut.power.cells
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)
-    return PlaneCells(
-        whole_polygons(power.corners, power.cells),
-        pairs[between],
-        power.corners[ends.members.reshape(-1, 2)][between],
-        cut.chart.matrix,
-        cut.to_points(np.zeros(2)),
-        power.n,
-    )
+    no_arcs = np.full((len(cells.members), 2), np.nan)
+    pieces = Pieces(cells.keys, corners[cells.members], corners[_next(cells)], no_arcs)
+    segments = corners[ends.members.reshape(-1, 2)[between]]
+    origin = cut.to_points(np.zeros(2))
+    return PlaneCells(pieces, pairs[between], segments, cut.chart.matrix, origin, power.n)

@@ -18,28 +18,14 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import about, as_points
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import (
-    as_space,
-    distance,
-    point_difference,
-    proximity_planes,
-    sine,
-)
+from cayleyklein.geometry import bisectors, distances, lifts, space
 from cayleyklein.metrics import CurvedMetric
 
-LARGEST_EXTENT = 1e100
-"""Largest extent of points in z (its inverse is the smallest): products of three are finite."""
+LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products of 3 are finite
 
 
 class EquivalentBalls(NamedTuple):
-    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative.
-
-    Examples
-    --------
-    >>> from cayleyklein.diagrams import EquivalentBalls
-    >>> EquivalentBalls(centers=np.array([[0.0], [2.0]]), sq_radii=np.array([0.0, 1.0])).sq_radii
-    array([0., 1.])
-    """
+    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative."""
 
     centers: Floats
     sq_radii: Floats
@@ -58,12 +44,14 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     Parameters
     ----------
     points : array-like of shape (n, d)
+        Generators, in the domain of the metric.
     metric : CurvedMetric
+        A metric of any curvature.
 
     Returns
     -------
-    EquivalentBalls
-        A named tuple of `centers` (n, d) and signed `sq_radii` (n,).
+    named tuple
+        `centers` (n, d) and signed `sq_radii` (n,).
 
     Examples
     --------
@@ -76,10 +64,10 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     array([[0.  , 0.  ],
            [0.75, 0.  ]])
     """
-    space = as_space(metric)
-    rows = as_points(points, "points", space.dimension, ndim=2)
+    known = space.as_space(metric)
+    rows = as_points(points, "points", known.dimension, ndim=2)
     with about("points"):
-        planes = proximity_planes(rows, space)
+        planes = bisectors.proximity_planes(rows, known)
     centers = np.asarray(planes.normal, dtype=np.float64)
     offsets = np.asarray(planes.offset, dtype=np.float64)
     return EquivalentBalls(centers, np.einsum("ij,ij->i", centers, centers) + 2 * offsets)
@@ -93,12 +81,10 @@ class LocalChart(NamedTuple):
     spread: float
 
     def to_local(self, x: Floats) -> Floats:
-        """Return w of points x."""
         with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
             return np.asarray((x - self.pivot) @ self.metric.factor.T / self.spread)
 
     def to_points(self, w: Floats) -> Floats:
-        """Return x of coordinates w."""
         return np.asarray(w @ self.matrix.T + self.pivot)
 
     @property
@@ -117,33 +103,27 @@ def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floa
     """Return a chart around the generators, and A (n, d), b (n,) in it."""
     metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
     metric._inside(points, "points")
-    _check_extent(points, metric)
-    K = metric.curvature
-    middle = points - points.mean(axis=0)
-    pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
-    reach = np.linalg.norm((points - pivot) @ metric.factor.T, axis=1)
-    spread = _typical(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
-    spatial, _ = point_difference(points, np.broadcast_to(pivot, points.shape), metric)
-    sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
-    half = np.asarray(distance(points, pivot, metric)) / 2
-    offsets = -2 * sigma * sine(half, K) ** 2
-    height = _typical(-offsets, default=1.0)
-    return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height
-
-
-def _check_extent(points: Floats, metric: CurvedMetric) -> None:
-    """Raise when squares of distances would overflow or underflow."""
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf
         sizes = np.abs((points - points[0]) @ metric.factor.T)
         extent = float(np.where(np.isnan(sizes), np.inf, sizes).max())
-    if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+    if extent and not 1 / LARGEST_SPREAD < extent < LARGEST_SPREAD:
         raise InvalidInputError(
             f"points are spread over {extent:.3g} in the coordinates z = L(x - μ), too "
             f"{'much' if extent > 1 else 'little'} for squares of distances; rescale them."
         )
+    K = metric.curvature
+    middle = points - points.mean(axis=0)
+    pivot = points[np.argmin(np.einsum("ij,ij->i", middle, middle))]
+    reach = np.linalg.norm((points - pivot) @ metric.factor.T, axis=1)
+    spread = _positive_median(reach, default=1 / np.sqrt(abs(K)) if K else 1.0)
+    spatial, _ = bisectors.point_difference(points, np.broadcast_to(pivot, points.shape), metric)
+    sigma = np.sqrt(metric._inside(pivot[None], "points")[1][0])
+    half = np.asarray(distances.distance(points, pivot, metric)) / 2
+    offsets = -2 * sigma * lifts.sine(half, K) ** 2
+    height = _positive_median(-offsets, default=1.0)
+    return LocalChart(metric, pivot, spread), spatial * (spread / height), offsets / height
 
 
-def _typical(values: Floats, default: float) -> float:
-    """Return the median of the positive values."""
+def _positive_median(values: Floats, default: float) -> float:
     positive = values[values > 0]
     return float(np.median(positive)) if len(positive) else float(default)

@@ -20,15 +20,12 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial import ConvexHull, QhullError
 
-from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein.diagrams._kernels import median_order, walk_all
 from cayleyklein.exceptions import InvalidInputError
 
-BLOCK = 2**22
-"""Entries of a block of values of all planes, for the few queries beyond the walls."""
-
-THIN = 1e-3
-"""Extent of a hull in one direction, relative to another, under which it is scaled up in it."""
+BEYOND_ENTRIES = 2**22  # values of planes in a block of queries beyond the walls
+THIN = 1e-3  # extent of a hull in one direction, relative to another, below which it is scaled up
 
 
 class Groups(NamedTuple):
@@ -44,7 +41,6 @@ class Groups(NamedTuple):
 
     @property
     def sizes(self) -> Ints:
-        """The number of members of each group."""
         return np.diff(self.starts)
 
     @property
@@ -60,7 +56,6 @@ class Groups(NamedTuple):
         return Groups(self.members[np.arange(starts[-1]) + shift], starts)
 
     def of_group(self, group: int | np.intp) -> Ints:
-        """Return the members of one group."""
         return self.members[self.starts[group] : self.starts[group + 1]]
 
 
@@ -98,16 +93,12 @@ class PowerDiagram:
     @cached_property
     def used(self) -> Bools:
         """Whether each generator has a cell."""
-        flags = np.zeros(self.n, dtype=bool)
-        flags[self.simplices[self.simplices < self.n]] = True
-        return flags
+        return np.bincount(self.simplices.ravel(), minlength=self.n)[: self.n] > 0
 
     @cached_property
     def on_wall(self) -> Bools:
-        """Whether each corner is on a wall."""
-        flags = np.zeros(len(self.corners), dtype=bool)
-        flags[self.corner_of[(self.simplices >= self.n).any(axis=1)]] = True
-        return flags
+        walled = self.corner_of[(self.simplices >= self.n).any(axis=1)]
+        return np.bincount(walled, minlength=len(self.corners)) > 0
 
     @cached_property
     def cells(self) -> Groups:
@@ -116,19 +107,12 @@ class PowerDiagram:
         cell, corner = self.simplices[rows, columns], self.corner_of[rows]
         if len(self.corners) < len(self.simplices):
             cell, corner = np.unique(np.stack([cell, corner]), axis=1)
-        if self.dimension == 2:
-            order = self._around(cell, corner)
-        else:
-            order = np.lexsort((corner, cell))
+        within: AnyArray = corner
+        if self.dimension == 2:  # by the angle around the middle of the corners
+            x, y = _from_middle(cell, self.corners[corner]).T
+            within = np.arctan2(y, x)
+        order = np.lexsort((within, cell))
         return Groups.of(cell[order], corner[order], self.n)
-
-    def _around(self, cell: Ints, corner: Ints) -> Ints:
-        """Order incidences by cell and then by the angle around the middle of its corners."""
-        at = self.corners[corner]
-        count = np.bincount(cell, minlength=self.n)[cell]
-        middle = [np.bincount(cell, at[:, j], minlength=self.n)[cell] / count for j in (0, 1)]
-        angle = np.arctan2(at[:, 1] - middle[1], at[:, 0] - middle[0])
-        return np.lexsort((angle, cell))
 
     @cached_property
     def ridges(self) -> tuple[Ints, Groups]:
@@ -166,8 +150,8 @@ class PowerDiagram:
 
     def _polygons(self, groups: Groups) -> Groups:
         """Order the corners of flat ridges in space around their middle."""
-        key, at = groups.keys, self.corners[groups.members]
-        at = at - _mean_by(key, at, groups.sizes)[key]
+        key = groups.keys
+        at = _from_middle(key, self.corners[groups.members])
         first = at[groups.starts[:-1]]
         normal = np.cross(first[key], at)
         longest = np.lexsort((-np.linalg.norm(normal, axis=1), key))[groups.starts[:-1]]
@@ -205,21 +189,12 @@ class Locator:
         walk_all(w, self.A, self.b, starts, neighbors, self.sites, found)
         N, r = self.walls
         beyond = np.flatnonzero(~(w @ N.T <= r).all(axis=1))  # ridges out there are not known
-        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BLOCK):
+        for rows in np.array_split(beyond, 1 + len(beyond) * len(self.b) // BEYOND_ENTRIES):
             found[rows] = np.argmax(w[rows] @ self.A.T + self.b, axis=1)
         return np.asarray(self.rows[found])
 
 
-def simplex_walls(dimension: int, reach: float) -> tuple[Floats, Floats]:
-    """Return the d + 1 walls of a regular simplex around the ball of radius `reach`."""
-    corners = np.eye(dimension + 1) - 1 / (dimension + 1)
-    basis = np.linalg.svd(corners)[2][:dimension]
-    N = corners @ basis.T
-    return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(dimension + 1, reach)
-
-
 def _hull(points: Floats) -> ConvexHull:
-    """Return the convex hull of points, in simplices."""
     # Q12: wide facets, as Delaunay of SciPy allows them; Qx: exact merging from 5-d on
     options = "Qt Q12" + (" Qx" if points.shape[1] >= 5 else "")
     try:
@@ -231,7 +206,7 @@ def _hull(points: Floats) -> ConvexHull:
 
 def _fattening(flat: Floats) -> Floats:
     """Return a linear map under which a thin hull of points (n, d) becomes thick."""
-    # Qhull rounds alike in all directions, and would merge facets of collinear generators between
+    # Qhull rounds equally in all directions, and would merge facets of collinear generators between
     # walls far away; a hull keeps its facets under such a map
     longest = np.abs(flat).max()
     _, extent, axes = np.linalg.svd((flat - flat.mean(axis=0)) / longest, full_matrices=False)
@@ -256,7 +231,7 @@ def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
 
 
-def _mean_by(key: Ints, values: Floats, sizes: Ints) -> Floats:
-    """Return the mean of rows in each group."""
-    sums = [np.bincount(key, column, minlength=len(sizes)) for column in values.T]
-    return np.stack(sums, axis=1) / sizes[:, None]
+def _from_middle(key: Ints, values: Floats) -> Floats:
+    """Return rows minus the mean of the rows of the same key."""
+    sums = np.stack([np.bincount(key, column)[key] for column in values.T], axis=1)
+    return np.asarray(values - sums / np.bincount(key)[key][:, None])

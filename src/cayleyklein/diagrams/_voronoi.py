@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_real, at_index, require
-from cayleyklein.diagrams._diagram import Diagram, as_labels, majority
-from cayleyklein.diagrams._domains import as_window, ball_walls, window_walls
+from cayleyklein.diagrams._diagram import Diagram
 from cayleyklein.diagrams._meshes import CutOut, cell_meshes
 from cayleyklein.diagrams._plane_cells import Boundary, PlaneCells, cells_in_disc, cells_in_window
+from cayleyklein.diagrams.domains import ball_walls, window_corners, window_walls
+from cayleyklein.diagrams.labels import encode_labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 
+# distance of shapes from the absolute by dimension, relative to its radius: default and smallest
 TOLERANCES = {2: (1e-4, 1e-12), 3: (1e-2, 1e-6)}
-"""Distance of shapes from the absolute by dimension, as a part of its radius: default, smallest."""
 
 
 class CayleyKleinVoronoi(NotebookCard, Diagram):
@@ -33,7 +34,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         The generators. Equal points share a cell of order 1, see `duplicates`; in
         higher orders each counts, earlier rows first.
     metric : CurvedMetric
-        Of any curvature, with a factor of full rank.
+        A metric of any curvature, with a factor of full rank.
     order : int, default=1
         k < n: in a cell, its k generators are the k nearest points.
     labels : array-like of shape (n,), optional
@@ -88,19 +89,14 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
     labels: AnyArray | None
 
     def __init__(
-        self,
-        points: ArrayLike,
-        metric: Any,
-        *,
-        order: int = 1,
-        labels: ArrayLike | None = None,
-        window: ArrayLike | None = None,
-    ) -> None:
+        self, points: ArrayLike, metric: Any, *, order: int = 1,
+        labels: ArrayLike | None = None, window: ArrayLike | None = None,
+    ) -> None:  # fmt: skip
         super().__init__(points, metric, order)
-        self.window = as_window(window, self.points, self.metric.curvature)
+        self.window = window_corners(window, self.points, self.metric.curvature)
         self.labels = None
         if labels is not None:
-            self.classes, self._codes = as_labels(labels, len(self.points))
+            self.classes, self._codes = encode_labels(labels, len(self.points))
             self.labels = np.asarray(labels)
 
     def __repr__(self) -> str:
@@ -109,8 +105,6 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             f"CayleyKleinVoronoi({len(self.points)} points, {what}, order={self.order}, "
             f"{len(self.cell_generators)} cells)"
         )
-
-    # -- shapes -----------------------------------------------------------------------
 
     @cached_property
     def _plane_cells(self) -> PlaneCells:
@@ -134,13 +128,14 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             )
         return d
 
-    def _as_tolerance(self, value: float | None) -> float:
+    def _off(self, value: float | None) -> float:
+        """Return the tolerance of shapes, or the default for the dimension."""
         default, finest = TOLERANCES[self._power.dimension]
         return default if value is None else as_real(value, "tolerance", f"[{finest:g}, 1)")
 
     def _cut_out(self, tolerance: float | None = None) -> CutOut:
         """Return the diagram within the window, or within a polyhedron close to the domain."""
-        off = self._as_tolerance(tolerance)
+        off = self._off(tolerance)
         if self.window is None:
             walls = ball_walls(self._chart, off)
         else:
@@ -165,7 +160,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         Parameters
         ----------
         tolerance : float, optional
-            As of :meth:`cells`.
+            Largest distance of chords from the absolute, relative to its radius; 1e-4 by default.
 
         Returns
         -------
@@ -173,7 +168,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
             A cell outside the window has no corners.
         """
         self._needs_dimension(2)
-        return self._plane_cells.outlines(self._as_tolerance(tolerance))
+        return self._plane_cells.outlines(self._off(tolerance))
 
     def cells(self, tolerance: float | None = None) -> list[Any]:
         """Return the cells within the domain, or the window, as shapes.
@@ -181,7 +176,7 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         Parameters
         ----------
         tolerance : float, optional
-            Largest distance of the shapes of a hyperbolic diagram from the absolute, as a part of
+            Largest distance of the shapes of a hyperbolic diagram from the absolute, relative to
             its radius; 1e-4 in the plane and 1e-2 in space by default.
 
         Returns
@@ -226,14 +221,15 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         simplices = self._sets[self._power.simplices[vertex >= 0], 0]
         return Triangulation(simplices, self.vertices[vertex[vertex >= 0]], self.ridge_points)
 
-    # -- labels -----------------------------------------------------------------------
-
     @cached_property
     def cell_labels(self) -> AnyArray:
         """Majority label of the generators of each cell; ties go to the smallest label."""
         if self.labels is None:
             raise InvalidInputError("This diagram has no labels; give labels=, one for each point.")
-        return self.classes[majority(self._codes[self.cell_generators], len(self.classes))]
+        codes, n = self._codes[self.cell_generators], len(self.classes)
+        places = np.arange(len(codes))[:, None] * n + codes
+        votes = np.bincount(places.ravel(), minlength=len(codes) * n).reshape(-1, n)
+        return np.asarray(self.classes[votes.argmax(axis=1)])
 
     @property
     def frontier_ridges(self) -> Bools:
@@ -250,22 +246,32 @@ class CayleyKleinVoronoi(NotebookCard, Diagram):
         Parameters
         ----------
         tolerance : float, optional
-            In space, as of :meth:`cells`; segments in the plane are exact.
+            In space, the largest distance of polygons from the absolute, as in :meth:`cells`;
+            segments in the plane are exact.
 
         Returns
         -------
         ndarray of shape (m, 2, 2), or list of ndarray of shape (k, 3)
-            Segments in the plane, as of :meth:`ridge_segments`, and convex polygons in space.
+            Segments in the plane, as by :meth:`ridge_segments`, and convex polygons in space.
         """
         if self._needs_dimension(2, 3) == 3:
             pairs, polygons = self._cut_out(tolerance).polygons()
             return [polygons[i] for i in np.flatnonzero(self._differ(pairs))]
-        self._as_tolerance(tolerance)
+        self._off(tolerance)
         pairs, segments = self.ridge_segments()
         return segments[self._differ(pairs)]
 
     def predict(self, X: ArrayLike) -> AnyArray:
         """Return the k-NN prediction for each query, k = order: the label of its cell.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+            Queries.
+
+        Returns
+        -------
+        ndarray of shape (m,)
 
         Raises
         ------

@@ -11,8 +11,6 @@ The parts of the polygon in the cells are cut into triangles, and integrals take
 quadrature in the Klein chart z, where cells are straight and dA = dz/σ³, σ² = 1 + K‖z‖².
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,26 +21,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats, Ints
-from cayleyklein._validation import (
-    as_callback,
-    as_count,
-    as_finite_array,
-    as_real,
-    require,
-    warn_caller,
-)
-from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
+from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lift_difference
-from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
+from cayleyklein.geometry import lifts
+from cayleyklein.meshes._polygon import read_region
 from cayleyklein.metrics import CurvedMetric
 
-GAUSS_NODES = 5
-"""Nodes along each side of a triangle: exact for polynomials of degree 8."""
-
-LARGEST_PIECE = 0.25
-"""Longest edge, in units of 1/√|K|, of a triangle for one quadrature: areas are exact to 1e-10."""
+GAUSS_NODES = 5  # along each side of a triangle: exact for polynomials of degree 8
+LARGEST_PIECE = 0.25  # longest edge of a triangle, times √|K|: areas are exact to 1e-10
 
 Density = Callable[[Floats], ArrayLike]
 
@@ -97,16 +85,11 @@ class CentroidalVoronoi:
 
 
 def lloyd(
-    points: ArrayLike,
-    metric: CurvedMetric,
-    polygon: ArrayLike,
-    *,
-    holes: list[Any] | None = None,
-    density: Density | None = None,
-    max_iter: int = 200,
+    points: ArrayLike, metric: CurvedMetric, polygon: ArrayLike, *,
+    holes: list[Any] | None = None, density: Density | None = None, max_iter: int = 200,
     tol: float = 1e-4,
-) -> CentroidalVoronoi:
-    """Move points to the centroids of their Voronoi cells, again and again (Lloyd 1982).
+) -> CentroidalVoronoi:  # fmt: skip
+    """Move points repeatedly to the centroids of their Voronoi cells (Lloyd 1982).
 
     The centroid of a cell is its centre of mass in the geometry: the point of least ∫ ρ c² dA,
     where c = 2 sin_K(d/2) is the chord of the distance d. It goes along with isometries, and it is
@@ -117,7 +100,7 @@ def lloyd(
     points : array-like of shape (n, 2)
         Where to start, inside the polygon.
     metric : CurvedMetric
-        Of the plane, of any curvature.
+        A metric of the plane, of any curvature.
     polygon : array-like of shape (m, 2)
         Corners in either direction, inside the domain of the metric.
     holes : list of array-like of shape (m, 2), optional
@@ -126,9 +109,9 @@ def lloyd(
         Takes points (q, 2) and returns ρ ≥ 0 of shape (q,), mass per area of the metric; 1 by
         default. It should vary little within a cell, since it is integrated by quadrature.
     max_iter : int, default=200
-        Most steps.
+        Largest number of steps.
     tol : float, default=1e-4
-        Stop when a step lowers the energy by less than this part of it.
+        Stop when a step lowers the energy by less than this share of it.
 
     Returns
     -------
@@ -155,11 +138,10 @@ def lloyd(
     >>> bool(crowded.points[:, 0].mean() > 0.2)
     True
     """
-    metric = as_plane(metric)
-    region = as_region(polygon, holes, metric).shape
-    x = as_inner_points(points, region, metric)
-    density = as_callback(density, "density")
-    max_iter, tol = as_count(max_iter, "max_iter"), as_real(tol, "tol", "[0, 1)")
+    whole = read_region(polygon, holes, metric)
+    region, x = whole.shape, whole.with_inside(points)
+    density = checks.as_callback(density, "density")
+    max_iter, tol = checks.as_count(max_iter, "max_iter"), checks.as_real(tol, "tol", "[0, 1)")
     here = _integrate(x, metric, region, density)
     energies = [here.energy]
     converged = False
@@ -171,9 +153,9 @@ def lloyd(
         x, here = here.centroids, there
         energies.append(here.energy)
     if not converged:
-        warn_caller(
+        checks.warn_caller(
             f"lloyd did not converge in max_iter={max_iter} steps: the last lowered the energy by "
-            f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more, or a larger tol.",
+            f"{1 - energies[-1] / energies[-2]:.1e} of it. Allow more steps, or a larger tol.",
             ConvergenceWarning,
         )
     corners = np.asarray(polygon, dtype=np.float64)
@@ -197,9 +179,15 @@ def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | 
     sigma = np.sqrt(1 + K * np.einsum("ij,ij->i", nodes, nodes))
     weights = weights / sigma**3
     if density is not None:
-        weights = weights * _densities(density, metric.points(nodes))
+        values = checks.as_finite_array(density(metric.points(nodes)), "density(points)")
+        if values.shape != weights.shape or (values < 0).any():
+            raise InvalidInputError(
+                f"density must return one number ≥ 0 for each of the {len(nodes)} points it is "
+                f"given; got shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
+            )
+        weights = weights * values
     at, s_at = z[own], s[own]
-    spatial, rise = lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
+    spatial, rise = lifts.lift_difference(nodes - at, nodes, sigma * sigma, at, s_at, K)
     sqchord = np.einsum("ij,ij->i", spatial, spatial) + K * rise * rise
     sums = [np.bincount(own, weights * values, n) for values in (1.0, rise, *spatial.T)]
     masses = sums[0].astype(np.float64)
@@ -213,10 +201,10 @@ def _integrate(x: Floats, metric: CurvedMetric, region: Any, density: Density | 
 
 def _cells(x: Floats, metric: CurvedMetric, region: Any) -> tuple[Ints, Floats]:
     """Cut a region along the cells; return the point of each piece, and pieces (q, 3, 2) in z."""
-    shapely = require("shapely", "mesh")
+    shapely = checks.require("shapely", "mesh")
     diagram = CayleyKleinVoronoi(x, metric)
     # bisectors go on beyond a hyperbolic domain, and so a box around the region serves there too
-    diagram.window = box_around(shapely.get_coordinates(region))
+    diagram.window = domains.box_around(shapely.get_coordinates(region))
     parts = shapely.constrained_delaunay_triangles(shapely.intersection(diagram.cells(), region))
     triangles, cell = shapely.get_parts(parts, return_index=True)
     corners = shapely.get_coordinates(triangles).reshape(-1, 4, 2)[:, :3]
@@ -229,7 +217,11 @@ def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
         return cell, pieces
     done: list[tuple[Ints, Floats]] = []
     while len(cell):
-        large = _longest(pieces, K) > LARGEST_PIECE**2 / abs(K)
+        after = np.roll(pieces, -1, axis=1)
+        s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
+        D, rise = lifts.lift_difference(pieces - after, pieces, s, after, s_after, K)
+        sqchords = np.einsum("tki,tki->tk", D, D) + K * rise * rise
+        large = sqchords.max(axis=1) > LARGEST_PIECE**2 / abs(K)
         done.append((cell[~large], pieces[~large]))
         a, b, c = np.moveaxis(pieces[large], 1, 0)
         ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
@@ -238,14 +230,6 @@ def _divide(cell: Ints, pieces: Floats, K: float) -> tuple[Ints, Floats]:
         cell = np.tile(cell[large], 4)
     cells, small = zip(*done, strict=True)
     return np.concatenate(cells), np.concatenate(small)
-
-
-def _longest(pieces: Floats, K: float) -> Floats:
-    """Return the squared chord of the longest edge of triangles in z."""
-    after = np.roll(pieces, -1, axis=1)
-    s, s_after = (1 + K * np.einsum("tki,tki->tk", z, z) for z in (pieces, after))
-    D, rise = lift_difference(pieces - after, pieces, s, after, s_after, K)
-    return np.asarray((np.einsum("tki,tki->tk", D, D) + K * rise * rise).max(axis=1))
 
 
 def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
@@ -260,13 +244,3 @@ def _quadrature(cell: Ints, pieces: Floats) -> tuple[Floats, Floats, Ints]:
     double = np.abs(p * t - q * r)
     found = np.einsum("kc,tci->tki", barycentric, pieces).reshape(-1, 2)
     return found, np.outer(double, weight).ravel(), np.repeat(cell, len(weight))
-
-
-def _densities(density: Density, x: Floats) -> Floats:
-    values = as_finite_array(density(x), "density(points)")
-    if values.shape != (len(x),) or (values < 0).any():
-        raise InvalidInputError(
-            f"density must return one number ≥ 0 for each of the {len(x)} points it is given; got "
-            f"shape {values.shape}, smallest value {values.min(initial=math.inf):g}."
-        )
-    return values

@@ -1,7 +1,5 @@
 """Triangle meshes of polygons, with quality measured in a curved metric."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +13,7 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_count, as_real, require, warn_caller
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.meshes._plane import ConformalPlane, signed_areas
-from cayleyklein.meshes._polygon import as_inner_points, as_plane, as_region
+from cayleyklein.meshes._polygon import read_region
 from cayleyklein.meshes._refine import Goal, Refinement
 from cayleyklein.metrics import CurvedMetric
 
@@ -103,14 +101,10 @@ class PlaneMesh:
         """
         meshio = require("meshio", "mesh")
         unknown = np.full(len(self.boundary), np.nan)
-        return meshio.Mesh(
-            self._positions(chart),
-            [("triangle", self.triangles), ("line", self.boundary)],
-            cell_data={
-                "smallest_angle": [self.angles.min(axis=1), unknown],
-                "area": [self.areas, unknown],
-            },
-        )
+        smallest, areas = [self.angles.min(axis=1), unknown], [self.areas, unknown]
+        cells = [("triangle", self.triangles), ("line", self.boundary)]
+        data = {"smallest_angle": smallest, "area": areas}
+        return meshio.Mesh(self._positions(chart), cells, cell_data=data)
 
     def to_trimesh(self, chart: str | None = None) -> Any:
         """Return a ``trimesh.Trimesh``.
@@ -118,24 +112,18 @@ class PlaneMesh:
         Parameters
         ----------
         chart : str, optional
-            As of :meth:`to_meshio`. On the ``"sphere"`` it is a surface with the metric's angles,
-            up to the flatness of the triangles.
+            A chart of the metric for the positions, as in :meth:`to_meshio`. On the ``"sphere"``
+            the surface has the metric's angles, up to the flatness of the triangles.
         """
         trimesh = require("trimesh", "mesh")
         return trimesh.Trimesh(self._positions(chart), self.triangles, process=False)
 
 
 def mesh_polygon(
-    polygon: ArrayLike,
-    metric: CurvedMetric,
-    *,
-    holes: list[Any] | None = None,
-    points: ArrayLike | None = None,
-    min_angle: float = 20.0,
-    max_area: float | None = None,
-    max_edge: float | None = None,
-    max_vertices: int = 1_000_000,
-) -> PlaneMesh:
+    polygon: ArrayLike, metric: CurvedMetric, *, holes: list[Any] | None = None,
+    points: ArrayLike | None = None, min_angle: float = 20.0, max_area: float | None = None,
+    max_edge: float | None = None, max_vertices: int = 1_000_000,
+) -> PlaneMesh:  # fmt: skip
     """Return a Delaunay mesh of a polygon, with angles and sizes measured in the metric.
 
     The polygon's edges are straight in x, which are geodesics; the mesh may split them, but keeps
@@ -147,21 +135,21 @@ def mesh_polygon(
     polygon : array-like of shape (n, 2)
         Corners in either direction, inside the domain of the metric.
     metric : CurvedMetric
-        Of the plane, of any curvature.
+        A metric of the plane, of any curvature.
     holes : list of array-like of shape (n, 2), optional
         Polygons inside, which stay empty.
     points : array-like of shape (p, 2), optional
-        Points inside that shall be vertices.
+        Points inside that become vertices.
     min_angle : float, default=20.0
-        Smallest angle in degrees, at most 33; Delaunay refinement surely reaches 20.7° in flat
-        geometry, and mostly over 30°. 0 asks for no angle. Next to sharper corners of the polygon
+        Smallest angle in degrees, at most 33; 0 allows any. Delaunay refinement is proven to reach
+        20.7° in flat geometry, and usually reaches over 30°. Next to sharper corners of the polygon
         triangles may be narrower, see `PlaneMesh.spared`.
     max_area : float, optional
         Largest area of a triangle in the metric.
     max_edge : float, optional
         Longest edge in the metric.
     max_vertices : int, default=1_000_000
-        Stop at so many, with a warning; also where edges become too short for double precision.
+        Stop at this number, with a warning; also where edges become too short for double precision.
 
     Returns
     -------
@@ -187,24 +175,21 @@ def mesh_polygon(
     cayleyklein.exceptions.InvalidInputError: polygon must be simple, but edges cross or touch:
     polygon[0]–polygon[1] and polygon[2]–polygon[3]. ...
     """
-    metric = as_plane(metric)
-    corners, edges, shape = as_region(polygon, holes, metric)
-    inner = np.empty((0, 2)) if points is None else as_inner_points(points, shape, metric)
-    x = np.concatenate([corners, inner])
-    goal = Goal(
-        math.radians(as_real(min_angle, "min_angle", "[0, 33]")),
-        *(
-            math.inf if value is None else as_real(value, name, "(0, inf)")
-            for value, name in ((max_area, "max_area"), (max_edge, "max_edge"))
-        ),
+    region = read_region(polygon, holes, metric)
+    inner = np.empty((0, 2)) if points is None else region.with_inside(points)
+    x = np.concatenate([region.corners, inner])
+    area, edge = (
+        math.inf if value is None else as_real(value, name, "(0, inf)")
+        for value, name in ((max_area, "max_area"), (max_edge, "max_edge"))
     )
+    goal = Goal(math.radians(as_real(min_angle, "min_angle", "[0, 33]")), area, edge)
     limit = as_count(max_vertices, "max_vertices")
     if limit < len(x):
         raise InvalidInputError(
             f"Got max_vertices={limit}, but the polygon and the points have {len(x)} already."
         )
-    plane = ConformalPlane(metric, corners.mean(axis=0))
-    work = Refinement(plane.from_points(x), edges, metric.curvature, goal, limit)
+    plane = ConformalPlane(metric, region.corners.mean(axis=0))
+    work = Refinement(plane.from_points(x), region.edges, metric.curvature, goal, limit)
     triangles, verdict = work.run()
     if not len(triangles):
         raise NotRepresentableError(
@@ -214,8 +199,8 @@ def mesh_polygon(
     if work.stopped:
         warn_caller(
             f"mesh_polygon stopped at {work.stopped}: {verdict.bad.sum()} of {len(triangles)} "
-            f"triangles are not as asked for. Ask for larger triangles, a smaller min_angle, or "
-            f"more vertices.",
+            f"triangles miss the goal. Allow larger triangles, a smaller min_angle, or more "
+            f"vertices.",
             ConvergenceWarning,
         )
     vertices = plane.to_points(work.y)

@@ -15,7 +15,6 @@ import math
 import numpy as np
 
 from cayleyklein._typing import Complexes, Floats
-from cayleyklein.geometry import tangent
 from cayleyklein.metrics import CurvedMetric
 
 
@@ -55,20 +54,13 @@ def gap(p: Complexes, q: Complexes, K: float) -> Floats:
 
 
 def length_of_gap(t: Floats, K: float) -> Floats:
-    """Return the distance that belongs to a gap."""
     k = math.sqrt(abs(K))
     if K == 0:
         return 2 * t
     return np.asarray((np.arctan(k * t) if K > 0 else np.arctanh(k * t)) * (2 / k))
 
 
-def gap_of_length(d: Floats, K: float) -> Floats:
-    """Return the gap that belongs to a distance."""
-    return tangent(d / 2, K)
-
-
 def half_gap(t: Floats, K: float) -> Floats:
-    """Return the gap of half the distance."""
     return np.asarray(t / (1 + np.sqrt(1 + K * t * t)))
 
 
@@ -79,7 +71,6 @@ def towards(p: Complexes, q: Complexes, t: Floats, K: float) -> Complexes:
 
 
 def midpoint(p: Complexes, q: Complexes, K: float) -> Complexes:
-    """Return the geodesic midpoint."""
     return towards(p, q, half_gap(gap(p, q, K), K), K)
 
 

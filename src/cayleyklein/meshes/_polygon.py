@@ -8,87 +8,79 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_points, list_indices, require
-from cayleyklein.diagrams import as_curved
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import space
 from cayleyklein.metrics import CurvedMetric
 
-ROUNDING = 1e-14
-"""A point this close to an edge, as a part of the coordinates, is on it."""
-
-LARGEST_EXTENT = 1e70
-"""Largest extent of a polygon (its inverse is the smallest): products of four are finite."""
+ON_EDGE = 1e-14  # distance from an edge, relative to the coordinates, that counts as none
+LARGEST_POLYGON = 1e70  # largest extent (its inverse is the smallest): products of four are finite
 
 
 class Region(NamedTuple):
-    """A polygon with holes: its corners (n, 2), edges (n, 2) between them, and shapely shape."""
+    """A polygon with holes: its corners (n, 2), edges (n, 2) between them, and shapely shape.
 
+    Edge i starts or ends at corner i, with the inside on its left in the chart z of the metric.
+    """
+
+    metric: CurvedMetric
     corners: Floats
     edges: Ints
-    """Edge i starts at corner i, or ends there; the inside is on the left in the chart z."""
     shape: Any
 
+    def with_inside(self, points: ArrayLike) -> Floats:
+        """Return points (n, 2), which must be different and strictly inside."""
+        x = as_points(points, "points", 2, ndim=2)
+        self.metric._inside(x, "points")
+        shapely = require("shapely", "mesh")
+        places = shapely.points(x)
+        on_edge = shapely.distance(self.shape.boundary, places) <= ON_EDGE * np.abs(x).max()
+        outside = on_edge | ~shapely.contains(self.shape, places)
+        if outside.any():
+            raise InvalidInputError(
+                f"points at index {list_indices(np.flatnonzero(outside))} not inside polygon: "
+                f"outside it, on its edges or in a hole; move or drop such points."
+            )
+        _refuse_repeats(x, [f"points[{i}]" for i in range(len(x))])
+        return x
 
-def as_plane(metric: Any) -> CurvedMetric:
-    """Check a metric of the plane, of full rank."""
-    if as_curved(metric).dimension != 2:
+
+def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
+    """Return a polygon with holes; raise where edges cross, or corners repeat."""
+    if space.as_space(metric).dimension != 2:
         raise InvalidInputError(
             f"metric must be of the plane; it has {metric.dimension} dimensions."
         )
     metric.inverse_factor  # noqa: B018 - raises for a lower rank
-    return as_curved(metric)
-
-
-def as_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
-    """Check a polygon and its holes; raise where edges cross, or corners repeat."""
     shapely = require("shapely", "mesh")
-    rings = {"polygon": _as_ring(polygon, "polygon", metric)}
+    rings = {"polygon": _read_ring(polygon, "polygon", metric)}
     if holes is not None:
         if not isinstance(holes, Iterable) or isinstance(holes, str | bytes | dict):
             raise InvalidInputError(
                 f"holes must be a list of polygons (n, 2); got {type(holes).__name__}."
             )
         for i, hole in enumerate(holes):
-            rings[f"holes[{i}]"] = _as_ring(hole, f"holes[{i}]", metric)
+            rings[f"holes[{i}]"] = _read_ring(hole, f"holes[{i}]", metric)
     corners = np.concatenate(list(rings.values()))
     names = [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))]
     _refuse_repeats(corners, names)
     starts = np.cumsum([0, *map(len, rings.values())])
-    edges = np.concatenate(
-        [
-            _edges(ring, start, name != "polygon", metric)
-            for (name, ring), start in zip(rings.items(), starts, strict=False)
-        ]
-    )
+    numbered = zip(rings.items(), starts, strict=False)
+    edges = np.concatenate([
+        _edges(ring, start, name != "polygon", metric) for (name, ring), start in numbered
+    ])  # fmt: skip
     _refuse_crossings(corners, edges, names)
-    outer, *holes = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
-    for hole in holes:
+    outer, *inner = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
+    for hole in inner:
         if not shapes[outer].contains(shapes[hole]):
             raise InvalidInputError(f"{hole} lies outside polygon.")
-        for other in holes:
+        for other in inner:
             if hole != other and shapes[other].contains(shapes[hole]):
                 raise InvalidInputError(f"{hole} lies inside {other}; drop it.")
     first, *others = rings.values()
-    return Region(corners, edges, shapely.Polygon(first, others))
+    return Region(metric, corners, edges, shapely.Polygon(first, others))
 
 
-def as_inner_points(points: ArrayLike, shape: Any, metric: CurvedMetric) -> Floats:
-    """Check points (n, 2) strictly inside a shape; raise with the indices of others."""
-    x = as_points(points, "points", 2, ndim=2)
-    metric._inside(x, "points")
-    shapely = require("shapely", "mesh")
-    places, rounding = shapely.points(x), ROUNDING * np.abs(x).max()
-    on_edge = shapely.distance(shape.boundary, places) <= rounding
-    outside = on_edge | ~shapely.contains(shape, places)
-    if outside.any():
-        raise InvalidInputError(
-            f"points at index {list_indices(np.flatnonzero(outside))} not inside polygon: outside "
-            f"it, on its edges or in a hole; move or drop such points."
-        )
-    _refuse_repeats(x, [f"points[{i}]" for i in range(len(x))])
-    return x
-
-
-def _as_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
+def _read_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
     x = as_points(values, name, 2, ndim=2)
     if len(x) > 1 and (x[0] == x[-1]).all():  # closed, as shapely gives it
         x = x[:-1]
@@ -96,7 +88,7 @@ def _as_ring(values: ArrayLike, name: str, metric: CurvedMetric) -> Floats:
         raise InvalidInputError(f"{name} needs at least 3 different corners; got {len(x)}.")
     z, _ = metric._inside(x, name)
     extent = float(max(np.ptp(x, axis=0).max(), np.ptp(z, axis=0).max(), np.abs(z).max()))
-    if not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+    if not 1 / LARGEST_POLYGON < extent < LARGEST_POLYGON:
         raise InvalidInputError(
             f"{name} has an extent of {extent:.3g}, and products of such coordinates overflow or "
             f"underflow; rescale it."

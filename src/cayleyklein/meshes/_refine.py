@@ -21,41 +21,18 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import Delaunay, cKDTree
 
 from cayleyklein._typing import Bools, Complexes, Floats, Ints
-from cayleyklein.meshes._plane import (
-    angles,
-    chart_circle,
-    circumcircle,
-    difference,
-    gap,
-    gap_of_length,
-    half_gap,
-    length_of_gap,
-    midpoint,
-    signed_areas,
-    towards,
-    true_center,
-)
+from cayleyklein.geometry import lifts
+from cayleyklein.meshes import _plane as plane
 
-SHARP = math.radians(60.0)
-"""Corners under this angle get concentric shells."""
+SHARP = math.radians(60.0)  # corners under this angle get concentric shells
+ON_CIRCLE = 1e-9  # relative distance from a circle within which a point is on it, and not in it
+EQUAL = 1e-6  # difference of angles, or relative difference of lengths, that decides no choice
+OFF_CENTER = 0.95  # height of an off-centre, relative to the height with exactly the wanted angle
+RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent in the chart
+FIRST_BLOCK = 64  # bad triangles that are compared with each other first; then twice as many, …
 
-ROUNDING = 1e-9
-"""Relative distance from a circle within which a point is on it, and not in it."""
-
-TIE = 1e-6
-"""Difference of angles, and relative difference of lengths, that counts as none in a choice."""
-
-OFF_CENTER = 0.95
-"""Height of an off-centre, as a part of the height with exactly the wanted angle."""
-
-RESOLUTION = 1e-6
-"""Shortest segment to be split, as a part of the polygon's extent in the chart."""
-
-FIRST_BLOCK = 64
-"""Bad triangles that are compared with each other first; then twice as many, and so on."""
-
+# far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
-"""Far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull."""
 
 
 class Goal(NamedTuple):
@@ -65,10 +42,8 @@ class Goal(NamedTuple):
     max_area: float
     max_edge: float
 
-    @property
-    def is_none(self) -> bool:
-        """Whether any triangulation will do."""
-        return self.min_angle == 0 and math.isinf(self.max_area) and math.isinf(self.max_edge)
+
+ANY_TRIANGLES = Goal(0.0, math.inf, math.inf)
 
 
 class Triangles(NamedTuple):
@@ -76,8 +51,7 @@ class Triangles(NamedTuple):
 
     corners: Ints
     neighbors: Ints
-    of_segment: Ints
-    """Triangles left and right of each segment (k, 2), -1 where the segment is not an edge."""
+    of_segment: Ints  # left and right of each segment (k, 2), -1 where it is not an edge
 
 
 class Verdict(NamedTuple):
@@ -85,25 +59,15 @@ class Verdict(NamedTuple):
 
     bad: Bools
     by_angle: Bools
-    spared: Bools
-    """Narrower than wanted because the polygon is."""
-    worst: Ints
-    """Corner (0, 1 or 2) with the smallest angle that is not the polygon's own."""
-
-
-_NONE: Bools = np.empty(0, dtype=bool)
-NO_VERDICT = Verdict(_NONE, _NONE, _NONE, np.empty(0, dtype=np.intp))
+    spared: Bools  # narrower than wanted because the polygon is
+    worst: Ints  # corner (0, 1 or 2) with the smallest angle that is not the polygon's own
 
 
 class Refinement:
-    """Vertices and boundary segments of a mesh in the making.
+    """Vertices and boundary segments of a mesh while it is refined.
 
-    Parameters
-    ----------
-    y : array of shape (n,)
-        Vertices in the conformal plane: corners of the polygon first, then free points.
-    edges : array of shape (m, 2)
-        Edges of the polygon, with its inside on their left in the chart.
+    y (n,) are vertices in the conformal plane, corners of the polygon first and then free points;
+    edges (m, 2) are those of the polygon, with its inside on their left in the chart.
     """
 
     def __init__(self, y: Complexes, edges: Ints, K: float, goal: Goal, max_vertices: int) -> None:
@@ -114,7 +78,8 @@ class Refinement:
         before = np.empty(len(edges), dtype=np.intp)
         before[edges[:, 1]] = edges[:, 0]
         corner, after = y[edges[:, 0]], y[edges[:, 1]]
-        u, v = difference(y[before[edges[:, 0]]], corner, K), difference(after, corner, K)
+        u = plane.difference(y[before[edges[:, 0]]], corner, K)
+        v = plane.difference(after, corner, K)
         self.sharp = np.zeros(len(edges), dtype=bool)
         self.sharp[edges[:, 0]] = np.abs(np.angle(v * np.conj(u))) < SHARP
         self.ghosts = GHOSTS * np.abs(y).max()
@@ -122,7 +87,8 @@ class Refinement:
 
     def run(self) -> tuple[Ints, Verdict]:
         """Refine; return the last triangles inside, none if no round kept all segments."""
-        last = self.y, self.segments, np.empty((0, 3), dtype=np.intp), NO_VERDICT
+        none: Ints = np.empty((0, 3), dtype=np.intp)
+        last = self.y, self.segments, none, self.judge(none)
         while True:
             triangles = self.triangulate()
             points, split = np.empty(0, dtype=np.complex128), self.encroached(triangles)
@@ -133,18 +99,17 @@ class Refinement:
                     return inside, verdict
                 last = self.y, self.segments, inside, verdict
                 points, split = self.choose(inside, verdict)
+            a, b = self.y[self.segments[split].T]
+            if (np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any():  # too short for Qhull
+                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
             if len(self.y) + len(points) + split.sum() > self.max_vertices:
                 self.stopped = f"max_vertices={self.max_vertices}"
-            elif self.too_short(split):
-                self.stopped = f"edges of {RESOLUTION:g} of the polygon's extent"
             if self.stopped:
                 self.y, self.segments, inside, verdict = last
                 return inside, verdict
             self.y = np.append(self.y, points)
             self.edge_of_vertex = np.append(self.edge_of_vertex, np.full(len(points), -1))
             self.split(split)
-
-    # -- one round ---------------------------------------------------------------------
 
     def triangulate(self) -> Triangles:
         """Return the Delaunay triangulation of the vertices, and of ghosts far away."""
@@ -168,26 +133,21 @@ class Refinement:
         """Return which segments are not edges, or have a vertex in their circle."""
         found = triangles.of_segment
         missing = (found < 0).any(axis=1)
-        if self.goal.is_none:
+        if self.goal == ANY_TRIANGLES:
             return np.asarray(missing)
         center, t = self.circles()
         apex = triangles.corners.ravel()[found]
         real = apex < len(self.y)
-        near = gap(self.y[np.where(real, apex, 0)], center[:, None], self.K)
-        inner = (real & (near < t[:, None] * (1 - ROUNDING))).any(axis=1)
+        near = plane.gap(self.y[np.where(real, apex, 0)], center[:, None], self.K)
+        inner = (real & (near < t[:, None] * (1 - ON_CIRCLE))).any(axis=1)
         a, b = self.y[self.segments.T]
-        lengths = length_of_gap(gap(a, b, self.K), self.K)
+        lengths = plane.length_of_gap(plane.gap(a, b, self.K), self.K)
         return np.asarray(missing | inner | (lengths > self.goal.max_edge))
-
-    def too_short(self, chosen: Bools) -> bool:
-        """Say whether one of the segments is too short for Qhull to keep its halves apart."""
-        a, b = self.y[self.segments[chosen].T]
-        return bool((np.abs(a - b) < RESOLUTION * np.abs(self.y).max()).any())
 
     def circles(self) -> tuple[Complexes, Floats]:
         """Return midpoint and half-length, as a gap, of each segment."""
         a, b = self.y[self.segments.T]
-        return midpoint(a, b, self.K), half_gap(gap(a, b, self.K), self.K)
+        return plane.midpoint(a, b, self.K), plane.half_gap(plane.gap(a, b, self.K), self.K)
 
     def inside(self, triangles: Triangles) -> Bools:
         """Return which triangles are inside: on the left of a segment, or joined to such."""
@@ -201,21 +161,20 @@ class Refinement:
         return np.isin(label, label[triangles.of_segment[:, 0] // 3])
 
     def judge(self, corners: Ints) -> Verdict:
-        """Return which triangles are to be refined, and why."""
         K, goal = self.K, self.goal
         a, b, c = self.y[corners.T]
-        angle = angles(a, b, c, K)
+        angle = plane.angles(a, b, c, K)
         narrow = np.flatnonzero(angle.min(axis=1) < goal.min_angle)
         angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
         smallest = angle.min(axis=1)
-        equal = angle <= smallest[:, None] + TIE
+        equal = angle <= smallest[:, None] + EQUAL
         worst = np.where(equal, corners, len(self.y)).argmin(axis=1)
         by_angle = smallest < goal.min_angle
         by_angle[by_angle] = ~self.across_corner(corners[by_angle], worst[by_angle])
-        large = signed_areas(a, b, c, K) > goal.max_area
+        large = plane.signed_areas(a, b, c, K) > goal.max_area
         if not math.isinf(goal.max_edge):
-            longest = np.maximum(np.maximum(gap(a, b, K), gap(b, c, K)), gap(c, a, K))
-            large |= length_of_gap(longest, K) > goal.max_edge
+            longest = np.max([plane.gap(p, q, K) for p, q in ((a, b), (b, c), (c, a))], axis=0)
+            large |= plane.length_of_gap(longest, K) > goal.max_edge
         spared = np.zeros(len(corners), dtype=bool)
         spared[narrow] = ~by_angle[narrow]
         return Verdict(np.asarray(by_angle | large), by_angle, spared, worst)
@@ -231,8 +190,8 @@ class Refinement:
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
         """Return whether the edge opposite the worst angle joins two sides of a sharp corner.
 
-        Both ends are on one shell; refining such triangles would add shells without end. That is
-        an affair of small scales: beyond the radius of curvature a shell may be refined.
+        Both ends are on one shell; refining such triangles would add shells without end. This holds
+        at small scales only: beyond the radius of curvature a shell may be refined.
         """
         rows = np.arange(len(corners))
         u, v = (corners[rows, (worst + k) % 3] for k in (1, 2))
@@ -240,36 +199,34 @@ class Refinement:
         first = np.where(self.edges[e, 1] == self.edges[f, 0], self.edges[e, 1], -1)
         corner = np.where(self.edges[e, 0] == self.edges[f, 1], self.edges[e, 0], first)
         shell = (e >= 0) & (f >= 0) & (e != f) & (corner >= 0) & self.sharp[corner]
-        p, q = (gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
+        p, q = (plane.gap(self.y[ends], self.y[corner], self.K) for ends in (u, v))
         small = abs(self.K) * (2 * p) ** 2 < 1
-        return np.asarray(shell & small & (np.abs(p - q) < TIE * p))
-
-    # -- new vertices ------------------------------------------------------------------
+        return np.asarray(shell & small & (np.abs(p - q) < EQUAL * p))
 
     def choose(self, corners: Ints, verdict: Verdict) -> tuple[Complexes, Bools]:
         """Return the vertices to add for bad triangles, and the segments to split for others."""
         K, bad = self.K, verdict.bad
         corners, by_angle, worst = corners[bad], verdict.by_angle[bad], verdict.worst[bad]
-        center, radius = circumcircle(*self.y[corners.T])
-        point = true_center(center, radius, K)
+        center, radius = plane.circumcircle(*self.y[corners.T])
+        point = plane.true_center(center, radius, K)
         rows = np.arange(len(corners))
         p, q = (self.y[corners[rows, (worst + k) % 3]] for k in (1, 2))
-        side = gap(p, q, K)
+        side = plane.gap(p, q, K)
         # isosceles with apex angle θ: sin_K(height) = tan_K(base/2)/tan(θ/2)
         if self.goal.min_angle > 0:
             height = OFF_CENTER * side / math.tan(self.goal.min_angle / 2)
             with np.errstate(invalid="ignore"):
                 height = height / (1 + np.sqrt(1 - K * height * height))
-            middle = midpoint(p, q, K)
-            nearer = by_angle & (height < gap(point, middle, K))
-            point[nearer] = towards(middle[nearer], point[nearer], height[nearer], K)
+            middle = plane.midpoint(p, q, K)
+            nearer = by_angle & (height < plane.gap(point, middle, K))
+            point[nearer] = plane.towards(middle[nearer], point[nearer], height[nearer], K)
         # angles and sides are often equal: then older vertices decide, not rounding
-        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / TIE), ~by_angle))
+        order = np.lexsort((*np.sort(corners, axis=1).T, np.round(np.log(side) / EQUAL), ~by_angle))
         taken = order[_independent(point[order], center[order], radius[order])]
         point, center, radius = point[taken], center[taken], radius[taken]
         middle, t = self.circles()
-        around, reach = chart_circle(middle, t, K)
-        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ROUNDING))
+        around, reach = plane.chart_circle(middle, t, K)
+        hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ON_CIRCLE))
         split = np.array([len(hit) > 0 for hit in hits], dtype=bool)
         keep = np.ones(len(point), dtype=bool)
         keep[np.array([i for hit in hits for i in hit], dtype=np.intp)] = False
@@ -286,12 +243,12 @@ class Refinement:
         sharp = np.append(self.sharp, False)[np.minimum(ends, len(self.sharp))]
         flip = sharp[:, 1] & ~sharp[:, 0]
         a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
-        t = gap(a, b, K)
-        half = length_of_gap(t, K) / 2
-        shell = gap_of_length(np.exp2(np.round(np.log2(half))), K)
-        t = np.where(sharp[:, 0] != sharp[:, 1], shell, half_gap(t, K))
+        t = plane.gap(a, b, K)
+        half = plane.length_of_gap(t, K) / 2
+        shell = lifts.tangent(np.exp2(np.round(np.log2(half))) / 2, K)
+        t = np.where(sharp[:, 0] != sharp[:, 1], shell, plane.half_gap(t, K))
         new = len(self.y) + np.arange(len(ends))
-        self.y = np.append(self.y, towards(a, b, t, K))
+        self.y = np.append(self.y, plane.towards(a, b, t, K))
         self.edge_of_vertex = np.append(self.edge_of_vertex, edge)
         halves = np.stack([ends[:, 0], new, new, ends[:, 1]], axis=1).reshape(-1, 2, 2)
         turned = ends[:, 0] > ends[:, 1]
@@ -306,7 +263,7 @@ def _pairs(y: Complexes) -> Floats:
 
 def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
     """Return the points to take in this order: none lies in the circle of one after it."""
-    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ROUNDING)
+    at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ON_CIRCLE)
     taken: Ints = np.empty(0, dtype=np.intp)
     start, size = 0, FIRST_BLOCK
     while start < len(points):

@@ -5,7 +5,6 @@ the fundamental conic in thick black, equal axes, colours that everyone can tell
 """
 
 from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
-from cayleyklein.plotting._cards import notebook_card as notebook_card
 from cayleyklein.plotting._charts import ChartDisplay
 from cayleyklein.plotting._lines import CrossRatioDisplay, GeodesicDisplay
 from cayleyklein.plotting._map import MapDisplay
@@ -14,16 +13,7 @@ from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay
 from cayleyklein.plotting.style import GEOMETRY_COLORS as GEOMETRY_COLORS
 
-# Names imported "as" themselves are for the other folders of this package, not for users.
-
 __all__ = [
-    "BallDisplay",
-    "ChartDisplay",
-    "CrossRatioDisplay",
-    "DecisionBoundaryDisplay",
-    "FeatureWeightsDisplay",
-    "GeodesicDisplay",
-    "MapDisplay",
-    "MetricDisplay",
-    "VoronoiDisplay",
-]
+    "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "DecisionBoundaryDisplay",
+    "FeatureWeightsDisplay", "GeodesicDisplay", "MapDisplay", "MetricDisplay", "VoronoiDisplay",
+]  # fmt: skip

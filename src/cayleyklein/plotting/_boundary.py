@@ -5,41 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.base import is_regressor
 
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import about, as_count, check_memory
-from cayleyklein.diagrams import CayleyKleinVoronoi, box_around
+from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.metrics import CurvedMetric, standard_factor
+from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
-from cayleyklein.plotting.outlines import domains_of
-from cayleyklein.plotting.sections import (
-    as_labels,
-    as_rows,
-    choose_section,
-    find_metric,
-)
-from cayleyklein.plotting.style import (
-    NAMES,
-    PADDING,
-    PlaneDisplay,
-    class_tints,
-    draw_lines,
-    draw_points,
-    new_axes,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class DecisionBoundaryDisplay(PlaneDisplay):
+class DecisionBoundaryDisplay(style.PlaneDisplay):
     """Decision regions of a classifier (paper, figure 7).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
@@ -52,6 +35,7 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         A labelled diagram, or indices of the classes on a grid over the bounds; -1 is outside the
         domain.
     classes : ndarray of shape (n_classes,)
+        The classes, in the order of their colours.
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
     X : ndarray of shape (n, 2), optional
@@ -90,28 +74,26 @@ class DecisionBoundaryDisplay(PlaneDisplay):
     bounds: Floats
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = NAMES
+    names: Sequence[str] = style.NAMES
     domains: Sequence[Ellipsoid] = ()
 
     @classmethod
     def from_points(
-        cls,
-        X: ArrayLike,
-        y: ArrayLike,
-        metric: CurvedMetric,
-        *,
-        n_neighbors: int = 1,
+        cls, X: ArrayLike, y: ArrayLike, metric: CurvedMetric, *, n_neighbors: int = 1,
         window: ArrayLike | None = None,
-    ) -> DecisionBoundaryDisplay:
+    ) -> DecisionBoundaryDisplay:  # fmt: skip
         """Compute the exact regions of nearest neighbours in the plane.
 
         Parameters
         ----------
         X : array-like of shape (n, 2)
+            Points of the plane.
         y : array-like of shape (n,)
+            Their classes.
         metric : CurvedMetric
+            A metric of the plane.
         n_neighbors : int, default=1
-            Each of the k nearest has one vote; the first of equal classes wins.
+            Each of the k nearest points has one vote; the first class wins ties.
         window : array-like of shape (2, 2), optional
             Lower and upper corner of a flat or elliptic picture.
         """
@@ -126,35 +108,28 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         if diagram.labels is None:
             raise InvalidInputError("The diagram has no labels; make it with labels=y.")
         return cls(
-            regions=diagram,
-            classes=diagram.classes,
-            bounds=bounds,
-            X=diagram.points,
-            y=diagram.labels,
-            domains=domains_of(diagram.metric),
-        )
+            regions=diagram, classes=diagram.classes, bounds=bounds, X=diagram.points,
+            y=diagram.labels, domains=outlines.domains_of(diagram.metric),
+        )  # fmt: skip
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        X: Any,
-        y: ArrayLike | None = None,
-        *,
-        features: Sequence[Any] | str | None = None,
-        feature_names: Sequence[str] | None = None,
+        cls, estimator: Any, X: Any, y: ArrayLike | None = None, *,
+        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
         resolution: int = 300,
-    ) -> DecisionBoundaryDisplay:
+    ) -> DecisionBoundaryDisplay:  # fmt: skip
         """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
         ----------
         estimator : classifier
-            Anything with ``predict``. When it, or a step of a pipeline, has a hyperbolic metric,
-            the picture is blank outside its domain.
+            Any fitted object whose ``predict`` returns classes. When it, or a step of a pipeline,
+            has a hyperbolic metric, the picture is blank outside its domain.
         X : array-like of shape (n, d)
-            Rows to show, projected to the plane of the picture.
+            Rows to show, projected to the plane of the picture. The estimator gets a data frame
+            with the columns of X if X is one, of pandas or polars.
         y : array-like of shape (n,), optional
+            Their classes.
         features : pair of int or str, "pca" or None
             The plane: two columns, with the others at the mean of X, or the principal plane of the
             standardised columns. None is "pca" when d > 2.
@@ -163,55 +138,53 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         resolution : int, default=300
             Points of the grid along each axis, at least 2.
         """
-        names = getattr(X, "columns", None) if feature_names is None else feature_names
         if not hasattr(estimator, "predict"):
             raise InvalidInputError(
                 f"estimator must be a fitted classifier; {type(estimator).__name__} has no predict."
             )
-        rows = as_rows(X)
-        as_labels(y, len(rows))
-        ruler = CurvedMetric(factor=standard_factor(rows))
-        section = choose_section(ruler, rows, features, names)
-        shown = section.project(rows)
-        bounds = box_around(shown)
-        n = as_count(resolution, "resolution")
+        numbers = f"{type(estimator).__name__} predicts numbers, which have no decision regions"
+        if hasattr(estimator, "__sklearn_tags__") and is_regressor(estimator):
+            raise InvalidInputError(f"estimator must be a classifier; {numbers}.")
+        rows, labels = sections.rows_and_labels(X, y)
+        n, d = as_count(resolution, "resolution"), rows.shape[1]
         if n < 2:
             raise InvalidInputError(f"Got resolution={n}, but a grid has at least 2 points a side.")
         check_memory(
-            8.0 * n * n * (2 * rows.shape[1] + 4),
-            f"A grid of {n:,} × {n:,} points of {rows.shape[1]:,} columns",
+            8.0 * n * n * (2 * d + 4), f"A grid of {n:,} × {n:,} points of {d:,} columns",
             "Take a smaller resolution.",
-        )
+        )  # fmt: skip
+        names = getattr(X, "columns", None) if feature_names is None else feature_names
+        ruler = CurvedMetric(factor=standard_factor(rows))
+        section = sections.choose_section(ruler, rows, features, names)
+        shown = section.project(rows)
+        bounds = domains.box_around(shown)
         axes = np.linspace(bounds[0], bounds[1], n).T
         grid = section.embed(np.stack(np.meshgrid(*axes), axis=-1).reshape(-1, 2))
-        if hasattr(X, "iloc"):  # keep the names of columns for the estimator
-            grid = type(X)(grid, columns=X.columns)
-        metric, seen = find_metric(estimator, grid)
+        table = sections.table_like(X, grid)
+        metric, seen = sections.find_metric(estimator, table)
         inside = np.ones(len(grid), bool) if metric is None else metric.contains(np.asarray(seen))
         if not inside.any():
             raise InvalidInputError("No point of the grid over X lies in the domain of the metric.")
-        found = estimator.predict(grid[inside])
+        found = np.asarray(estimator.predict(sections.table_like(X, grid[inside])))
         classes = np.asarray(getattr(estimator, "classes_", np.unique(found)))
+        if not hasattr(estimator, "classes_") and found.dtype.kind == "f" and (found % 1).any():
+            raise InvalidInputError(f"estimator must be a classifier; {numbers}.")
         codes = np.full(len(grid), -1, dtype=np.intp)
         codes[inside] = np.searchsorted(classes, found)
         # the conic is drawn only if no step of a pipeline changes the rows before the metric
-        domains: tuple[Ellipsoid, ...] = ()
-        if metric is not None and seen is grid and domains_of(metric):
+        conics: tuple[Ellipsoid, ...] = ()
+        if metric is not None and seen is table and outlines.domains_of(metric):
             with suppress(NotRepresentableError):  # of a factor of lower rank: a pair of lines
-                domains = domains_of(section.restrict(metric))
+                conics = outlines.domains_of(section.restrict(metric))
         return cls(
-            regions=codes.reshape(n, n),
-            classes=classes,
-            bounds=bounds,
-            X=shown,
-            y=as_labels(y, len(rows)),
-            names=section.names,
-            domains=domains,
-        )
+            regions=codes.reshape(n, n), classes=classes, bounds=bounds, X=shown, y=labels,
+            names=section.names, domains=conics,
+        )  # fmt: skip
 
     def plot(
-        self, ax: Axes | None = None, *, legend: bool = True, show_points: bool = True, **style: Any
-    ) -> DecisionBoundaryDisplay:
+        self, ax: style.Axes | None = None, *, legend: bool = True, show_points: bool = True,
+        **options: Any,
+    ) -> DecisionBoundaryDisplay:  # fmt: skip
         """Draw the regions, the frontier and the rows.
 
         Parameters
@@ -221,27 +194,27 @@ class DecisionBoundaryDisplay(PlaneDisplay):
         legend : bool, default=True
             Whether to name the classes.
         show_points : bool, default=True
-        **style
-            For the frontier, a LineCollection, or the contours of a grid.
+            Whether to draw the rows.
+        **options
+            Options of the frontier, a LineCollection, or of the contours of a grid.
         """
-        ax, room = new_axes(ax), 0.0
+        ax, room = style.new_axes(ax), 0.0
         if isinstance(self.regions, CayleyKleinVoronoi):
             draw_cells(ax, self.regions, label_tints(self.regions))
-            look = {"colors": "black", "linewidths": 1.4} | style
-            draw_lines(ax, list(self.regions.frontier()), **look)
-            room = PADDING if self.domains else 0.0
+            look = {"colors": "black", "linewidths": 1.4} | options
+            style.draw_lines(ax, list(self.regions.frontier()), **look)
+            room = style.PICTURE_PADDING if self.domains else 0.0
         else:
-            self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | style)
+            self._draw_grid(ax, self.regions, {"colors": "black", "linewidths": 1.0} | options)
         if show_points and self.X is not None:
-            draw_points(ax, self.X, self.y, self.classes)
+            style.draw_points(ax, self.X, self.y, self.classes)
             if legend and self.y is not None:
-                ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+                style.draw_legend(ax)
         return self._finish(ax, self.domains, self.bounds, names=self.names, padding=room)
 
-    def _draw_grid(self, ax: Axes, codes: Ints, look: dict[str, Any]) -> None:
-        """Draw the classes of a grid, and contours around each."""
+    def _draw_grid(self, ax: style.Axes, codes: Ints, look: dict[str, Any]) -> None:
         n = len(codes)
-        tints = [*class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
+        tints = [*style.class_tints(len(self.classes)), (1.0, 1.0, 1.0)]  # -1, no class, is white
         half = np.ptp(self.bounds, axis=0) / (n - 1) / 2
         extent: Any = np.stack([self.bounds[0] - half, self.bounds[1] + half]).T.ravel()
         ax.imshow(np.array(tints)[codes], extent=extent, origin="lower", interpolation="nearest")

@@ -5,34 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Bools, Floats
-from cayleyklein._validation import as_choice, as_texts, require
-from cayleyklein.diagrams import CayleyKleinVoronoi, as_curved
+from cayleyklein._validation import about, as_choice, as_texts, require
+from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import CHARTS
+from cayleyklein.geometry import CHARTS, space
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.plotting import outlines, style
 from cayleyklein.plotting._voronoi import picture_bounds
-from cayleyklein.plotting.outlines import bounds_of, inset
-from cayleyklein.plotting.style import (
-    BLUE,
-    DOMAIN_WIDTH,
-    EDGE_WIDTH,
-    as_axes,
-    draw_lines,
-    draw_points,
-    finish_axes,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 EUCLIDEAN = "euclidean"
-TITLES = {
+CHART_TITLES = {  # by the sign of K: negative, zero, positive
     EUCLIDEAN: ("Euclidean: the data", "Euclidean: the data", "Euclidean: the data"),
     "klein": ("Klein disc", "Cartesian", "gnomonic"),
     "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
@@ -41,38 +29,23 @@ TITLES = {
     "hyperboloid": ("hyperboloid", "", ""),
     "sphere": ("", "", "sphere"),
 }
-"""By the sign of K: negative, zero, positive."""
-
 DEFAULT_CHARTS = {
     -1: (EUCLIDEAN, "klein", "conformal", "half_space", "hemisphere"),
     0: (EUCLIDEAN, "klein"),
     1: (EUCLIDEAN, "klein", "conformal", "sphere"),
 }
 
-EDGE_POINTS = 64
-"""Points on an edge, which is straight in the Klein chart and curved in others."""
-
-WHOLE = 1e4
-"""Window of a whole elliptic diagram, in radii of the sphere: almost up to the equator."""
-
+EDGE_POINTS = 64  # on an edge, which is straight in the Klein chart and curved in others
 RIM_POINTS = 721
+WHOLE_WINDOW = 1e4  # of an elliptic diagram, in radii of the sphere: almost up to the equator
 
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
 RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
 EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
-"""Direction of view of the surfaces."""
-
-BEHIND = 0.2
-"""Opacity of the far side of a sphere."""
-
-SURFACE_ZOOM = 1.25
-"""Surfaces have no axes, and use their space."""
-
-LEAST_CAP = 1.1
-"""Least height of the drawn hyperboloid, for points that are all at its bottom."""
-
-HALF_PLANE = 1e6
-"""Where the boundary line of the half-plane ends: far outside every picture."""
+BEHIND = 0.2  # opacity of the far side of a sphere
+SURFACE_ZOOM = 1.25  # surfaces have no axes, and use their space
+LEAST_CAP = 1.1  # least height of the drawn hyperboloid, for points that are all at its bottom
+HALF_PLANE = 1e6  # where the boundary line of the half-plane ends: far outside every picture
 
 
 class ChartPanel(NamedTuple):
@@ -125,27 +98,28 @@ class ChartDisplay:
 
     @classmethod
     def from_points(
-        cls,
-        points: ArrayLike,
-        metric: CurvedMetric,
-        *,
-        charts: Sequence[str] | None = None,
-        order: int = 1,
-        window: ArrayLike | None = None,
-    ) -> ChartDisplay:
+        cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
+        order: int = 1, window: ArrayLike | None = None,
+    ) -> ChartDisplay:  # fmt: skip
         """Compute the diagram and its images.
 
         Parameters
         ----------
         points : array-like of shape (n, 2)
+            Generators.
         metric : CurvedMetric
+            A metric of the plane.
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
             curvature by default.
-        order, window : see :class:`cayleyklein.diagrams.CayleyKleinVoronoi`
+        order : int, default=1
+            k < n: in a cell of the diagram, its k generators are the k nearest points.
+        window : array-like of shape (2, 2), optional
+            Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
+            a box around the points (flat), or almost the whole plane (elliptic).
         """
-        if as_curved(metric).curvature > 0 and window is None:
-            reach = WHOLE * np.linalg.norm(metric.inverse_factor, axis=1)
+        if space.as_space(metric).curvature > 0 and window is None:
+            reach = WHOLE_WINDOW * np.linalg.norm(metric.inverse_factor, axis=1)
             reach /= math.sqrt(metric.curvature)
             window = np.stack([metric.center - reach, metric.center + reach])
         diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)
@@ -155,7 +129,7 @@ class ChartDisplay:
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
     ) -> ChartDisplay:
-        """Compute the images of a diagram of the plane, see :meth:`from_points`."""
+        """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
         picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
         names = DEFAULT_CHARTS[int(np.sign(metric.curvature))] if charts is None else charts
@@ -164,7 +138,7 @@ class ChartDisplay:
         edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
         return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
 
-    def plot(self, axes: Sequence[Axes] | None = None, **style: Any) -> ChartDisplay:
+    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> ChartDisplay:
         """Draw the charts.
 
         Parameters
@@ -172,34 +146,30 @@ class ChartDisplay:
         axes : sequence of matplotlib Axes, optional
             One for each chart, with ``projection="3d"`` for the surfaces. A new figure's by
             default.
-        **style
-            For the edges, LineCollections.
+        **options
+            Options of the edges, LineCollections.
         """
-        pyplot = require("matplotlib.pyplot", "plot")
         n = len(self.panels)
         if axes is None:
             across = min(n, 3)
             down = math.ceil(n / across)
+            pyplot = require("matplotlib.pyplot", "plot")
             figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [
                 figure.add_subplot(down, across, i + 1, projection=_projection(panel))
                 for i, panel in enumerate(self.panels)
             ]
         axes = list(np.ravel(np.asarray(axes, dtype=object)))
-        kinds = [getattr(ax, "name", None) == "3d" for ax in axes]
-        if kinds != [_projection(panel) == "3d" for panel in self.panels]:
-            raise InvalidInputError(
-                f"Got {len(axes)} axes for {n} charts: expected one for each, with "
-                f'projection="3d" for the surfaces and without for the others.'
-            )
-        for ax in axes:
-            as_axes(ax, "axes")
-        look = {"colors": BLUE, "linewidths": EDGE_WIDTH} | style
+        if len(axes) != n:
+            raise InvalidInputError(f"Got {len(axes)} axes for {n} charts; give one for each.")
+        with about("axes"):
+            for ax, panel in zip(axes, self.panels, strict=True):
+                style.new_axes(ax, _projection(panel))  # raises for other objects
+        look = {"colors": style.BLUE, "linewidths": style.EDGE_WIDTH} | options
         for ax, panel in zip(axes, self.panels, strict=True):
             (draw_surface if _projection(panel) else _draw_plane)(ax, panel, look)
             ax.set_title(panel.title, fontsize="medium")
-        self.axes_ = axes
-        self.figure_ = self.axes_[0].figure
+        self.axes_, self.figure_ = axes, axes[0].figure
         return self
 
 
@@ -208,12 +178,12 @@ def _projection(panel: ChartPanel) -> str | None:
 
 
 def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
-    """Return points of a segment, dense where the charts stretch it: far out."""
+    """Return points of a segment, dense far out, where the charts stretch it."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
     if metric.curvature > 0:
         return np.asarray(metric.geodesic(start, end, t), dtype=float)
-    # An end may be on the conic, infinitely far.
+    # an end may be on the conic, infinitely far
     return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
 
 
@@ -224,22 +194,26 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
     def image(x: Floats) -> Floats:
         if chart == EUCLIDEAN:
             return x
-        return np.asarray(metric.to_chart(inset(domain, x), chart), dtype=float)
+        return np.asarray(metric.to_chart(outlines.inset(domain, x), chart), dtype=float)
 
     sign = int(np.sign(metric.curvature))
-    dots, mapped = image(points), [image(edge) for edge in edges]
-    rim = _rim(chart, metric, image)
-    if chart == "half_space":
-        bounds = _around(dots)
-        bounds[0, 1] = 0.0
-    elif chart in ("hemisphere", "sphere"):
+    dots, rim = image(points), _rim(chart, metric, image)
+    if chart in ("hemisphere", "sphere"):
         bounds = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
-    elif chart == "hyperboloid":
-        bounds = _cap(dots)
-    else:
-        bounds = bounds_of(rim) if len(rim) else _around(dots)
-    width = DOMAIN_WIDTH if sign < 0 else EDGE_WIDTH  # only the conic is thick
-    return ChartPanel(chart, TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
+    elif chart == "hyperboloid":  # a cap that holds the points, with some room
+        top = max(1 + 1.3 * (dots[:, 2].max() - 1), LEAST_CAP)
+        reach = math.sqrt(top**2 - 1)
+        bounds = np.array([[-reach, -reach, 1.0], [reach, reach, top]])
+    elif chart != "half_space" and len(rim):
+        bounds = outlines.bounds_of(rim)
+    else:  # a square around the points, half as large again
+        low, high = outlines.bounds_of(dots)
+        half = 0.75 * (high - low).max()
+        bounds = (low + high) / 2 + np.array([[-half], [half]])
+        bounds[0, 1] = 0.0 if chart == "half_space" else bounds[0, 1]
+    mapped = [image(edge) for edge in edges]
+    width = style.DOMAIN_WIDTH if sign < 0 else style.EDGE_WIDTH  # only the conic is thick
+    return ChartPanel(chart, CHART_TITLES[chart][sign + 1], mapped, dots, rim, width, bounds)
 
 
 def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) -> Floats:
@@ -254,32 +228,27 @@ def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) ->
     return image(metric.domain.from_euclidean(equator[:, :2]))
 
 
-def _around(points: Floats) -> Floats:
-    """Return a square around points, half as large again."""
-    low, high = bounds_of(points)
-    half = np.full(points.shape[1], 0.75 * (high - low).max())
-    return np.stack([(low + high) / 2 - half, (low + high) / 2 + half])
-
-
-def _cap(points: Floats) -> Floats:
-    """Return the box of a cap of the hyperboloid that holds the points, with some room."""
-    top = max(1 + 1.3 * (points[:, 2].max() - 1), LEAST_CAP)
-    reach = math.sqrt(top**2 - 1)
-    return np.array([[-reach, -reach, 1.0], [reach, reach, top]])
-
-
-def _draw_plane(ax: Axes, panel: ChartPanel, look: dict[str, Any]) -> None:
-    draw_lines(ax, panel.edges, **look)
-    draw_points(ax, panel.points, s=10)
-    draw_lines(ax, [panel.rim], colors="black", linewidths=panel.rim_width, zorder=3)
+def _draw_plane(ax: style.Axes, panel: ChartPanel, look: dict[str, Any]) -> None:
+    style.draw_lines(ax, panel.edges, **look)
+    style.draw_points(ax, panel.points, s=10)
+    style.draw_lines(ax, [panel.rim], colors="black", linewidths=panel.rim_width, zorder=3)
     letter = {EUCLIDEAN: "x", "klein": "w"}.get(panel.chart, "y")
-    finish_axes(ax, panel.bounds, (f"${letter}_1$", f"${letter}_2$"))
+    style.finish_axes(ax, panel.bounds, (f"${letter}_1$", f"${letter}_2$"))
 
 
 def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
     """Draw a panel on a sphere or a hyperboloid, its far side faint."""
     low, high = panel.bounds
-    ax.plot_surface(*_surface(panel), color="0.9", alpha=0.3, linewidth=0)
+    if panel.chart == "hyperboloid":
+        height = np.linspace(1, high[2], 13)
+        radius = np.sqrt(height**2 - 1)
+    else:
+        latitude = np.linspace(math.asin(low[2]), math.pi / 2, 13)
+        radius, height = np.cos(latitude), np.sin(latitude)
+    turn, radius = np.meshgrid(np.linspace(0, 2 * math.pi, 49), radius)
+    rise = np.broadcast_to(height[:, None], turn.shape)
+    surface = radius * np.cos(turn), radius * np.sin(turn), rise
+    ax.plot_surface(*surface, color="0.9", alpha=0.3, linewidth=0)
     for front, alpha in ((False, BEHIND), (True, 1.0)):
         for path, color, width in [
             *((edge, look["colors"], look["linewidths"]) for edge in panel.edges),
@@ -302,20 +271,3 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
 def in_front(points: Floats, chart: str) -> Bools:
     """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
     return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))
-
-
-def _surface(panel: ChartPanel) -> tuple[Floats, Floats, Floats]:
-    """Return a mesh of the surface, up to the bounds."""
-    around = np.linspace(0, 2 * math.pi, 49)
-    if panel.chart == "hyperboloid":
-        height = np.linspace(1, panel.bounds[1, 2], 13)
-        radius = np.sqrt(height**2 - 1)
-    else:
-        rise = np.linspace(math.asin(panel.bounds[0, 2]), math.pi / 2, 13)
-        radius, height = np.cos(rise), np.sin(rise)
-    turn, radius = np.meshgrid(around, radius)
-    return (
-        radius * np.cos(turn),
-        radius * np.sin(turn),
-        np.broadcast_to(height[:, None], turn.shape),
-    )

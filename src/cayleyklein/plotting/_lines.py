@@ -5,35 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count, as_points, as_texts, broadcast_points
-from cayleyklein.diagrams import as_curved
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections
+from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_intersections, space
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting.outlines import domains_of, edges_of, line_path
-from cayleyklein.plotting.style import (
-    BLUE,
-    PlaneDisplay,
-    draw_lines,
-    draw_points,
-    new_axes,
-)
+from cayleyklein.plotting import outlines, style
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-OVERHANG = 0.08
-"""How far the line is drawn beyond the outermost points, as a part of their distance."""
+OVERHANG = 0.08  # length of the line beyond the outermost points, relative to their distance
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class GeodesicDisplay(PlaneDisplay):
+class GeodesicDisplay(style.PlaneDisplay):
     """Geodesics of a metric of the plane, with marks at equal distances.
 
     Make one by :meth:`from_points`, or by :meth:`from_hyperplane` for whole lines such as
@@ -42,6 +30,7 @@ class GeodesicDisplay(PlaneDisplay):
     Parameters
     ----------
     paths : sequence of ndarray of shape (m, 2)
+        Polylines.
     marks : ndarray of shape (k, 2)
         Points to mark; may be empty.
     domains : sequence of Ellipsoid, default=()
@@ -78,37 +67,30 @@ class GeodesicDisplay(PlaneDisplay):
         marks : int, default=2
             Marks on each geodesic, at equal distances; 2 marks its ends.
         """
-        as_curved(metric)
+        space.as_space(metric)
         ends = broadcast_points(p=as_points(p, "p", 2), q=as_points(q, "q", 2))
         t = np.linspace(0, 1, as_count(marks, "marks"))
         pairs = np.stack(ends, axis=-2).reshape(-1, 2, 2)
-        return cls(
-            paths=list(pairs),
-            marks=np.concatenate([metric.geodesic(start, end, t) for start, end in pairs]),
-            domains=domains_of(metric),
-        )
+        marked = np.concatenate([metric.geodesic(start, end, t) for start, end in pairs])
+        return cls(paths=list(pairs), marks=marked, domains=outlines.domains_of(metric))
 
     @classmethod
     def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> GeodesicDisplay:
         """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
-        as_curved(metric)
+        space.as_space(metric)
         if not isinstance(line, Hyperplane):
             raise InvalidInputError(f"line must be a Hyperplane; got {type(line).__name__}.")
         if np.ndim(line.offset):
             raise InvalidInputError(
                 f"line holds {np.shape(line.offset)} hyperplanes; make a display of each of them."
             )
-        path = line_path(metric, line, 2)
-        return cls(paths=[path], marks=np.empty((0, 2)), domains=domains_of(metric))
+        path = outlines.line_path(metric, line, 2)
+        return cls(paths=[path], marks=np.empty((0, 2)), domains=outlines.domains_of(metric))
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        color: str = "black",
-        label: str | None = None,
-        **style: Any,
-    ) -> GeodesicDisplay:
+        self, ax: style.Axes | None = None, *, color: str = "black", label: str | None = None,
+        **options: Any,
+    ) -> GeodesicDisplay:  # fmt: skip
         """Draw the geodesics.
 
         Parameters
@@ -116,20 +98,21 @@ class GeodesicDisplay(PlaneDisplay):
         ax : matplotlib Axes, optional
             A new figure's by default.
         color : str, default="black"
+            Colour of the lines and marks.
         label : str, optional
-            For a legend.
-        **style
-            For the lines, a LineCollection.
+            Entry of a legend.
+        **options
+            Options of the lines, a LineCollection.
         """
-        ax = new_axes(ax)
-        look = {"colors": color, "linewidths": 1.2, "label": label} | style
-        self.lines_ = draw_lines(ax, self.paths, **look)
-        draw_points(ax, self.marks, color=color)
-        return self._finish(ax, self.domains, self.marks, *edges_of(self.domains))
+        ax = style.new_axes(ax)
+        look = {"colors": color, "linewidths": 1.2, "label": label} | options
+        self.lines_ = style.draw_lines(ax, self.paths, **look)
+        style.draw_points(ax, self.marks, color=color)
+        return self._finish(ax, self.domains, self.marks, *outlines.edges_of(self.domains))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class CrossRatioDisplay(PlaneDisplay):
+class CrossRatioDisplay(style.PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
     Make one by :meth:`from_points`, or by :meth:`from_metric`, where P and Q are the points in
@@ -180,29 +163,23 @@ class CrossRatioDisplay(PlaneDisplay):
     def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
         """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
-        if as_curved(metric).geometry != "hyperbolic":
+        if space.as_space(metric).geometry != "hyperbolic":
             raise NotRepresentableError(
                 f"The conic of a {metric.geometry} metric has no real points to draw; take a "
                 f"metric with K < 0."
             )
         distance = metric(p, q)
-        P, Q = (
-            (end / end[-1]).real[:2] for end in line_intersections(metric.absolute.matrix, p, q)
-        )
+        ends = line_intersections(metric.absolute.matrix, p, q)
+        P, Q = ((end / end[-1]).real[:2] for end in ends)
         if (Q - P) @ (q - p) < 0:  # the order is P, p, q, Q for either sign of the form
             P, Q = Q, P
         display = cls.from_points(p, q, P, Q)
-        return replace(display, distance=distance, domains=domains_of(metric))
+        return replace(display, distance=distance, domains=outlines.domains_of(metric))
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        labels: Sequence[str] = ("p", "q", "P", "Q"),
-        color: str = BLUE,
-        title: bool = True,
-        **style: Any,
-    ) -> CrossRatioDisplay:
+        self, ax: style.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
+        color: str = style.BLUE, title: bool = True, **options: Any,
+    ) -> CrossRatioDisplay:  # fmt: skip
         """Draw the line with its points and, in the title, their cross-ratio.
 
         Parameters
@@ -212,24 +189,25 @@ class CrossRatioDisplay(PlaneDisplay):
         labels : sequence of 4 str, default=("p", "q", "P", "Q")
             Names of the points, set as mathematics.
         color : str, default="#0072B2"
-            Of the points p and q; P and Q are white.
+            Colour of p and q; P and Q are white.
         title : bool, default=True
-            Whether to write the numbers above axes that have no title.
-        **style
-            For the line, a LineCollection.
+            Whether to write the numbers above the axes, if these have no title yet.
+        **options
+            Options of the line, a LineCollection.
         """
         names = as_texts(labels, "labels")
         if len(names) != len(self.points):
             raise InvalidInputError(f"Got labels={labels!r}, but expected four names.")
-        ax = new_axes(ax)
+        ax = style.new_axes(ax)
         start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
         ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
         line = start + ends[:, None] * along
-        draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | style))
-        draw_points(ax, self.points[:2], color=color, s=30)
-        draw_points(ax, self.points[2:], color="white", s=30, edgecolors="black", linewidths=1)
+        style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
+        style.draw_points(ax, self.points[:2], color=color, s=30)
+        hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1}
+        style.draw_points(ax, self.points[2:], s=30, **hollow)
         across = np.array([-along[1], along[0]])
         across = across if across[1] >= 0 else -across
         shifts = np.tile(11 * across, (4, 1))
@@ -240,20 +218,15 @@ class CrossRatioDisplay(PlaneDisplay):
                 shifts[i] = 9 * outwards + 11 * side * across
         self.texts_ = [
             ax.annotate(
-                f"${name}$",
-                (point[0], point[1]),
-                xytext=tuple(shift),
-                textcoords="offset points",
-                ha="center",
-                va="center",
-                zorder=5,
+                f"${name}$", tuple(point), tuple(shift), textcoords="offset points", ha="center",
+                va="center", zorder=5,
             )
-            for name, point, shift in zip(labels, self.points, shifts, strict=True)
-        ]
+            for name, point, shift in zip(names, self.points, shifts, strict=True)
+        ]  # fmt: skip
         if title and not ax.get_title():
-            p, q, P, Q = labels
+            p, q, P, Q = names
             text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"
             if self.distance is not None:
                 text += f",  $d({p}, {q}) = {self.distance:.3f}$"
             ax.set_title(text, fontsize="medium")
-        return self._finish(ax, self.domains, line, *edges_of(self.domains))
+        return self._finish(ax, self.domains, line, *outlines.edges_of(self.domains))

@@ -3,51 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import as_finite_array, as_texts, list_indices, require
+from cayleyklein._validation import as_finite_array, as_texts, at_index
+from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
 from cayleyklein.manifold import CurvedMDS
-from cayleyklein.plotting._charts import (
-    BEHIND,
-    EDGE_POINTS,
-    EYE,
-    RIGHT,
-    ChartPanel,
-    draw_surface,
-    in_front,
-)
-from cayleyklein.plotting.outlines import edges_of
-from cayleyklein.plotting.sections import as_labels
-from cayleyklein.plotting.style import (
-    PlaneDisplay,
-    as_axes,
-    draw_lines,
-    draw_points,
-    new_axes,
-)
+from cayleyklein.plotting import _charts, outlines, style
 from cayleyklein.plotting.svg import number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-TO_VIEWER = np.stack([RIGHT, np.cross(EYE, RIGHT), EYE])
-"""Turns the pole of a sphere, the centre of a map, to the viewer."""
-
+# turns the pole of a sphere, the centre of a map, to the viewer
+TO_VIEWER = np.stack([_charts.RIGHT, np.cross(_charts.EYE, _charts.RIGHT), _charts.EYE])
 GLOBE = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
 DISC = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
 EDGE_COLOR = "0.6"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MapDisplay(PlaneDisplay):
+class MapDisplay(style.PlaneDisplay):
     """The points of a CurvedMDS: in Poincaré's disc, in the plane or on a globe, by the sign of K.
 
     Make one by :meth:`from_estimator`. :meth:`plot` sets `ax_` and `figure_`.
@@ -58,13 +38,13 @@ class MapDisplay(PlaneDisplay):
         In Poincaré's unit disc (K < 0), in the plane (K = 0), or unit vectors, the centre of the
         map towards the viewer (K > 0).
     curvature : float
-        K.
+        K, whose sign chooses the picture.
     edges : list of ndarray, default=()
         Paths, in the coordinates of the points.
     y : ndarray of shape (n,), optional
-        Classes.
+        Classes of the points.
     names : sequence of str, optional
-        Of the points; an empty name is not written.
+        Names of the points; an empty name is not written.
 
     Examples
     --------
@@ -82,25 +62,21 @@ class MapDisplay(PlaneDisplay):
 
     points: Floats
     curvature: float
-    edges: Sequence[Floats] = field(default=())
+    edges: Sequence[Floats] = ()
     y: AnyArray | None = None
     names: Sequence[str] | None = None
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: CurvedMDS,
-        y: ArrayLike | None = None,
-        *,
-        names: Sequence[str] | None = None,
-        edges: ArrayLike | None = None,
-    ) -> MapDisplay:
+        cls, estimator: CurvedMDS, y: ArrayLike | None = None, *,
+        names: Sequence[str] | None = None, edges: ArrayLike | None = None,
+    ) -> MapDisplay:  # fmt: skip
         """Take the points of a fitted CurvedMDS of two components.
 
         Parameters
         ----------
         estimator : CurvedMDS
-            Fitted.
+            A fitted one.
         y : array-like of shape (n,), optional
             A class for each point, for colours and markers.
         names : sequence of n str, optional
@@ -120,8 +96,18 @@ class MapDisplay(PlaneDisplay):
             )
         if names is not None and len(as_texts(names, "names")) != n:
             raise InvalidInputError(f"Got {len(names)} names for {n} points.")
+        if y is not None:
+            labels.encode_labels(y, n, "y")
+        pairs = np.empty((0, 2)) if edges is None else as_finite_array(edges, "edges")
+        if pairs.ndim != 2 or pairs.shape[1] != 2:
+            raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
+        bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
+        if bad.any():
+            raise InvalidInputError(
+                f"edges must hold row numbers from 0 to {n - 1}{at_index(bad)}."
+            )
         K, metric = estimator.curvature_, estimator.metric_
-        on_globe, t = K > 0, np.linspace(0, 1, EDGE_POINTS)[:, None]
+        on_globe, t = K > 0, np.linspace(0, 1, _charts.EDGE_POINTS)[:, None]
         place = estimator.sphere_ if on_globe else estimator.embedding_
         assert place is not None
 
@@ -130,12 +116,14 @@ class MapDisplay(PlaneDisplay):
                 return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True) @ TO_VIEWER)
             return x if metric is None or K == 0 else np.asarray(metric.to_chart(x, "conformal"))
 
-        pairs = np.empty((0, 2), int) if edges is None else _as_edges(edges, n)
         # geodesics are straight in Klein's coordinates, and seen from the middle of a sphere
-        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs]
-        return cls(points=image(place), curvature=K, edges=paths, y=as_labels(y, n), names=names)
+        paths = [image((1 - t) * place[p] + t * place[q]) for p, q in pairs.astype(int)]
+        classes = None if y is None else np.asarray(y)
+        return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
-    def plot(self, ax: Axes | None = None, *, legend: bool = True, **style: Any) -> MapDisplay:
+    def plot(
+        self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any
+    ) -> MapDisplay:
         """Draw the map.
 
         Parameters
@@ -144,68 +132,42 @@ class MapDisplay(PlaneDisplay):
             With ``projection="3d"`` for a globe. A new figure's by default.
         legend : bool, default=True
             Whether to name the classes.
-        **style
-            For the points, a scatter.
+        **options
+            Options of the points, a scatter.
         """
         on_globe = self.curvature > 0
-        ax = self._axes(ax, on_globe)
-        (self._draw_globe if on_globe else self._draw_plane)(ax, {"s": 18} | style)
+        ax = style.new_axes(ax, "3d" if on_globe else None)
+        (self._draw_globe if on_globe else self._draw_plane)(ax, {"s": 18} | options)
         if not ax.get_title():
             kind = "globe" if on_globe else "Poincaré disc" if self.curvature else "plane"
             ax.set_title(f"{kind}, $K$ = {number(self.curvature, 3)}", fontsize="medium")
         if legend and self.y is not None:
-            ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+            style.draw_legend(ax, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _axes(self, ax: Axes | None, on_globe: bool) -> Any:
-        if ax is None and on_globe:
-            pyplot = require("matplotlib.pyplot", "plot")
-            figure = pyplot.figure(figsize=(4.8, 4.8), layout="constrained")
-            return figure.add_subplot(projection="3d")
-        if ax is not None and (getattr(as_axes(ax), "name", None) == "3d") != on_globe:
-            with_or_not = "with" if on_globe else "without"
-            raise InvalidInputError(
-                f'K is {self.curvature:.3g}: ax must be made {with_or_not} projection="3d".'
-            )
-        return new_axes(ax)
-
-    def _draw_plane(self, ax: Any, style: dict[str, Any]) -> None:
-        draw_lines(ax, self.edges, colors=EDGE_COLOR)
-        draw_points(ax, self.points, self.y, **style)
+    def _draw_plane(self, ax: Any, look: dict[str, Any]) -> None:
+        style.draw_lines(ax, self.edges, colors=EDGE_COLOR)
+        style.draw_points(ax, self.points, self.y, **look)
         for point, name in zip(self.points, self.names or (), strict=False):
             ax.annotate(
                 name, point, (2, 2), textcoords="offset points", fontsize="x-small", zorder=5
             )
         domains = [DISC] if self.curvature else []
-        shown = edges_of(domains) or [self.points]
+        shown = outlines.edges_of(domains) or [self.points]
         self._finish(ax, domains, *shown, names=("$y_1$", "$y_2$"))
 
-    def _draw_globe(self, ax: Any, style: dict[str, Any]) -> None:
+    def _draw_globe(self, ax: Any, look: dict[str, Any]) -> None:
         nothing = np.empty((0, 3))
-        panel = ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, GLOBE)
-        draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
-        near = in_front(self.points, "sphere")
+        panel = _charts.ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, GLOBE)
+        _charts.draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
+        near = _charts.in_front(self.points, "sphere")
         classes = None if self.y is None else np.unique(self.y)
-        look = {"linewidths": 0, "depthshade": False} | style
-        for some, sight in ((~near, {"alpha": BEHIND, "label": None}), (near, {})):
-            labels = None if self.y is None else self.y[some]
-            draw_points(ax, self.points[some], labels, classes, **(look | sight))
+        look = {"linewidths": 0, "depthshade": False} | look
+        for some, sight in ((~near, {"alpha": _charts.BEHIND, "label": None}), (near, {})):
+            mine = None if self.y is None else self.y[some]
+            style.draw_points(ax, self.points[some], mine, classes, **(look | sight))
         for point, name, front in zip(self.points, self.names or (), near, strict=False):
             if front:
-                side = "left" if point @ RIGHT > 0 else "right"  # away from the middle
+                side = "left" if point @ _charts.RIGHT > 0 else "right"  # away from the middle
                 ax.text(*(1.04 * point), f" {name} ", ha=side, va="center", fontsize="x-small")
-
-
-def _as_edges(edges: ArrayLike, n: int) -> AnyArray:
-    """Check pairs of row numbers."""
-    pairs = as_finite_array(edges, "edges")
-    if pairs.ndim != 2 or pairs.shape[1] != 2:
-        raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
-    bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
-    if bad.any():
-        raise InvalidInputError(
-            f"edges must hold row numbers from 0 to {n - 1}; they do not at "
-            f"{list_indices(np.argwhere(bad))}."
-        )
-    return pairs.astype(int)

@@ -4,54 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein._validation import (
-    about,
-    as_count,
-    as_finite_array,
-    as_points,
-    as_real,
-    at_index,
-    broadcast_points,
-    require,
-)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric, terms_of
-from cayleyklein.plotting.outlines import (
-    ball_lattice,
-    bounds_of,
-    domains_of,
-    edges_of,
-    sphere_path,
-)
-from cayleyklein.plotting.sections import as_labels, as_rows, choose_section, metric_of
-from cayleyklein.plotting.style import (
-    GEOMETRY_COLORS,
-    NAMES,
-    PlaneDisplay,
-    as_metric,
-    draw_domains,
-    draw_lines,
-    draw_points,
-    finish_axes,
-    new_axes,
-)
+from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import number
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-DISTANT = 3.0
-"""Size of the domain relative to the data from which on it is drawn apart, in a corner."""
+DISTANT = 3.0  # size of a domain relative to the data from which on it is drawn in a corner
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BallDisplay(PlaneDisplay):
+class BallDisplay(style.PlaneDisplay):
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
     Make one by :meth:`from_metric`. Elliptic balls are drawn red, hyperbolic green, Mahalanobis
@@ -62,9 +31,11 @@ class BallDisplay(PlaneDisplay):
     Parameters
     ----------
     centers : ndarray of shape (n, 2)
+        Centres of the balls.
     radii : ndarray of shape (n,)
+        Their radii.
     outlines : sequence of ndarray of shape (m, 2)
-        The spheres. One that crosses the elliptic equator is an open branch.
+        Their spheres. One that crosses the elliptic equator is an open branch.
     closed : sequence of bool
         Which of the outlines are closed.
     metric : CurvedMetric, MixedMetric or ProductMetric
@@ -102,43 +73,35 @@ class BallDisplay(PlaneDisplay):
         Parameters
         ----------
         metric : CurvedMetric, MixedMetric or ProductMetric
-            Of the plane.
+            A metric of the plane.
         centers : array-like of shape (n, 2)
+            Centres of the balls.
         radius : float or array-like of shape (n,), default=1.0
+            Radius of all balls, or of each.
         resolution : int, default=256
             Points on an outline.
         """
-        centers = as_points(np.atleast_2d(as_points(centers, "centers")), "centers", 2, ndim=2)
-        given = as_points(np.atleast_1d(as_finite_array(radius, "radius")), "radius", ndim=1)
-        _, radii = broadcast_points(centers=centers[:, 0], radius=given)
+        centers = np.atleast_2d(checks.as_points(centers, "centers"))
+        centers = checks.as_points(centers, "centers", 2, ndim=2)
+        given = np.atleast_1d(checks.as_finite_array(radius, "radius"))
+        checks.as_points(given, "radius", ndim=1)
+        _, radii = checks.broadcast_points(centers=centers[:, 0], radius=given)
         if (radii <= 0).any():
-            raise InvalidInputError(
-                f"radius must be positive{at_index(radii <= 0)}: nothing to draw."
-            )
-        n = as_count(resolution, "resolution")
-        as_metric(metric)
-        with about("centers"):
+            raise InvalidInputError(f"radius must be positive{checks.at_index(radii <= 0)}.")
+        n = checks.as_count(resolution, "resolution")
+        sections.any_metric(metric)
+        with checks.about("centers"):
             spheres = [
-                sphere_path(metric, c, float(r), n) for c, r in zip(centers, radii, strict=True)
+                outlines.sphere_path(metric, center, radius, n)
+                for center, radius in zip(centers, radii.tolist(), strict=True)
             ]
-        return cls(
-            centers=centers,
-            radii=radii,
-            outlines=[path for path, _ in spheres],
-            closed=[closed for _, closed in spheres],
-            metric=metric,
-        )
+        paths, closed = [path for path, _ in spheres], [whole for _, whole in spheres]
+        return cls(centers=centers, radii=radii, outlines=paths, closed=closed, metric=metric)
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        color: str | None = None,
-        fill: float = 0.15,
-        label: str | None = None,
-        show_centers: bool = True,
-        **style: Any,
-    ) -> BallDisplay:
+        self, ax: style.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
+        label: str | None = None, show_centers: bool = True, **options: Any,
+    ) -> BallDisplay:  # fmt: skip
         """Draw the balls.
 
         Parameters
@@ -146,43 +109,43 @@ class BallDisplay(PlaneDisplay):
         ax : matplotlib Axes, optional
             A new figure's by default.
         color : str, optional
-            That of the geometry by default.
+            Colour of the balls; that of the geometry by default.
         fill : float, default=0.15
             Opacity of the inside; 0 leaves it empty.
         label : str, optional
-            For a legend.
+            Entry of a legend.
         show_centers : bool, default=True
-        **style
-            For the outlines, a LineCollection.
+            Whether to draw the centres.
+        **options
+            Options of the outlines, a LineCollection.
         """
-        shade = GEOMETRY_COLORS[self.metric.geometry] if color is None else color
-        as_real(fill, "fill", "[0, 1]")
-        ax = new_axes(ax)
-        self._draw(ax, shade, fill, {"label": label} | style)
+        shade = style.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
+        checks.as_real(fill, "fill", "[0, 1]")
+        ax = style.new_axes(ax)
+        self._draw(ax, shade, fill, {"label": label} | options)
         if show_centers:
-            draw_points(ax, self.centers, color=shade, s=12)
-        domains = domains_of(self.metric)
-        return self._finish(ax, domains, self.centers, *self._full, *edges_of(domains))
+            style.draw_points(ax, self.centers, color=shade, s=12)
+        domains = outlines.domains_of(self.metric)
+        return self._finish(ax, domains, self.centers, *self._full, *outlines.edges_of(domains))
 
     @property
     def _full(self) -> list[Floats]:
-        """The closed outlines."""
         return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
-    def _draw(self, ax: Axes, color: str, fill: float, style: dict[str, Any]) -> None:
+    def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
         """Draw the balls without changing the limits of the axes."""
-        collections = require("matplotlib.collections", "plot")
+        collections = checks.require("matplotlib.collections", "plot")
         self.fill_ = collections.PolyCollection(
             self._full, facecolors=color, edgecolors="none", alpha=fill
         )
         ax.add_collection(self.fill_, autolim=False)
-        outlines = zip(self.outlines, self.closed, strict=True)
-        paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in outlines]
-        self.lines_ = draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | style))
+        spheres = zip(self.outlines, self.closed, strict=True)
+        paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in spheres]
+        self.lines_ = style.draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | look))
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class MetricDisplay(PlaneDisplay):
+class MetricDisplay(style.PlaneDisplay):
     """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
 
     Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius are
@@ -191,8 +154,9 @@ class MetricDisplay(PlaneDisplay):
     Parameters
     ----------
     metric : CurvedMetric, MixedMetric or ProductMetric
-        Of the plane.
+        A metric of the plane.
     balls : BallDisplay
+        Balls of one radius.
     X : ndarray of shape (n, 2), optional
         Rows of data.
     y : ndarray of shape (n,), optional
@@ -220,7 +184,7 @@ class MetricDisplay(PlaneDisplay):
     balls: BallDisplay
     X: Floats | None = None
     y: AnyArray | None = None
-    names: Sequence[str] = NAMES
+    names: Sequence[str] = style.NAMES
 
     @classmethod
     def from_estimator(
@@ -233,59 +197,58 @@ class MetricDisplay(PlaneDisplay):
         estimator : CurvedLMNN, MMC, or a Pipeline that holds one
             Fitted. The steps of a pipeline before the learner are applied to X.
         X : array-like of shape (n, d)
+            Rows to show.
         y : array-like of shape (n,), optional
+            Their classes.
         **options
-            For :meth:`from_metric`.
+            ``features``, ``feature_names``, ``radius`` and ``lattice`` of :meth:`from_metric`.
         """
-        metric, rows, names = metric_of(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         return cls.from_metric(metric, rows, y, **({"feature_names": names} | options))
 
     @classmethod
     def from_metric(
-        cls,
-        metric: Metric,
-        X: ArrayLike | None = None,
-        y: ArrayLike | None = None,
-        *,
-        features: Sequence[Any] | str | None = None,
-        feature_names: Sequence[str] | None = None,
-        radius: float | None = None,
-        lattice: int = 7,
-    ) -> MetricDisplay:
+        cls, metric: Metric, X: ArrayLike | None = None, y: ArrayLike | None = None, *,
+        features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
+        radius: float | None = None, lattice: int = 7,
+    ) -> MetricDisplay:  # fmt: skip
         """Compute the balls, on a plane section when the metric has more than two dimensions.
 
         Parameters
         ----------
         metric : CurvedMetric, MixedMetric or ProductMetric
+            A metric for d columns.
         X : array-like of shape (n, d), optional
+            Rows to show.
         y : array-like of shape (n,), optional
+            Their classes.
         features : pair of int or str, "pca" or None
             The plane to show: two columns, with the others at the mean of X (at the centre without
             X), or the principal plane of X in the coordinates z of the metric (of the metric
             itself without X). Balls are cut by the plane exactly; rows are projected to it. None
             is "pca" for X of d > 2, and else the first two columns.
         feature_names : sequence of d str, optional
+            Names of the columns; x₁, x₂, … by default.
         radius : float, optional
-            Of the balls; by default such that they nearly touch.
+            Radius of the balls; by default they nearly touch.
         lattice : int, default=7
             Balls along the longer side of the data.
         """
-        as_metric(metric)
-        rows = None if X is None else as_rows(X, metric.dimension)
-        section = choose_section(metric, rows, features, feature_names)
+        sections.any_metric(metric)
+        rows, labels = None, None
+        if X is not None:
+            rows, labels = sections.rows_and_labels(X, y, metric.dimension)
+        section = sections.choose_section(metric, rows, features, feature_names)
         plane = section.restrict(metric)
         shown = None if rows is None else section.project(rows)
-        centers, size = ball_lattice(plane, shown, as_count(lattice, "lattice"))
-        size = size if radius is None else as_real(radius, "radius")
-        return cls(
-            metric=plane,
-            balls=BallDisplay.from_metric(plane, centers, size),
-            X=shown,
-            y=None if rows is None else as_labels(y, len(rows)),
-            names=section.names,
-        )
+        centers, size = outlines.ball_lattice(plane, shown, checks.as_count(lattice, "lattice"))
+        size = size if radius is None else checks.as_real(radius, "radius")
+        balls = BallDisplay.from_metric(plane, centers, size)
+        return cls(metric=plane, balls=balls, X=shown, y=labels, names=section.names)
 
-    def plot(self, ax: Axes | None = None, *, legend: bool = True, **style: Any) -> MetricDisplay:
+    def plot(
+        self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any
+    ) -> MetricDisplay:
         """Draw the data, the balls and the domain.
 
         Parameters
@@ -294,18 +257,18 @@ class MetricDisplay(PlaneDisplay):
             A new figure's by default.
         legend : bool, default=True
             Whether to name the classes.
-        **style
-            For the rows, a scatter.
+        **options
+            Options of the rows, a scatter.
         """
-        ax = new_axes(ax)
-        color = GEOMETRY_COLORS[self.metric.geometry]
+        ax = style.new_axes(ax)
+        color = style.GEOMETRY_COLORS[self.metric.geometry]
         self.balls._draw(ax, color, 0.1, {"linewidths": 0.8})
         if self.X is not None:
-            draw_points(ax, self.X, self.y, **({"s": 14} | style))
-        domains = domains_of(self.metric)
+            style.draw_points(ax, self.X, self.y, **({"s": 14} | options))
+        domains = outlines.domains_of(self.metric)
         rows = self.balls._full if self.X is None else [self.X]
-        near = bounds_of(self.balls.centers, *rows)
-        far = bounds_of(near, *edges_of(domains))
+        near = outlines.bounds_of(self.balls.centers, *rows)
+        far = outlines.bounds_of(near, *outlines.edges_of(domains))
         distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
         self._finish(ax, domains, near if distant else far, names=self.names)
         if distant:
@@ -313,18 +276,18 @@ class MetricDisplay(PlaneDisplay):
         if not ax.get_title():
             ax.set_title(self._summary(), fontsize="medium")
         if legend and self.y is not None:
-            ax.legend(frameon=False, fontsize="small", loc="center left", bbox_to_anchor=(1, 0.5))
+            style.draw_legend(ax, fontsize="small")
         return self
 
-    def _draw_overview(self, ax: Axes, near: Floats, far: Floats) -> None:
-        """Draw the whole domain in a corner, with the place of the picture in it."""
+    def _draw_overview(self, ax: style.Axes, near: Floats, far: Floats) -> None:
+        """Draw the whole domain in a corner, and the frame of the picture in it."""
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
-        draw_domains(corner, domains_of(self.metric))
+        style.draw_domains(corner, outlines.domains_of(self.metric))
         (left, bottom), (width, height) = near[0], np.ptp(near, axis=0)
-        patches = require("matplotlib.patches", "plot")
+        patches = checks.require("matplotlib.patches", "plot")
         corner.add_patch(patches.Rectangle((left, bottom), width, height, fill=False, lw=0.8))
         corner.set(xticks=[], yticks=[], frame_on=False)
-        finish_axes(corner, far, ("", ""))
+        style.finish_axes(corner, far, ("", ""))
 
     def _summary(self) -> str:
         K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))

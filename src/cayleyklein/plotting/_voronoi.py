@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,21 +14,7 @@ from cayleyklein._validation import require
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.plotting.outlines import bounds_of, domains_of, edges_of
-from cayleyklein.plotting.style import (
-    PADDING,
-    VERMILION,
-    YELLOW,
-    PlaneDisplay,
-    class_tints,
-    draw_lines,
-    draw_points,
-    new_axes,
-    tint,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from cayleyklein.plotting import outlines, style
 
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
@@ -39,15 +25,15 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
         )
     if diagram.metric.dimension != 2:
         raise InvalidInputError(
-            f"The diagram has {diagram.metric.dimension} dimensions, and a picture two; make it "
-            f"of points of the plane, for example of two columns."
+            f"The diagram has {diagram.metric.dimension} dimensions, but a picture has 2; make a "
+            f"diagram of points of the plane, for example of two columns."
         )
     if diagram.window is not None:
         return diagram.window
-    return bounds_of(*edges_of(domains_of(diagram.metric)))
+    return outlines.bounds_of(*outlines.edges_of(outlines.domains_of(diagram.metric)))
 
 
-def draw_cells(ax: Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
+def draw_cells(ax: style.Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
     """Fill the cells of a diagram of the plane, beneath everything else."""
     # edges of the same colour close the hairlines that antialiasing leaves between cells
     cells = require("matplotlib.collections", "plot").PolyCollection(
@@ -58,13 +44,12 @@ def draw_cells(ax: Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> 
 
 
 def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
-    """Return the colour of the label of each cell."""
-    tints = class_tints(len(diagram.classes))
+    tints = style.class_tints(len(diagram.classes))
     return [tints[i] for i in np.searchsorted(diagram.classes, diagram.cell_labels)]
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class VoronoiDisplay(PlaneDisplay):
+class VoronoiDisplay(style.PlaneDisplay):
     """A Voronoi diagram of the plane, of any order, labelled or not (paper, figures 5, 7 and 8).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`. :meth:`plot` sets `ax_`, `figure_`,
@@ -73,7 +58,7 @@ class VoronoiDisplay(PlaneDisplay):
     Parameters
     ----------
     diagram : CayleyKleinVoronoi
-        Of the plane.
+        A diagram of the plane.
 
     Examples
     --------
@@ -92,7 +77,17 @@ class VoronoiDisplay(PlaneDisplay):
 
     @classmethod
     def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> VoronoiDisplay:
-        """Compute the diagram with the options of :class:`cayleyklein.CayleyKleinVoronoi`."""
+        """Compute the diagram.
+
+        Parameters
+        ----------
+        points : array-like of shape (n, 2)
+            Generators.
+        metric : CurvedMetric
+            A metric of the plane.
+        **options
+            ``order``, ``labels`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`.
+        """
         return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
 
     @classmethod
@@ -102,14 +97,9 @@ class VoronoiDisplay(PlaneDisplay):
         return cls(diagram=diagram)
 
     def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        fill: bool = True,
-        highlight: int | None = None,
-        show_points: bool = True,
-        **style: Any,
-    ) -> VoronoiDisplay:
+        self, ax: style.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
+        show_points: bool = True, **options: Any,
+    ) -> VoronoiDisplay:  # fmt: skip
         """Draw the cells, the points and the conic.
 
         Parameters
@@ -121,27 +111,28 @@ class VoronoiDisplay(PlaneDisplay):
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True
-        **style
-            For the edges, a LineCollection.
+            Whether to draw the generators.
+        **options
+            Options of the edges, a LineCollection.
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
         if highlight is not None and highlight not in range(n):
             raise InvalidInputError(
                 f"Got highlight={highlight!r}, but expected the number of one of the {n} cells."
             )
-        ax = new_axes(ax)
+        ax = style.new_axes(ax)
         labelled = fill and diagram.labels is not None
         colors = label_tints(diagram) if labelled else ["none"] * n
         if highlight is not None:
-            colors[highlight] = tint(YELLOW, 0.8)
+            colors[highlight] = style.tint(style.YELLOW, 0.8)
         self.cells_ = draw_cells(ax, diagram, colors)
         edges = list(diagram.ridge_segments()[1])
-        self.edges_ = draw_lines(ax, edges, **({"colors": "0.35"} | style))
+        self.edges_ = style.draw_lines(ax, edges, **({"colors": "0.35"} | options))
         if show_points:
-            draw_points(ax, diagram.points, diagram.labels)
+            style.draw_points(ax, diagram.points, diagram.labels)
         if highlight is not None:
             generators = diagram.points[diagram.cell_generators[highlight]]
-            draw_points(ax, generators, color=VERMILION, s=40)
-        domains = domains_of(diagram.metric)
-        padding = PADDING if domains else 0.0
+            style.draw_points(ax, generators, color=style.VERMILION, s=40)
+        domains = outlines.domains_of(diagram.metric)
+        padding = style.PICTURE_PADDING if domains else 0.0
         return self._finish(ax, domains, picture_bounds(diagram), padding=padding)

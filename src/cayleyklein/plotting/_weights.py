@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,11 +12,7 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count
 from cayleyklein.metrics import Metric
-from cayleyklein.plotting.sections import as_names, metric_of
-from cayleyklein.plotting.style import BLUE, as_metric, new_axes
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from cayleyklein.plotting import sections, style
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -29,9 +25,9 @@ class FeatureWeightsDisplay:
     Parameters
     ----------
     weights : ndarray of shape (d,)
-        As of :meth:`cayleyklein.CurvedMetric.feature_weights`.
+        Shares as by :meth:`cayleyklein.CurvedMetric.feature_weights`.
     names : sequence of d str
-        Of the columns.
+        Names of the columns.
 
     Examples
     --------
@@ -51,25 +47,23 @@ class FeatureWeightsDisplay:
 
     @classmethod
     def from_metric(
-        cls,
-        metric: Metric,
-        X: ArrayLike | None = None,
-        *,
+        cls, metric: Metric, X: ArrayLike | None = None, *,
         feature_names: Sequence[str] | None = None,
-    ) -> FeatureWeightsDisplay:
+    ) -> FeatureWeightsDisplay:  # fmt: skip
         """Compute the weights of a metric.
 
         Parameters
         ----------
         metric : CurvedMetric, MixedMetric or ProductMetric
+            A metric for d columns.
         X : array-like of shape (n, d), optional
             Rows; without them columns are taken as standardised.
         feature_names : sequence of d str, optional
             The columns of a DataFrame by default.
         """
-        as_metric(metric)
+        sections.any_metric(metric)
         given = getattr(X, "columns", None) if feature_names is None else feature_names
-        names = as_names(given, metric.dimension)
+        names = sections.column_names(given, metric.dimension)
         return cls(weights=metric.feature_weights(X), names=names)
 
     @classmethod
@@ -87,12 +81,17 @@ class FeatureWeightsDisplay:
         feature_names : sequence of d str, optional
             The names that the estimator was fitted on by default.
         """
-        metric, rows, names = metric_of(estimator, X)
+        metric, rows, names = sections.shown_metric(estimator, X)
         names = names if feature_names is None else feature_names
         return cls.from_metric(metric, rows, feature_names=names)
 
     def plot(
-        self, ax: Axes | None = None, *, top: int = 20, color: str = BLUE, **style: Any
+        self,
+        ax: style.Axes | None = None,
+        *,
+        top: int = 20,
+        color: str = style.BLUE,
+        **options: Any,
     ) -> FeatureWeightsDisplay:
         """Draw the largest weights as bars from zero.
 
@@ -103,13 +102,14 @@ class FeatureWeightsDisplay:
         top : int, default=20
             Largest number of bars.
         color : str, default="#0072B2"
-        **style
-            For the bars, of ``Axes.barh``.
+            Colour of the bars.
+        **options
+            Options of ``Axes.barh``.
         """
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
-        ax = new_axes(ax)
+        ax = style.new_axes(ax)
         names = [str(self.names[i]) for i in order]
-        self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], color=color, **style)
+        self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], color=color, **options)
         ax.set_yticks(np.arange(len(order)), names)
         ax.invert_yaxis()
         ax.set_xlim(left=0)

@@ -13,14 +13,9 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
 from cayleyklein.metrics import CurvedMetric, Metric, first_term
 
-RIM = 1e-9
-"""Points on the conic are drawn this far inside, relative to its size: charts end there."""
-
-HORIZON = 1e-4
-"""Polylines to infinity end this angle before it."""
-
-BALL_OF_CELL = 0.4
-"""Radius of balls relative to the distance of neighbours in the lattice."""
+RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
+HORIZON = 1e-4  # polylines to infinity end this angle before it
+BALL_OF_CELL = 0.4  # radius of balls relative to the distance of neighbours in the lattice
 
 
 def bounds_of(*points: Floats) -> Floats:
@@ -32,9 +27,9 @@ def bounds_of(*points: Floats) -> Floats:
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     """Return the ellipses that intersect in the domain; none when it is the whole plane."""
     domain = metric.domain
-    if isinstance(domain, tuple):
-        return domain
-    return () if domain is None else (domain,)
+    if domain is None or isinstance(domain, tuple):
+        return domain or ()
+    return (domain,)
 
 
 def edges_of(domains: Iterable[Ellipsoid]) -> list[Floats]:
@@ -49,14 +44,9 @@ def sphere_path(metric: Metric, center: Floats, radius: float, n: int) -> tuple[
         ball = metric.ball(center, radius)
         if ball.kind == "ellipsoid":
             return ball.ellipsoid().boundary(n), True
-    return _sphere_by_rays(metric, center, radius, n)
-
-
-def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tuple[Floats, bool]:
-    """Find the sphere on rays from its centre: they are geodesics, so that distances grow."""
-    first = first_term(metric)
+    # on rays from the centre, which are geodesics, so that distances grow
     angle = np.linspace(0.0, 2 * math.pi, n, endpoint=False)
-    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first.inverse_factor.T
+    u = np.stack([np.cos(angle), np.sin(angle)], axis=1) @ first_term(metric).inverse_factor.T
     exits = [domain.exit_time(center, u) for domain in domains_of(metric)]
     if not exits:  # scale so that t = 1 is close to the sphere
         u *= radius
@@ -75,7 +65,7 @@ def _sphere_by_rays(metric: Metric, center: Floats, radius: float, n: int) -> tu
     path, reached = point(found.x, *u.T), found.success
     if reached.all():
         return path, True
-    # Start the open branch after a gap, so that it is one piece.
+    # start the open branch after a gap, so that it is one piece
     start = int(np.argmin(reached))
     return np.roll(path, -start, axis=0)[np.roll(reached, -start)], False
 
@@ -92,16 +82,13 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
         low, high = part.center - half, part.center + half
     step = (high - low).max() / n
     counts = np.maximum(np.round((high - low) / step), 1).astype(int)
-    axes = [
-        a + (np.arange(count) + 0.5) * (b - a) / count
-        for a, b, count in zip(low, high, counts, strict=True)
-    ]
-    centers = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
+    cells = np.stack(np.meshgrid(*map(np.arange, counts), indexing="ij"), axis=-1).reshape(-1, 2)
+    centers = low + (cells + 0.5) * (high - low) / counts
     centers = centers[metric.contains(centers)]
     if not len(centers):
         raise InvalidInputError(
-            "No ball of the lattice lies in the domain of the metric; give rows X that do, or "
-            "a finer lattice."
+            "No ball of the lattice lies in the domain of the metric; give rows X inside it, or a "
+            "finer lattice."
         )
     sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
     ends = centers[:, None] + BALL_OF_CELL * step * sides
@@ -123,7 +110,7 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
     if np.iscomplex(ends).any():
         return np.empty((0, 2))
     P, Q = (end.real[:2] for end in ends)
-    # Dense at the ends, where the other charts need it.
+    # dense at the ends, where the other charts need it
     t = (1 - np.cos(np.linspace(0, math.pi, n))) / 2
     return np.asarray(P + t[:, None] * (Q - P))
 

@@ -16,7 +16,7 @@ from scipy import linalg
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, refuse_huge
-from cayleyklein.diagrams import as_labels as class_codes
+from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric, first_term
 
@@ -49,26 +49,22 @@ class Section(NamedTuple):
     def _restrict(self, metric: CurvedMetric) -> CurvedMetric:
         z = metric.factor @ (self.origin - metric.center)
         Q, R = np.linalg.qr(metric.factor @ self.basis)
+        plane = f"the plane of {self.names[0]} and {self.names[1]}"
         if R.shape != (2, 2) or np.linalg.matrix_rank(R) < 2:
             raise NotRepresentableError(
-                f"The metric is 0 between some points of the plane of {self.names[0]} and "
-                f'{self.names[1]}; choose other features, or features="pca".'
+                f"The metric is 0 between some points of {plane}; choose other features, or "
+                f'features="pca".'
             )
         inside = Q.T @ z
         c = 1 + metric.curvature * float(z @ z - inside @ inside)
         if c <= 0:
-            raise NotRepresentableError(
-                f"The plane of {self.names[0]} and {self.names[1]} misses the domain of the metric."
-            )
-        return CurvedMetric(
-            factor=R / np.sqrt(c),
-            center=-linalg.solve_triangular(R, inside),
-            curvature=metric.curvature,
-        )
+            raise NotRepresentableError(f"The section misses the domain of the metric: {plane}.")
+        center = -linalg.solve_triangular(R, inside)
+        return CurvedMetric(factor=R / np.sqrt(c), center=center, curvature=metric.curvature)
 
 
-def as_names(names: Any, d: int) -> list[str]:
-    """Check a name for each of d columns; x₁, x₂, … without names."""
+def column_names(names: Any, d: int) -> list[str]:
+    """Return a name for each of d columns; x₁, x₂, … by default."""
     if names is None:
         return [f"$x_{{{i + 1}}}$" for i in range(d)]
     if isinstance(names, str) or not np.iterable(names):
@@ -83,22 +79,18 @@ def as_names(names: Any, d: int) -> list[str]:
 
 
 def choose_section(
-    metric: Metric,
-    X: Floats | None,
-    features: Sequence[Any] | str | None,
-    names: Sequence[str] | None = None,
-) -> Section:
+    metric: Metric, X: Floats | None, features: Any, names: Sequence[str] | None = None
+) -> Section:  # fmt: skip
     """Return the plane of two columns, or the principal plane ("pca") of the rows.
 
-    It goes through the mean of the rows, or without them through the centre. The principal plane is
-    taken in the coordinates z of the metric, of its first part where it has several; without rows
-    it is that of its two longest axes. None is "pca" for rows of d > 2, and else the first two
-    columns.
+    It goes through the mean of the rows, or through the centre of the metric if there are no rows.
+    The principal plane is taken in the coordinates z of the metric, or of its first part; without
+    rows it contains the two longest axes. None is "pca" for rows with d > 2, and the first two
+    columns otherwise.
     """
-    d = metric.dimension
-    part = first_term(metric)
+    d, part = metric.dimension, first_term(metric)
     middle = part.center if X is None else X.mean(axis=0)
-    names = as_names(names, d)
+    names = column_names(names, d)
     if d < 2:
         raise InvalidInputError(f"A picture needs two columns or more; got {d} in X.")
     if features is None:
@@ -112,37 +104,48 @@ def choose_section(
         V = np.linalg.svd(z, full_matrices=False)[2][:2]
         basis, chart = np.linalg.pinv(part.factor) @ V.T, V @ part.factor
         return Section(middle, basis, chart, ("$z_1$", "$z_2$"))
-    i, j = _column_pair(features, names)
+    given = features if np.iterable(features) else [features]
+    found = [names.index(f) if f in names else f for f in given]
+    valid = all(isinstance(k, int | np.integer) and 0 <= k < d for k in found)
+    if len(found) != 2 or not valid or found[0] == found[1]:
+        raise InvalidInputError(
+            f"Got features={features!r}, but expected two different columns, by name or by index "
+            f"below {d}."
+        )
+    i, j = found
     basis = np.eye(d)[:, [i, j]]
     origin = np.where(basis.any(axis=1), 0.0, middle)
     return Section(origin, basis, basis.T, (names[i], names[j]))
 
 
-def _column_pair(features: Any, names: Sequence[str]) -> tuple[int, int]:
-    given = features if np.iterable(features) else [features]
-    found = [names.index(f) if f in names else f for f in given]
-    whole = all(isinstance(i, int | np.integer) and 0 <= i < len(names) for i in found)
-    if len(found) != 2 or not whole or found[0] == found[1]:
-        raise InvalidInputError(
-            f"Got features={features!r}, but expected two different columns, by name or by index "
-            f"below {len(names)}."
-        )
-    return int(found[0]), int(found[1])
-
-
-def as_rows(X: ArrayLike, d: int | None = None) -> Floats:
-    """Check rows to show."""
+def rows_and_labels(
+    X: ArrayLike, y: ArrayLike | None, d: int | None = None
+) -> tuple[Floats, AnyArray | None]:
+    """Check rows to show, and a label for each or None."""
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
-    return rows
+    if y is not None:
+        labels.encode_labels(y, len(rows), "y")
+    return rows, None if y is None else np.asarray(y)
 
 
-def as_labels(y: ArrayLike | None, n: int) -> AnyArray | None:
-    """Check that there is one label for each of n rows, or no labels."""
-    if y is None:
-        return None
-    class_codes(y, n, "y")
-    return np.asarray(y)
+def any_metric(metric: Any) -> Any:
+    """Check a metric of any kind."""
+    if not isinstance(metric, Metric):
+        raise InvalidInputError(
+            f"metric must be a CurvedMetric, MixedMetric or ProductMetric; got "
+            f"{type(metric).__name__}."
+        )
+    return metric
+
+
+def table_like(X: Any, rows: Floats) -> Any:
+    """Return rows as a data frame with the columns of X if that is one, and as they are if not."""
+    if not hasattr(X, "columns"):
+        return rows
+    if hasattr(X, "iloc"):  # pandas, whose names may repeat
+        return type(X)(rows, columns=X.columns)
+    return type(X)(dict(zip(X.columns, rows.T, strict=True)))
 
 
 def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
@@ -155,7 +158,7 @@ def find_metric(estimator: Any, X: Any) -> tuple[Metric | None, Any]:
     return None, X
 
 
-def metric_of(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
+def shown_metric(estimator: Any, X: Any) -> tuple[Metric, Any, Sequence[str] | None]:
     """Return an estimator's metric, the rows that reach it, and names if columns are kept."""
     metric, rows = find_metric(estimator, X)
     if metric is None:

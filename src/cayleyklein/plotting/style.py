@@ -12,66 +12,41 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import Metric
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+    from matplotlib.axes import Axes as Axes
 
 # Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
 PURPLE, SKY, YELLOW, BLACK = "#CC79A7", "#56B4E9", "#F0E442", "#000000"
 
+# The paper's red, green and blue, in shades safe for colour blindness, and two more.
 GEOMETRY_COLORS = {
-    "elliptic": VERMILION,
-    "hyperbolic": GREEN,
-    "flat": BLUE,
-    "mixed": PURPLE,
-    "product": ORANGE,
-}
-"""The paper's red, green and blue, in shades safe for colour blindness, and two more."""
-
+    "elliptic": VERMILION, "hyperbolic": GREEN, "flat": BLUE, "mixed": PURPLE, "product": ORANGE
+}  # fmt: skip
 CLASS_COLORS = (VERMILION, BLUE, GREEN, ORANGE, PURPLE, SKY, YELLOW, BLACK)
-
 CLASS_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+REGION_TINT = 0.22  # how much of a class's colour its regions show
 
-DOMAIN_WIDTH = 2.2
-EDGE_WIDTH = 0.8
-REGION_TINT = 0.22
-"""How much of a class's colour its regions show."""
-
-TICKS = 6
-"""Most intervals between the ticks of an axis."""
-
-NAMES = ("$x_1$", "$x_2$")
+DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
 DOMAIN_ID = "domain"
-PADDING = 0.04
-"""Margin of a picture on each side, as a part of its size."""
+TICKS = 6  # most intervals between the ticks of an axis
+NAMES = ("$x_1$", "$x_2$")
+PICTURE_PADDING = 0.04  # margin of a picture on each side, relative to its size
 
 
-def as_metric(metric: Any) -> Any:
-    """Check a metric of any kind."""
-    if not isinstance(metric, Metric):
-        raise InvalidInputError(
-            f"metric must be a CurvedMetric, MixedMetric or ProductMetric; got "
-            f"{type(metric).__name__}."
-        )
-    return metric
-
-
-def as_axes(ax: Any, name: str = "ax") -> Any:
-    """Check axes to draw in."""
+def new_axes(ax: Axes | None, projection: str | None = None) -> Any:
+    """Return the given axes, or those of a new figure; the projection is None or "3d"."""
+    if ax is None:
+        pyplot = require("matplotlib.pyplot", "plot")
+        figure = pyplot.figure(figsize=(4.8, 4.8), layout="constrained")
+        return figure.add_subplot(projection=projection)
     if not isinstance(ax, require("matplotlib.axes", "plot").Axes):
-        raise InvalidInputError(f"{name} must be matplotlib Axes; got {type(ax).__name__}.")
+        raise InvalidInputError(f"ax must be matplotlib Axes; got {type(ax).__name__}.")
+    if (ax.name == "3d") != (projection == "3d"):
+        kind = "with" if projection else "without"
+        raise InvalidInputError(f'ax must be made {kind} projection="3d" for this picture.')
     return ax
-
-
-def new_axes(ax: Axes | None) -> Any:
-    """Return the given axes, or the axes of a new figure."""
-    if ax is not None:
-        return as_axes(ax)
-    pyplot = require("matplotlib.pyplot", "plot")
-    _, new = pyplot.subplots(figsize=(4.8, 4.8), layout="constrained")
-    return new
 
 
 class PlaneDisplay:
@@ -81,13 +56,9 @@ class PlaneDisplay:
     figure_: Any
 
     def _finish(
-        self,
-        ax: Axes,
-        domains: Iterable[Ellipsoid],
-        *shown: Floats,
-        names: Sequence[str] = NAMES,
-        padding: float = PADDING,
-    ) -> Self:
+        self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats,
+        names: Sequence[str] = NAMES, padding: float = PICTURE_PADDING,
+    ) -> Self:  # fmt: skip
         """Draw the fundamental conics, and fit the axes to the points shown."""
         draw_domains(ax, domains)
         rows = np.concatenate(shown)
@@ -97,11 +68,7 @@ class PlaneDisplay:
 
 
 def finish_axes(
-    ax: Axes,
-    bounds: Floats | None,
-    names: Sequence[str] = NAMES,
-    *,
-    padding: float = PADDING,
+    ax: Axes, bounds: Floats | None, names: Sequence[str], *, padding: float = PICTURE_PADDING
 ) -> None:
     """Label the axes, make them equal, and widen their limits to the bounds."""
     # displays may share one axes: limits hold all their bounds, and labels that are set stay
@@ -115,10 +82,7 @@ def finish_axes(
         locator: Any = axis.get_major_locator()
         if isinstance(locator, ticker.AutoLocator):
             locator.set_params(nbins=TICKS)
-    if not ax.get_xlabel():
-        ax.set_xlabel(names[0])
-    if not ax.get_ylabel():
-        ax.set_ylabel(names[1])
+    ax.set(xlabel=ax.get_xlabel() or names[0], ylabel=ax.get_ylabel() or names[1])
 
 
 def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
@@ -130,20 +94,15 @@ def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
         if any(np.array_equal(old.get_xy()[:-1], edge) for old in drawn):
             continue
         outline = patches.Polygon(
-            edge,
-            fill=False,
-            edgecolor="black",
-            linewidth=DOMAIN_WIDTH,
-            joinstyle="round",
-            zorder=3,
-            gid=DOMAIN_ID,
-        )
-        # Not by add_patch: a domain far larger than the bounds must not widen the limits.
+            edge, fill=False, edgecolor="black", linewidth=DOMAIN_WIDTH, joinstyle="round",
+            zorder=3, gid=DOMAIN_ID,
+        )  # fmt: skip
+        # not by add_patch: a domain far larger than the bounds must not widen the limits
         ax.add_artist(outline)
 
 
 def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
-    """Draw polylines that do not widen the limits: they may leave for infinity."""
+    """Draw polylines that do not widen the limits, since they may go to infinity."""
     collections = require("matplotlib.collections", "plot")
     look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
     lines = collections.LineCollection([path for path in paths if len(path) > 1], **look)
@@ -152,12 +111,9 @@ def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
 
 
 def draw_points(
-    ax: Axes,
-    points: Floats,
-    labels: AnyArray | None = None,
-    classes: AnyArray | None = None,
+    ax: Axes, points: Floats, labels: AnyArray | None = None, classes: AnyArray | None = None,
     **style: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Draw points: black dots, or one colour and one marker for each label, `classes` first."""
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
@@ -169,6 +125,11 @@ def draw_points(
     for name, color, marker in zip(names, class_colors(len(names)), markers, strict=False):
         mine: dict[str, Any] = {"color": color, "marker": marker, "label": str(name)} | look
         ax.scatter(*points[labels == name].T, **mine)
+
+
+def draw_legend(ax: Axes, **look: Any) -> None:
+    """Name the classes to the right of the axes."""
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), **look)
 
 
 def class_colors(n: int) -> list[str]:

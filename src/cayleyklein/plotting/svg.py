@@ -8,17 +8,10 @@ from html import escape
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.plotting.style import PICTURE_PADDING
 
-CLIP_WIDTHS = 40.0
-"""Coordinates end this many widths outside the picture."""
-
-PADDING = 0.04
-"""How far a picture reaches beyond its bounds, as a part of the longer side."""
-
-LONGEST_NAME = 22
-"""Characters of the name of a bar."""
-
-ONE_BY_DEFAULT = ("fill_opacity", "stroke_width")
+CLIP_WIDTHS = 40.0  # coordinates end this many widths outside the picture
+LONGEST_NAME = 22  # characters of the name of a bar
 
 
 class Drawing:
@@ -37,36 +30,30 @@ class Drawing:
     def __init__(self, bounds: Floats, size: float) -> None:
         extent = np.ptp(bounds, axis=0)
         longest = float(extent.max()) or 1.0
-        self._scale = size / (longest * (1 + 2 * PADDING))
-        self._corner = bounds[0] - PADDING * longest
-        self._size = np.maximum((extent + 2 * PADDING * longest) * self._scale, 1.0)
+        room = PICTURE_PADDING * longest
+        self._scale = size / (longest + 2 * room)
+        self._corner = bounds[0] - room
+        self._size = np.maximum((extent + 2 * room) * self._scale, 1.0)
         self._elements: list[str] = []
 
     def path(
-        self,
-        points: Floats,
-        *,
-        closed: bool = False,
-        stroke: str | None = "currentColor",
-        width: float = 1.0,
-        fill: str | None = None,
-        fill_opacity: float = 1.0,
-    ) -> None:
+        self, points: Floats, *, closed: bool = False, stroke: str = "currentColor",
+        width: float = 1.0, fill: str = "none", fill_opacity: float = 1.0,
+    ) -> None:  # fmt: skip
         """Draw a polyline or an area; a row of NaN lifts the pen."""
-        self._add(
-            "path",
-            d=path_data(self._place(points), closed),
-            fill=fill or "none",
-            fill_opacity=fill_opacity,
-            stroke=stroke,
-            stroke_width=width,
-            stroke_linejoin="round" if stroke else None,
+        look = {"fill-opacity": fill_opacity, "stroke-width": width}
+        more = "".join(f' {name}="{value:g}"' for name, value in look.items() if value != 1)
+        d = path_data(self._place(points), closed)
+        self._elements.append(
+            f'<path d="{d}" fill="{fill}" stroke="{stroke}" stroke-linejoin="round"{more}/>'
         )
 
     def dots(self, points: Floats, *, radius: float) -> None:
         """Draw points."""
-        for x, y in self._place(points).tolist():
-            self._add("circle", cx=f"{x:.1f}", cy=f"{y:.1f}", r=radius, fill="currentColor")
+        self._elements += [
+            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="currentColor"/>'
+            for x, y in self._place(points).tolist()
+        ]
 
     def svg(self, title: str) -> str:
         """Return the picture; the title describes it to screen readers."""
@@ -79,18 +66,9 @@ class Drawing:
         reach = CLIP_WIDTHS * float(self._size.max())
         return np.asarray(np.clip(flipped, -reach, reach))
 
-    def _add(self, tag: str, **attributes: float | str | None) -> None:
-        """Add an element without the attributes that are None, or 1 where that is the default."""
-        text = "".join(
-            f' {name.replace("_", "-")}="{value if isinstance(value, str) else f"{value:g}"}"'
-            for name, value in attributes.items()
-            if value is not None and not (value == 1.0 and name in ONE_BY_DEFAULT)
-        )
-        self._elements.append(f"<{tag}{text}/>")
-
 
 def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
-    """Return horizontal bars from zero, with their names above and percentages beside them."""
+    """Return horizontal bars from zero, with names above them and percentages to the right."""
     width, row = 150, 26
     parts = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -119,7 +97,7 @@ def number(value: float, digits: int = 4) -> str:
 
 
 def path_data(points: Floats, closed: bool = False) -> str:
-    """Return polylines or polygons as the attribute d of a path, a row of NaN between two."""
+    """Return polylines or polygons, separated by rows of NaN, as the attribute d of a path."""
     parts = []
     for piece in np.split(points, np.flatnonzero(np.isnan(points[:, 0]))):
         whole = piece[~np.isnan(piece[:, 0])]

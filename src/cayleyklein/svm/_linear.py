@@ -1,11 +1,9 @@
 """Maximum-margin hyperplanes of a space of constant curvature."""
 
-from __future__ import annotations
-
 import math
 from itertools import combinations
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,12 +22,12 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import lift
+from cayleyklein.geometry import lifts
 from cayleyklein.metrics import CurvedMetric, standard_factor
-from cayleyklein.svm._newton import minimise
+from cayleyklein.svm._newton import largest_margin
 
 
 class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
@@ -44,13 +42,13 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     metric : CurvedMetric, optional
-        The space, of which the columns of X are the chart; flat with standardised columns by
-        default.
+        The space, with the columns of X as its coordinates; by default flat, with standardised
+        columns.
     C : float, default=1.0
-        Penalty of rows within the margin. More than -K/2 in a hyperbolic space, also after
+        Penalty of rows within the margin. In a hyperbolic space it must exceed -K/2, also after
         multiplication by class weights.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; "balanced" is one over their shares.
+        Factors of C by class; "balanced" takes n / (n_classes × rows of the class).
 
     Attributes
     ----------
@@ -63,10 +61,11 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         :mod:`cayleyklein.plotting`.
     intercept_ : ndarray of shape (n_planes,)
     margin_ : ndarray of shape (n_planes,)
-        Distance from each hyperplane to the rows with f = ±1. inf where no point is so far away,
-        and NaN where no hyperplane of a hyperbolic space is better than one class for all rows.
+        Distance from each hyperplane to the rows with f = ±1: inf where no point of the space is
+        that far away, and NaN where predicting one class for all rows is better than every
+        hyperplane of a hyperbolic space.
     n_iter_ : int
-        Steps of Newton's method, the most of a hyperplane.
+        Largest number of Newton steps over the hyperplanes.
     n_features_in_ : int
     feature_names_in_ : ndarray
 
@@ -99,26 +98,23 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        metric: CurvedMetric | None = None,
-        *,
-        C: float = 1.0,
+        self, metric: CurvedMetric | None = None, *, C: float = 1.0,
         class_weight: dict[Any, float] | str | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.metric = metric
         self.C = C
         self.class_weight = class_weight
 
     @restore_on_error
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedLinearSVC:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Find the hyperplanes.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            In the domain of the metric.
+            Rows in the domain of the metric.
         y : array-like of shape (n,)
-            Two classes or more.
+            Labels of two classes or more.
 
         Returns
         -------
@@ -126,8 +122,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, target = check_data(self, X, y, dtype=np.float64)
-        classes, labels = encode_classes(target)
-        refuse_one_class(classes)
+        classes, labels = several_classes(target)
         metric = self.metric
         if metric is None:
             refuse_huge(rows, "X")
@@ -138,7 +133,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         for first, second in combinations(range(len(classes)), 2):
             some = (labels == first) | (labels == second)
             signs = np.where(labels[some] == second, 1.0, -1.0)
-            found.append(minimise(lifted[some], signs, metric.curvature, penalties[some]))
+            found.append(largest_margin(lifted[some], signs, metric.curvature, penalties[some]))
         if not all(one.converged for one in found):
             warn_caller("Newton's method did not converge; lower C.", ConvergenceWarning)
         self._normals = np.array([one.normal for one in found])
@@ -167,18 +162,18 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: ArrayLike) -> Floats:
         """Return f(x) = (⟨w, z⟩ + b)/σ, which is √[n, n] sin_K of the signed distance.
 
-        Of more than two classes it is the number of pairs that each class wins, plus a share of
-        less than a half for by how much, as of :class:`sklearn.svm.SVC`.
+        For more than two classes it is the number of pairs that each class wins, plus less than a
+        half that ranks equal numbers by f, as in :class:`sklearn.svm.SVC`.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
-            In the domain of the metric.
+            Rows in the domain of the metric.
 
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
-            One column for each class of more than two.
+            A column for each class if there are more than two.
         """
         check_is_fitted(self, "classes_")
         rows = check_data(self, X, dtype=np.float64, reset=False)
@@ -193,7 +188,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-            In the domain of the metric.
+            Rows in the domain of the metric.
 
         Returns
         -------
@@ -204,22 +199,24 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[found.astype(np.intp)])
 
 
-def refuse_one_class(classes: AnyArray) -> None:
-    """Raise unless there are two classes or more."""
+def several_classes(target: AnyArray) -> tuple[AnyArray, Ints]:
+    """Return the classes, and the number of each row's class; raise for a single class."""
+    classes, labels = encode_classes(target)
     if len(classes) < 2:
         raise InvalidInputError(
             f"y has one class, {classes.tolist()[0]!r}; a support vector machine needs two or more."
         )
+    return classes, labels
 
 
 def lift_rows(rows: Floats, metric: CurvedMetric) -> Floats:
-    """Return (z, 1)/σ of checked rows; raise for a metric of other dimension and rows outside."""
+    """Return (z, 1)/σ of rows in the domain of a metric for them."""
     if metric.dimension != rows.shape[1]:
         raise InvalidInputError(
             f"X has {rows.shape[1]} columns, but the metric is for {metric.dimension}."
         )
     z, s = metric.inside(rows, "X")
-    return lift(z, s)
+    return lifts.lift(z, s)
 
 
 def margins(normals: Floats, K: float) -> Floats:

@@ -12,8 +12,6 @@ derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 
 reversed inequality of Cauchy and Schwarz.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -21,17 +19,10 @@ from scipy import linalg
 
 from cayleyklein._typing import Bools, Floats
 
-MAX_ITER = 200
-"""Steps; a few dozen are usual, since F is quadratic where the same rows are within the margin."""
-
-DECREASE = 1e-4
-"""Share of the linear decrease that a step must reach (Armijo)."""
-
-RESOLVED = 1e-14
-"""Predicted decrease, relative to F, that counts as rounding."""
-
-RIDGE = 1e-14
-"""Added to the diagonal of the scaled matrix, multiplied by 100 until it has a Cholesky factor."""
+MAX_ITER = 200  # a few dozen are usual: F is quadratic where the same rows are within the margin
+DECREASE = 1e-4  # share of the linear decrease that a step must reach (Armijo)
+RESOLVED = 1e-14  # predicted decrease, relative to F, that counts as rounding
+RIDGE = 1e-14  # added to the scaled diagonal, times 100 until there is a Cholesky factor
 
 
 class Found(NamedTuple):
@@ -42,22 +33,17 @@ class Found(NamedTuple):
     converged: bool
 
 
-def minimise(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
+def largest_margin(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
     """Minimise F for lifted rows (n, r + 1), signs ±1 and penalties C (n,)."""
-    wide = v.shape[1] - 1 > len(v)
-    turn = None
-    if wide:  # w is a sum of rows: solve in their span
+    if v.shape[1] - 1 > len(v):  # w is a sum of rows: solve in their span
         turn, upper = np.linalg.qr(v[:, :-1].T)
-        v = np.column_stack([upper.T, v[:, -1]])
-    rows = v * signs[:, None]
-    form = np.append(np.ones(v.shape[1] - 1), curvature)
-    found = _descend(rows, form, C)
-    if turn is None:
-        return found
-    return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+        found = largest_margin(np.column_stack([upper.T, v[:, -1]]), signs, curvature, C)
+        return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+    rows, form = v * signs[:, None], np.append(np.ones(v.shape[1] - 1), curvature)
+    return _descend(rows, form, C)
 
 
-def objective(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
+def soft_margin_loss(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
     """Return F(n), for rows yᵢvᵢ."""
     short = np.maximum(0.0, 1 - rows @ n)
     return float(n @ (form * n) / 2 + C @ (short * short))
@@ -74,11 +60,11 @@ def _descend(rows: Floats, form: Floats, C: Floats) -> Found:
         some, weights = rows[active], C[active]
         gradient = form * n - 2 * some.T @ (weights * (1 - reached[active]))
         step = -_solve(np.diag(form) + 2 * (some.T * weights) @ some, gradient)
-        value, slope = objective(n, rows, form, C), float(gradient @ step)
+        value, slope = soft_margin_loss(n, rows, form, C), float(gradient @ step)
         if -slope <= RESOLVED * value:
             return Found(n + step, count, True)
         share = 1.0
-        while objective(n + share * step, rows, form, C) > value + DECREASE * share * slope:
+        while soft_margin_loss(n + share * step, rows, form, C) > value + DECREASE * share * slope:
             share /= 2
             if share < RESOLVED:
                 return Found(n, count, True)

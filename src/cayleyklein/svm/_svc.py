@@ -1,12 +1,10 @@
 """Support vectors in the Laplacian kernel of a learned or given metric."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any, ClassVar, NoReturn, get_args
+from typing import Any, ClassVar, NoReturn, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,14 +12,13 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import (
     as_random_state,
     check_data,
     check_parameters,
-    encode_classes,
     few_threads,
     restore_on_error,
 )
@@ -31,29 +28,17 @@ from cayleyklein._validation import check_memory, refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
-from cayleyklein.neighbors.search import as_metric
-from cayleyklein.svm._linear import refuse_one_class
+from cayleyklein.svm._linear import several_classes
 
-CS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-"""C that cross-validation tries; the smallest wins ties."""
+# What cross-validation tries: C, and γ times the median distance; the smallest wins ties.
+CS: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
+SHARES: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
+DEFAULT_C, DEFAULT_SHARE = 10.0, 0.3  # where there are too few rows to hold some out
 
-SHARES = (0.1, 0.3, 1.0, 3.0)
-"""γ that it tries, times the median distance of rows; the smallest wins ties."""
-
-DEFAULT_C, DEFAULT_SHARE = 10.0, 0.3
-"""Where there are too few rows to hold some out."""
-
-TABLES = 3
-"""Tables of n² numbers that a fit has in memory: distances, a Gram matrix, and its folds."""
-
-MANY_ROWS = 10_000
-"""Rows from which a fit warns: its time grows faster than n², and one for 10,000 takes minutes."""
-
-MEDIAN_ROWS = 1000
-"""Rows, evenly spaced, whose distances have the median that γ is measured by."""
-
-BLOCK_ENTRIES = 2**23
-"""Entries of the Gram matrices of a prediction."""
+GRAM_TABLES = 3  # tables of n² numbers in memory: distances, a Gram matrix, and its folds
+MANY_ROWS = 10_000  # rows from which a fit warns, which takes minutes then
+MEDIAN_ROWS = 1000  # evenly spaced rows whose median distance is the unit of γ
+GRAM_ENTRIES = 2**23  # of the Gram matrix of one block of a prediction
 
 
 class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
@@ -65,21 +50,27 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     Parameters
     ----------
-    metric : "auto", CurvedMetric, MixedMetric, ProductMetric or learner, default="auto"
-        "auto" learns the metric by ``CurvedLMNN()``. A learner such as ``CurvedLMNN(geometry=...)``
-        is cloned and fitted, unless it is fitted already.
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
+        A ready-made metric; nothing is learned then.
+    geometry : str, default="auto"
+        The metric is learned by ``CurvedLMNN(geometry=geometry)``. Leave it at "auto" when a
+        learner or a metric is given.
+    learner : estimator, optional
+        Learns the metric in place of ``CurvedLMNN``: its ``fit(X, y)`` sets ``metric_``. It is
+        cloned and fitted. To keep the metric of a fitted learner, wrap it in
+        :class:`sklearn.frozen.FrozenEstimator`.
     manhattan : bool, default=True
-        Add the Manhattan distance. False leaves the kernel of the metric alone.
+        Whether to add the Manhattan distance to that of the metric.
     C : float, optional
-        Penalty of rows within the margin; by cross-validation when None.
+        Penalty of rows within the margin, C > 0; chosen by cross-validation when None.
     gamma : float, optional
-        γ > 0, in units of 1/d; by cross-validation when None.
+        γ > 0, in units of 1/d; chosen by cross-validation when None.
     cv : int, default=5
-        Folds of the cross-validation, drawn by class.
+        Number of stratified folds of the cross-validation.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class.
+        Factors of C by class; "balanced" takes n / (n_classes × rows of the class).
     random_state : int, RandomState or None, default=None
-        Draws the folds, and what learning draws.
+        Seed of the folds and of ``CurvedLMNN``.
 
     Attributes
     ----------
@@ -88,12 +79,12 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     kernel_ : LaplacianKernel
         A callable of rows, for other kernel methods.
     C_, gamma_ : float
-        Those given or chosen.
+        The values given or chosen.
     cv_results_ : list of dict
-        "C", "gamma" and "accuracy" of what cross-validation tried; empty when both were given or
-        rows too few.
+        "C", "gamma" and "accuracy" of each pair that cross-validation tried; empty when both were
+        given, or when a class has too few rows.
     support_ : ndarray of shape (n_support,)
-        Rows of X that are support vectors.
+        Indices of the rows of X that are support vectors.
     support_vectors_ : ndarray of shape (n_support, d)
     svc_ : sklearn.svm.SVC
         The fitted machine, on the Gram matrix.
@@ -103,11 +94,11 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     Notes
     -----
     The distances are computed once, and all C and γ are tried on them. The metric is learned from
-    all rows before, those held out included: accuracies in ``cv_results_`` compare C and γ, and
-    are no estimate of the accuracy on new rows.
+    all rows before, including those held out later: accuracies in ``cv_results_`` compare C and γ,
+    and do not estimate the accuracy on new rows.
 
-    Memory is that of three n × n tables, and time grows faster than n². Beyond 10,000 rows a
-    warning says so; ``CurvedKNeighborsClassifier`` has no such limit.
+    A fit holds three n × n tables in memory, and its time grows faster than n². It warns beyond
+    10,000 rows; ``CurvedKNeighborsClassifier`` has no such limit.
 
     Several classes are compared pair by pair, as by :class:`sklearn.svm.SVC`. Probabilities come
     from :class:`sklearn.calibration.CalibratedClassifierCV`.
@@ -122,7 +113,7 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     >>> model.decision_function(X[:4]).shape
     (4, 3)
 
-    With a metric that is known:
+    With a ready-made metric:
 
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
@@ -132,8 +123,10 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [StrOptions({"auto"}), *get_args(Metric), HasMethods(["fit"])],
-        "manhattan": ["boolean"],
+        "metric": [*get_args(Metric), None],
+        "geometry": [str],
+        "learner": [BaseEstimator, None],
+        "manhattan": ["boolean", Options(Integral, {0, 1})],
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -142,17 +135,15 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     }
 
     def __init__(
-        self,
-        metric: Any = "auto",
-        *,
-        manhattan: bool = True,
-        C: float | None = None,
-        gamma: float | None = None,
-        cv: int = 5,
+        self, metric: Metric | None = None, *, geometry: str = "auto",
+        learner: BaseEstimator | None = None, manhattan: bool = True, C: float | None = None,
+        gamma: float | None = None, cv: int = 5,
         class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.metric = metric
+        self.geometry = geometry
+        self.learner = learner
         self.manhattan = manhattan
         self.C = C
         self.gamma = gamma
@@ -161,15 +152,15 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     @restore_on_error
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> CurvedSVC:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Learn the metric, choose C and γ, and find the support vectors.
 
         Parameters
         ----------
         X : array-like of shape (n, d)
-            In the domain of a metric that is given.
+            Rows, in the domain of a ready-made metric.
         y : array-like of shape (n,)
-            Two classes or more.
+            Labels of two classes or more.
 
         Returns
         -------
@@ -177,13 +168,12 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, target = check_data(self, X, y, dtype=np.float64, order="C")
-        classes, labels = encode_classes(target)
-        refuse_one_class(classes)
-        check_size(len(rows))
+        classes, labels = several_classes(target)
+        announce_cost(len(rows))
         refuse_huge(rows, "X")
         rng = as_random_state(self.random_state)
         with few_threads(*rows.shape):
-            metric = self._metric(rows, target, rng)
+            metric = _learned_metric(self, rows, target, rng)
             kernel, unit = self._unit_kernel(rows, metric)
             distances = kernel.distances(rows)
             C, gamma, tried = self._choose(distances, labels, classes, unit, rng)
@@ -195,29 +185,13 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.support_vectors_ = rows[machine.support_]
         return self
 
-    def _metric(self, rows: Floats, target: AnyArray, rng: np.random.RandomState) -> Metric:
-        """Return the metric that is given, or learned."""
-        if isinstance(self.metric, Metric):
-            return as_metric(self.metric, rows.shape[1])
-        learner = self.metric
-        if isinstance(learner, str):
-            learner = CurvedLMNN(random_state=rng)
-        if not hasattr(learner, "metric_"):
-            learner = clone(learner).fit(rows, target)
-        if not isinstance(getattr(learner, "metric_", None), Metric):
-            raise InvalidInputError(
-                f"metric must be a metric, or a learner with a metric_ once it is fitted, as "
-                f"CurvedLMNN() has; {type(learner).__name__} has none."
-            )
-        return as_metric(learner.metric_, rows.shape[1])
-
     def _unit_kernel(self, rows: Floats, metric: Metric) -> tuple[LaplacianKernel, float]:
         """Return the kernel with γ = 1, and the median of its distances."""
         some = rows[np.unique(np.linspace(0, len(rows) - 1, MEDIAN_ROWS).astype(int))]
         unit = median_of(laplacian_kernel(metric, 1.0).distances(some))
         if not self.manhattan:
             return laplacian_kernel(metric, 1.0), unit
-        weights = standard_factor(rows)
+        weights = np.diag(standard_factor(rows))
         weights = weights * (unit / median_of(cdist(some * weights, some * weights, "cityblock")))
         return laplacian_kernel(metric, 1.0, weights), 2 * unit
 
@@ -225,17 +199,15 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self, distances: Floats, labels: Ints, classes: AnyArray, unit: float,
         rng: np.random.RandomState,
     ) -> tuple[float, float, list[dict[str, float]]]:  # fmt: skip
-        """Return C and γ, given or the best of held-out folds, and all that was tried."""
-        Cs = CS if self.C is None else (float(self.C),)
-        gammas = tuple(share / unit for share in SHARES)
-        if self.gamma is not None:
-            gammas = (float(self.gamma),)
+        """Return C and γ, given or best on held-out folds, and the results of all folds."""
         sizes = np.sort(np.bincount(labels))
+        Cs, shares = CS, SHARES
+        if sizes[-2] < 2:  # a fold could leave one class
+            Cs, shares = (DEFAULT_C,), (DEFAULT_SHARE,)
+        Cs = Cs if self.C is None else (float(self.C),)
+        gammas = [s / unit for s in shares] if self.gamma is None else [float(self.gamma)]
         if len(Cs) == len(gammas) == 1:
             return Cs[0], gammas[0], []
-        if sizes[-2] < 2:  # a fold could leave one class
-            C = DEFAULT_C if self.C is None else Cs[0]
-            return C, DEFAULT_SHARE / unit if self.gamma is None else gammas[0], []
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "The least populated class", UserWarning)
             split = StratifiedKFold(min(self.cv, sizes[-1]), shuffle=True, random_state=rng)
@@ -252,12 +224,10 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         return best["C"], best["gamma"], tried
 
     def _machine(self, C: float, classes: AnyArray) -> SVC:
-        """Return an SVC of Gram matrices and class numbers."""
         weights = self.class_weight
         if isinstance(weights, dict):
-            unknown = set(weights) - set(classes.tolist())
-            if unknown:
-                raise InvalidInputError(f"class_weight has classes that y has not: {unknown}.")
+            if unknown := set(weights) - set(classes.tolist()):
+                raise InvalidInputError(f"class_weight has classes that are not in y: {unknown}.")
             weights = {k: weights.get(name, 1.0) for k, name in enumerate(classes.tolist())}
         return SVC(C=C, kernel="precomputed", class_weight=weights, break_ties=True)
 
@@ -267,12 +237,12 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-            In the domain of the metric.
+            Rows in the domain of the metric.
 
         Returns
         -------
         ndarray of shape (m,) or (m, n_classes)
-            One column for each class of more than two.
+            A column for each class if there are more than two.
         """
         check_is_fitted(self, "classes_")
         return np.concatenate([self.svc_.decision_function(some) for some in self._grams(X)])
@@ -283,7 +253,7 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (m, d)
-            In the domain of the metric.
+            Rows in the domain of the metric.
 
         Returns
         -------
@@ -295,17 +265,17 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     @property
     def predict_proba(self) -> NoReturn:
-        """Not there, for scores are no probabilities; see the notes."""
+        """Not available: scores are not probabilities; see the notes."""
         raise AttributeError(
-            "CurvedSVC has no predict_proba: its scores are no probabilities. "
-            "sklearn.calibration.CalibratedClassifierCV(CurvedSVC()) makes some of them."
+            "CurvedSVC has no predict_proba: its scores are not probabilities. Use "
+            "sklearn.calibration.CalibratedClassifierCV(CurvedSVC()) to calibrate them."
         )
 
     def _grams(self, X: ArrayLike) -> Iterator[Floats]:
-        """Return Gram matrices of blocks of rows; columns of no support vector stay 0, unread."""
+        """Yield Gram matrices of blocks of rows; SVC reads only columns of support vectors."""
         rows = check_data(self, X, dtype=np.float64, order="C", reset=False)
         n = self.svc_.shape_fit_[0]
-        step = max(1, BLOCK_ENTRIES // n)
+        step = max(1, GRAM_ENTRIES // n)
         for start in range(0, len(rows), step):
             some = rows[start : start + step]
             table = np.zeros((len(some), n))
@@ -313,14 +283,44 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             yield table
 
 
-def check_size(n: int) -> None:
-    """Raise where the tables of a fit are larger than memory, and warn where it takes long."""
-    remedy = "Fit on a sample of the rows, or use CurvedKNeighborsClassifier."
-    check_memory(8.0 * TABLES * n * n, f"The Gram matrices of {n:,} rows", remedy)
+def _learned_metric(
+    estimator: CurvedSVC, X: Floats, y: AnyArray, random_state: np.random.RandomState
+) -> Metric:
+    """Return the estimator's metric, or that of its learner after a fit to X and y."""
+    metric, learner = estimator.metric, estimator.learner
+    if metric is not None and learner is not None:
+        raise InvalidInputError("learner has no effect when a metric is given; drop one of them.")
+    if estimator.geometry != "auto" and (metric is not None or learner is not None):
+        given = "metric is given; drop it"
+        if learner is not None:
+            given = "learner is given; give it to the learner"
+        raise InvalidInputError(f"geometry has no effect when a {given}.")
+    if metric is None:
+        if learner is None:
+            learner = CurvedLMNN(geometry=estimator.geometry, random_state=random_state)
+        # neither clone nor fit changes a FrozenEstimator
+        metric = getattr(clone(learner).fit(X, y), "metric_", None)
+        if not isinstance(metric, Metric):
+            raise InvalidInputError(
+                f"learner must have a metric_ after fit, as CurvedLMNN() has; "
+                f"{type(learner).__name__} has none. Transformers of columns belong in a pipeline "
+                f"before this estimator."
+            )
+    if metric.dimension != X.shape[1]:
+        raise InvalidInputError(
+            f"X has {X.shape[1]} columns, but the metric is for {metric.dimension}."
+        )
+    return metric
+
+
+def announce_cost(n: int) -> None:
+    """Raise where the Gram matrices of a fit exceed the memory, and warn where it takes long."""
+    needed, remedy = 8.0 * GRAM_TABLES * n * n, "Fit a sample, or use CurvedKNeighborsClassifier."
+    check_memory(needed, f"The Gram matrices of {n:,} rows", remedy)
     if n > MANY_ROWS:
         warn_caller(
-            f"Support vectors of {n:,} rows take {8e-9 * TABLES * n * n:,.0f} GB of memory, and "
-            f"perhaps hours. {remedy}"
+            f"Support vectors of {n:,} rows take {needed / 1e9:,.0f} GB of memory, and perhaps "
+            f"hours. {remedy}"
         )
 
 

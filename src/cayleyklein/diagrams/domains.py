@@ -9,39 +9,31 @@ from scipy.spatial import ConvexHull
 
 from cayleyklein._typing import AnyArray, Bools, Floats
 from cayleyklein._validation import as_finite_array
-from cayleyklein.diagrams._planes import LARGEST_EXTENT, LocalChart
-from cayleyklein.diagrams._power import Groups, simplex_walls
+from cayleyklein.diagrams._planes import LARGEST_SPREAD, LocalChart
+from cayleyklein.diagrams._power import Groups
 from cayleyklein.exceptions import InvalidInputError
 
+# Vertices farther than FAR typical distances, and than FAR_FROM_ALL times the farthest generator,
+# count as infinitely far. Larger numbers would leave Qhull no digits for near vertices.
 FAR, FAR_FROM_ALL = 1e6, 1e3
-"""Vertices farther than this many typical distances, and than this many times the farthest
-generator, count as infinitely far. More would leave Qhull no digits for near ones."""
 
-MARGIN = 0.1
-"""Margin of the default window around the generators, as a part of their extent."""
-
-WINDOW_ROOM = 0.05
-"""Least distance of the point around which a window is cut from its sides, as a part of them."""
-
-DISC_ROOM = 1.5
-"""Walls around a hyperbolic domain are this many times its radius away."""
+MARGIN = 0.1  # of the default window around the generators, relative to their extent
+WINDOW_ROOM = 0.05  # least distance of the point a window is cut around from its sides, relative
+DISC_ROOM = 1.5  # distance of the walls around a hyperbolic domain, in its radii
 
 
-def as_window(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
+def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
     """Return the lower and the upper corner of the window, (2, d); None when hyperbolic."""
-    if curvature < 0:
-        if window is not None:
-            raise InvalidInputError(
-                "A hyperbolic diagram ends at its domain, the inside of the absolute; "
-                "leave out window."
-            )
-        return None
     if window is None:
-        return box_around(points)
+        return None if curvature < 0 else box_around(points)
+    if curvature < 0:
+        raise InvalidInputError(
+            "A hyperbolic diagram ends at its domain, the inside of the absolute; leave out window."
+        )
     corners = as_finite_array(window, "window")
     d = points.shape[1]
     extent = float(np.abs(corners).max(initial=0.0))
-    if extent and not 1 / LARGEST_EXTENT < extent < LARGEST_EXTENT:
+    if extent and not 1 / LARGEST_SPREAD < extent < LARGEST_SPREAD:
         raise InvalidInputError(
             f"window reaches {extent:.3g}, and products of such coordinates overflow or underflow; "
             f"rescale it and the points."
@@ -74,7 +66,7 @@ def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Flo
 def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
     """Return the centre and walls of a polyhedron in a hyperbolic domain of space.
 
-    Its faces are at most `tolerance` off the domain's boundary, as a part of the radius.
+    Its faces are at most `tolerance` off the domain's boundary, relative to the radius.
     """
     o, rho = chart.disc
     count, off = 64, math.inf
@@ -97,7 +89,10 @@ def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
         reach = DISC_ROOM * (1 + float(np.linalg.norm(o))) / rho
     else:
         reach = max(FAR, FAR_FROM_ALL * float(np.linalg.norm(w, axis=1).max()))
-    return simplex_walls(w.shape[1], reach)
+    d = w.shape[1]
+    corners = np.eye(d + 1) - 1 / (d + 1)  # of a regular simplex around the ball of this radius
+    N = corners @ np.linalg.svd(corners)[2][:d].T
+    return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(d + 1, reach)
 
 
 def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
@@ -105,15 +100,11 @@ def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
     inside = np.einsum("ij,ij->i", y, y) < 1
     answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
     for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):
-        answer[group] = _nearest_sqnorm(y[groups.of_group(group)]) < 1
+        corners = y[groups.of_group(group)]
+        # the point Σ λ_i v_i of the hull nearest to 0 is u/Σu for the u ≥ 0 that comes nearest to
+        # Σ u_i v_i = 0, Σ u_i = 1
+        system = np.vstack([corners.T / np.abs(corners).max(), np.ones(len(corners))])
+        u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))
+        nearest = u @ corners / u.sum()
+        answer[group] = nearest @ nearest < 1
     return answer
-
-
-def _nearest_sqnorm(corners: Floats) -> float:
-    """Return the square distance from 0 to the convex hull of corners."""
-    # its point Σ λ_i v_i is u/Σu for the u ≥ 0 nearest to solving Σ u_i v_i = 0, Σ u_i = 1
-    scale = float(np.abs(corners).max())
-    system = np.vstack([corners.T / scale, np.ones(len(corners))])
-    u, _ = nnls(system, np.append(np.zeros(corners.shape[1]), 1.0))
-    nearest = u @ corners / u.sum()
-    return float(nearest @ nearest)

@@ -1,4 +1,4 @@
-"""Notebook cards: a picture of a metric, an estimator or a diagram, and facts beside it."""
+"""Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
 from __future__ import annotations
 
@@ -12,74 +12,40 @@ from cayleyklein._typing import Floats
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
 from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, first_term, terms_of
-from cayleyklein.plotting.outlines import (
-    ball_lattice,
-    bounds_of,
-    domains_of,
-    edges_of,
-    sphere_path,
-)
-from cayleyklein.plotting.sections import choose_section
-from cayleyklein.plotting.style import GEOMETRY_COLORS, class_colors
+from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import Drawing, bar_chart, number
 
 Facts = list[tuple[str, str]]
 
-METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240
-"""Length of the longer side in pixels."""
-
+METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer side
 LATTICE = 5
 OUTLINE_POINTS = 48
-CHORDS = 3e-4
-"""Distance of chords from the arcs of the absolute, as a part of its radius."""
-
-LARGEST_ASPECT = 4.0
-"""Ratio of a plane metric's axes from which on it is shown in its principal axes instead."""
-
-MOST_ROWS, MOST_BARS = 1000, 5
-"""Rows that feature weights are computed from, and bars that show them."""
-
-MOST_CELLS = 2000
-"""A picture of more cells would be large, and grey."""
+CHORDS = 3e-4  # distance of chords from the arcs of the absolute, relative to its radius
+LARGEST_ASPECT = 4.0  # ratio of axes from which on a plane metric is shown in its principal axes
+MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
+MOST_CELLS = 2000  # a picture of more cells would be large, and grey
 
 
 def notebook_card(thing: Any) -> str:
     """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted."""
     if isinstance(thing, Metric):
-        return card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
+        return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
-        return card("CayleyKleinVoronoi", diagram_facts(thing), *diagram_picture(thing))
+        return html_card("CayleyKleinVoronoi", _diagram_facts(thing), *_diagram_picture(thing))
     metric = getattr(thing, "metric_", None)
     if metric is None:
         return ""
     names = getattr(thing, "feature_names_in_", None)
-    facts = [*metric_facts(metric), *learning_facts(thing)]
+    facts = [*metric_facts(metric), *_learning_facts(thing)]
     picture, caption = metric_picture(metric, names)
     rows = getattr(getattr(thing, "_searcher", None), "X", None)
-    bars = "" if rows is None else weight_bars(metric, rows, names)
+    bars = "" if rows is None else _weight_bars(metric, rows, names)
     facts += [("bars", "largest shares of squared distances")] if bars else []
-    return card("The learned metric", facts, picture, caption, bars)
+    return html_card("The learned metric", facts, picture, caption, bars)
 
 
-def weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
-    """Return bars of the largest feature weights over a sample of the rows."""
-    try:
-        weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
-    except CayleyKleinError:  # rows that coincide have none
-        return ""
-    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
-    shown = [f"x{subscript(i + 1)}" if names is None else str(names[i]) for i in order.tolist()]
-    title = "columns with the largest shares of squared distances"
-    return bar_chart(shown, weights[order].tolist(), GEOMETRY_COLORS[metric.geometry], title)
-
-
-def subscript(index: int) -> str:
-    """Write a number in small digits."""
-    return str(index).translate(str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉"))
-
-
-def card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
-    """Return a picture with facts, and perhaps another, beside it; every text is escaped."""
+def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
+    """Return a picture, facts to its right, and perhaps another picture; texts are escaped."""
     cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
     rows = "".join(
         f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
@@ -91,9 +57,6 @@ def card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -
         f'gap:16px;margin:4px 0">{picture}<div style="flex:1 1 240px"><b>{escape(title)}</b>'
         f'<table style="margin:4px 0;border:none">{rows}</table></div>{more}</div>'
     )
-
-
-# -- metrics and estimators --------------------------------------------------------------------
 
 
 def metric_facts(metric: Metric) -> Facts:
@@ -112,17 +75,31 @@ def metric_facts(metric: Metric) -> Facts:
     return [*facts, ("dimension", f"{metric.dimension}{low}")]
 
 
-def learning_facts(estimator: Any) -> Facts:
+def _learning_facts(estimator: Any) -> Facts:
     """Return the chosen candidate and its scores on held-out rows, if some were compared."""
     learner = getattr(estimator, "learner_", None) or estimator
     selection = getattr(learner, "selection_", None)
     if selection is None or not selection.trials:
         return []
     chosen = next(t for t in selection.trials if t.name == selection.chosen)
-    return [
-        ("chosen", f"{selection.chosen}: {selection.reason}"),
-        ("held-out rows", str(chosen)),
+    reason = f"{selection.chosen}: {selection.reason}"
+    return [("chosen", reason), ("held-out rows", str(chosen))]
+
+
+def _weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
+    """Return bars of the largest feature weights over a sample of the rows."""
+    try:
+        weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+    except CayleyKleinError:  # there are none if all rows coincide
+        return ""
+    order = np.argsort(-weights, kind="stable")[:MOST_BARS]
+    digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+    shown = [
+        f"x{i + 1}".translate(digits) if names is None else str(names[i]) for i in order.tolist()
     ]
+    title = "columns with the largest shares of squared distances"
+    color = style.GEOMETRY_COLORS[metric.geometry]
+    return bar_chart(shown, weights[order].tolist(), color, title)
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
@@ -133,7 +110,7 @@ def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[
         if isinstance(plane, ProductMetric) and len(plane.metrics) > 1:
             parts = "".join(_balls_on(part, PART_SIZE, where, window)[0] for part in plane.metrics)
             picture += f'<div style="display:grid;gap:4px">{parts}</div>'
-            caption += ", beside it balls of each part,"
+            caption += ", and next to it balls of each part,"
     except (CayleyKleinError, np.linalg.LinAlgError):  # a line, or points at distance 0
         return "", ""
     return picture, f"{caption} in {where}"
@@ -143,13 +120,16 @@ def _balls_on(
     plane: Metric, size: int, where: str, window: Floats | None = None
 ) -> tuple[str, str, Floats]:
     """Return a picture of equal balls of a metric of the plane, its caption and its corners."""
-    centers, radius = ball_lattice(plane, window, LATTICE)
-    edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in domains_of(plane)]
-    bounds = _bounds_around(centers, edges)
+    centers, radius = outlines.ball_lattice(plane, window, LATTICE)
+    edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in outlines.domains_of(plane)]
+    bounds = outlines.bounds_of(*(edges or [centers]))
+    if not edges:
+        half_a_cell = np.ptp(bounds, axis=0).max() / (2 * LATTICE)
+        bounds += [[-half_a_cell], [half_a_cell]]
     drawing = Drawing(bounds, size)
-    color = GEOMETRY_COLORS[plane.geometry]
+    color = style.GEOMETRY_COLORS[plane.geometry]
     for center in centers:
-        path, closed = sphere_path(plane, center, radius, OUTLINE_POINTS)
+        path, closed = outlines.sphere_path(plane, center, radius, OUTLINE_POINTS)
         if len(path):
             drawing.path(path, closed=closed, stroke=color, fill=color, fill_opacity=0.15)
     for edge in edges:
@@ -165,23 +145,11 @@ def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]
         one, two = ("x₁", "x₂") if names is None else names
         return metric, f"the plane of {one} and {two}"
     whose = "its" if first is metric else "its first part's"
-    section = choose_section(first, None, "pca")
+    section = sections.choose_section(first, None, "pca")
     return section.restrict(metric), f"the plane of {whose} two principal axes"
 
 
-def _bounds_around(centers: Floats, edges: Sequence[Floats]) -> Floats:
-    if edges:
-        return bounds_of(*edges)
-    around = bounds_of(centers)
-    half_a_cell = np.ptp(around, axis=0).max() / (2 * LATTICE)
-    return np.stack([around[0] - half_a_cell, around[1] + half_a_cell])
-
-
-# -- diagrams ----------------------------------------------------------------------------------
-
-
-def diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
-    """Return the numbers of points, labels and cells of a diagram, and the facts of its metric."""
+def _diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
     n, cells = len(diagram.points), len(diagram.cell_generators)
     facts = [
         ("points", f"{n:,}" if diagram.labels is None else f"{n:,}, {len(diagram.classes)} labels"),
@@ -194,17 +162,24 @@ def diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
     return facts
 
 
-def diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
+def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
     """Return a picture of the cells, and its caption."""
     if diagram.metric.dimension != 2:
         return "", "only for diagrams of the plane"
     if len(diagram.cell_generators) > MOST_CELLS:
         return "", f"only for at most {MOST_CELLS:,} cells"
-    edges = edges_of(domains_of(diagram.metric))
-    bounds = np.asarray(bounds_of(*edges) if diagram.window is None else diagram.window)
-    drawing = Drawing(bounds, DIAGRAM_SIZE)
+    edges = outlines.edges_of(outlines.domains_of(diagram.metric))
+    bounds = outlines.bounds_of(*edges) if diagram.window is None else diagram.window
+    drawing, kind = Drawing(bounds, DIAGRAM_SIZE), "cells"
     if diagram.labels is not None:
-        _fill_cells(drawing, diagram)
+        kind = "decision regions"
+        palette = np.array(style.class_colors(len(diagram.classes)))
+        colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)].tolist()
+        for outline, color in zip(diagram.outlines(CHORDS), colors, strict=True):
+            if len(outline):
+                drawing.path(
+                    outline, closed=True, stroke=color, fill=color, width=0.5, fill_opacity=0.25
+                )
     for segment in diagram.ridge_segments()[1]:
         drawing.path(segment)
     shown = diagram.points
@@ -213,17 +188,5 @@ def diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
     drawing.dots(shown, radius=2.0 if len(shown) < 200 else 1.0)
     for edge in edges:
         drawing.path(edge, closed=True, width=2)
-    kind = "cells" if diagram.labels is None else "decision regions"
     title = f"{kind} of {len(diagram.points)} points, {diagram.metric.geometry}"
     return drawing.svg(title), "the plane of x₁ and x₂"
-
-
-def _fill_cells(drawing: Drawing, diagram: CayleyKleinVoronoi) -> None:
-    """Fill the cells of a labelled diagram with the colours of their classes."""
-    palette = np.array(class_colors(len(diagram.classes)))
-    colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)]
-    for outline, color in zip(diagram.outlines(CHORDS), colors.tolist(), strict=True):
-        if len(outline):
-            drawing.path(
-                outline, closed=True, stroke=color, width=0.5, fill=color, fill_opacity=0.25
-            )
