@@ -135,7 +135,7 @@ def test_rare_classes_are_in_the_sample(command, tmp_path):
     )
     (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
     answer = command(
-        "fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm", "--learn-rows", "20", "--json"
+        "fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm", "--subsample", "20", "--json"
     )
     assert answer.code == 0, answer.err
     assert answer.json["learned"]["n_rows"] == 22  # both rare rows besides

@@ -311,7 +311,7 @@ def try_model(case):
 WORDS = [
     *("fit", "predict", "evaluate", "info", "neighbors", "voronoi", "datasets", "no-such"),
     *("-o", "--output", "-t", "--target", "-k", "--neighbors", "-g", "--geometry", "--drop"),
-    *("--learn-rows", "--seed", "--jobs", "--encoding", "--delimiter", "--proba", "--json", "-q"),
+    *("--subsample", "--seed", "--jobs", "--encoding", "--delimiter", "--proba", "--json", "-q"),
     *("-v", "--x", "--y", "--label", "-K", "--curvature", "--order", "--help", "--version", "--"),
     *("table.csv", "text.csv", "empty.csv", "model.ckm", "broken.ckm", ".", "nothing", "out.ckm"),
     *("out.csv", "out.svg", "out.parquet", "no/such/out.csv", "a", "b", "kind", "c", "y"),

@@ -60,7 +60,7 @@ CALLS = {
     "TableClassifier": Call(fitting(TableClassifier, TABLE, Y), {
         "n_neighbors": count(3, len(Y)), "geometry": choice("elliptic"),
         "weights": choice("distance"), "max_categories": count(20),
-        "learn_rows": count(5000, accepted=("None",)),
+        "subsample": count(5000, 1, accepted=("None",)),
         "random_state": seed(), "n_jobs": jobs(),
         "callback": thing(lambda progress: None, "None"),
     }, also_named=("neighbours",)),

@@ -48,7 +48,7 @@ def test_neighbours_are_rows_of_the_table(wine):
 
 def test_learns_from_a_sample_and_keeps_all_rows(wine):
     table, y = wine
-    model = TableClassifier(geometry="flat", learn_rows=60).fit(table, y)
+    model = TableClassifier(geometry="flat", subsample=60).fit(table, y)
     assert model.learned_["n_rows"] == 60
     assert len(model.row_numbers_) == len(table)
 
@@ -58,7 +58,7 @@ def test_rows_outside_the_domain_of_a_sample_are_neighbours_too():
     table = pd.DataFrame(rng.normal(size=(600, 2)), columns=["a", "b"])
     y = np.where(table["a"] * table["b"] > 0, "u", "v")
     table.loc[:2] *= 1e6  # which leaves their classes
-    model = TableClassifier(geometry="hyperbolic", learn_rows=100).fit(table, y)
+    model = TableClassifier(geometry="hyperbolic", subsample=100).fit(table, y)
     assert model.row_numbers_.tolist() == list(range(600))
     assert len(model.predict(table)) == 600
 
@@ -92,7 +92,7 @@ def test_an_unfitted_model_says_so(wine):
 
 
 def test_clones():
-    model = TableClassifier(5, geometry="flat", learn_rows=99)
+    model = TableClassifier(5, geometry="flat", subsample=99)
     assert clone(model).get_params() == model.get_params()
 
 

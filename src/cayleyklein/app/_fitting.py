@@ -19,7 +19,7 @@ from cayleyklein.app._draw import Shape, class_color, class_marker
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
-from cayleyklein.learning import CurvedLMNN, Progress
+from cayleyklein.learning import Progress
 from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
 from cayleyklein.plotting import sections
 from cayleyklein.prediction import CurvedKNeighborsClassifier
@@ -227,12 +227,11 @@ class _Bench:
 
         if geometry in CHOOSING:
             self.tell(News({"state": CHOOSING[geometry]}))
-        learner = CurvedLMNN(geometry=geometry, random_state=PAGE_SEED, callback=report)
-        learner.fit(self.X_train, self.y_train)
-        summary, choice = _describe(learner.metric_), learner.selection_
+        model = self.fit(geometry=geometry, random_state=PAGE_SEED, callback=report)
+        summary, choice = _describe(model.metric_), model.selection_
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
-        self.show(place, self.fit(learner=learner), summary, choice.trials)
+        self.show(place, model, summary, choice.trials)
 
     def _accuracy(self, metric: CurvedMetric) -> float | None:
         try:

@@ -18,6 +18,7 @@ from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 GEOMETRY_NAMES = {
     "auto": "automatic, tried on held-out rows",
+    "product": "product of spheres and flat space",
     "elliptic": "elliptic, K > 0",
     "hyperbolic": "hyperbolic, K < 0",
     "learned": "K learned from the data",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
 MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
 GeometryChoice = StrEnum(
-    "GeometryChoice", ["auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
+    "GeometryChoice", ["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 )
 
 
@@ -63,7 +63,7 @@ def fit(
             "day=date:%d/%m/%Y. May be repeated.",
         ),
     ] = None,
-    learn_rows: Annotated[
+    subsample: Annotated[
         int | None,
         typer.Option(
             min=2,
@@ -103,7 +103,7 @@ def fit(
         model = tables.TableClassifier(
             neighbors or "auto",
             geometry=geometry.value,
-            learn_rows=learn_rows,
+            subsample=subsample or "auto",
             kinds=as_kinds(kinds or []),
             drop=drop or [],
             random_state=seed,
@@ -146,7 +146,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
         console.note("--drop and --as change the use of a column")
     if learned["n_rows"] < n_rows:
         console.note(
-            f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--learn-rows)"
+            f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--subsample)"
         )
     console.detail(learned["selection"])
     plain = plain_text(model)

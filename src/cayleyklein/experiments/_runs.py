@@ -69,7 +69,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     learner = getattr(last, "learner_", None)
     geometry = getattr(learner, "geometry_", None)
     # The chosen share of the elliptic part, which held-out rows decide.
-    alpha = learner.selection_.chosen if learner is not None and geometry == "mixed" else None
+    alpha = last.selection_.chosen if geometry == "mixed" else None
     return {
         "accuracy": float((predicted == y[test]).mean()),
         "log_loss": scores.log_loss(probabilities, model.classes_, y[test]),

@@ -55,7 +55,8 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
         votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
         if n_targets is None:
             return CurvedKNeighborsClassifier(**votes, geometry=geometry, random_state=SEED)
-        learner = CurvedLMNN(geometry=geometry, n_targets=n_targets, random_state=SEED, **solver)
+        learned = "product" if geometry == "auto" else geometry
+        learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED, **solver)
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)

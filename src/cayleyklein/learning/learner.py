@@ -312,7 +312,7 @@ class RowLearner(DescentLearner):
 
     @abstractmethod
     def _check_parameters(self) -> None:
-        if isinstance(self.geometry, str) and self.geometry == "auto":
+        if self.geometry == "auto":
             raise InvalidInputError(
                 'geometry="auto" compares metrics on held-out rows, as CurvedKNeighborsClassifier '
                 'and CurvedKNeighborsRegressor do; a learner learns one: take geometry="product".'

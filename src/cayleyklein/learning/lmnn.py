@@ -59,8 +59,9 @@ default="product"
         space. "flat" is classic LMNN. "learned" makes the curvature a parameter, which may cross
         zero. "mixed" is the paper's α d_E + (1-α) d_H, each distance in units of its nearest
         neighbours.
-    alpha : float, default=0.5
-        Share α of the elliptic metric in a mixed one.
+    alpha : float or "auto", default="auto"
+        Share α of the elliptic metric in a mixed one. "auto" is 0.5;
+        :class:`CurvedKNeighborsClassifier` chooses it on held-out rows.
     n_targets : int, default=3
         Target neighbours of a row.
     n_impostors : int or None, default=10
@@ -128,7 +129,7 @@ default="product"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RowLearner._row_constraints,
         "geometry": [StrOptions(set(LABEL_GEOMETRIES))],
-        "alpha": [Interval(Real, 0, 1, closed="both")],
+        "alpha": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"})],
         "n_targets": [Interval(Integral, 1, None, closed="left")],
         "n_impostors": [Interval(Integral, 1, None, closed="left"), None],
         "margin": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -141,7 +142,7 @@ default="product"
         self,
         *,
         geometry: str = "product",
-        alpha: float = 0.5,
+        alpha: float | str = "auto",
         n_targets: int = 3,
         n_impostors: int | None = 10,
         margin: float | str = "auto",
@@ -238,7 +239,7 @@ default="product"
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
         if self.geometry == "mixed":
-            return product.mixed_of(rows, fits, self.alpha)
+            return product.mixed_of(rows, fits, 0.5 if self.alpha == "auto" else float(self.alpha))
         return super()._metric_of(rows, fits)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:

@@ -152,7 +152,7 @@ class CurvedMLKR(RowLearner):
 
     def _recipes(self) -> tuple[KernelRecipe, ...]:
         changes = self._given("max_iter", "n_passes", "init", "n_neighbors", "spread")
-        base = {"n_components": self.n_components, "kernel": self.kernel}
+        base: dict[str, Any] = {"n_components": self.n_components, "kernel": self.kernel}
         base |= {"n_neighbors": WINDOW_ROWS[self.kernel], **changes}
         if self.geometry == "product":
             return tuple(KernelRecipe(g, spread=spread, **base) for g, spread in NUMBER_PRODUCT)

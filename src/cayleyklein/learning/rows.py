@@ -154,7 +154,9 @@ class TrainingRows:
         kept = weights > 0
         keyed = np.column_stack([labels, X])
         rows, inverse = np.unique(keyed if kept.all() else keyed[kept], axis=0, return_inverse=True)
-        total = np.bincount(inverse.ravel(), weights=weights[kept] / weights.max())
+        total: Floats = np.bincount(inverse.ravel(), weights=weights[kept] / weights.max()).astype(
+            float
+        )
         total /= total.sum() / len(total)  # 1 on average, and exactly 1 where all are equal
         share = total / total.sum()
         X = np.ascontiguousarray(rows[:, 1:])
@@ -190,7 +192,7 @@ class TrainingRows:
         X, Y, weights = X[some], Y[some], weights[some] / weights.max()
         rows, inverse = np.unique(X, axis=0, return_inverse=True)
         inverse = inverse.ravel()
-        total = np.bincount(inverse, weights=weights)
+        total: Floats = np.bincount(inverse, weights=weights).astype(float)
         mean = np.zeros((len(rows), Y.shape[1]))
         unit = np.abs(Y).max(axis=0)
         share = (weights / total[inverse])[:, None]

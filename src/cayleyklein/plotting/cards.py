@@ -77,8 +77,7 @@ def metric_facts(metric: Metric) -> Facts:
 
 def _learning_facts(estimator: Any) -> Facts:
     """Return the chosen candidate and its scores on held-out rows, if some were compared."""
-    learner = getattr(estimator, "learner_", None) or estimator
-    selection = getattr(learner, "selection_", None)
+    selection = getattr(estimator, "selection_", None)
     if selection is None or not selection.trials:
         return []
     chosen = next(t for t in selection.trials if t.name == selection.chosen)

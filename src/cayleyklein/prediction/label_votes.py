@@ -54,12 +54,14 @@ class LabelVotes:
         keys, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
         at, label = np.divmod(keys, self.n_classes)
         starts = np.searchsorted(at, np.arange(len(self.points.rows) + 1))
-        return starts, label, np.bincount(inverse, weights=self.row_weights[kept]), kept[first]
+        weight: Floats = np.bincount(inverse, weights=self.row_weights[kept]).astype(float)
+        return starts, np.asarray(label), weight, kept[first]
 
     @cached_property
     def mass(self) -> Floats:
         """Total weight of each class."""
-        return np.bincount(self.labels, weights=self.row_weights, minlength=self.n_classes)
+        weights, most = self.row_weights, self.n_classes
+        return np.bincount(self.labels, weights=weights, minlength=most).astype(float)
 
     @property
     def prior(self) -> Floats:
@@ -77,7 +79,7 @@ class LabelVotes:
         queries, places, labels, votes, _ = self.ballots(found, k, left_out)
         m, C = len(found.rows), self.n_classes
         cell = queries * C + labels
-        total = np.bincount(cell, weights=votes, minlength=m * C).reshape(m, C)
+        total: Floats = np.bincount(cell, weights=votes, minlength=m * C).astype(float)
         nearest = np.full(m * C, np.inf)
         voting = votes > 0
         np.minimum.at(nearest, cell[voting], found.distances[queries, places][voting])
@@ -90,7 +92,9 @@ class LabelVotes:
         whole = np.maximum(mass, 0.0).sum(axis=-1)
         if prior is None:
             prior = np.maximum(mass, 0.0) / np.expand_dims(whole, -1)
-        return class_probabilities(total, nearest.reshape(m, C), prior, whole / n_points)
+        return class_probabilities(
+            total.reshape(m, C), nearest.reshape(m, C), prior, whole / n_points
+        )
 
     def ballots(self, found: Ranked, k: int, left_out: LeftOut | None = None) -> Ballots:
         """Return the votes of the k nearest points, of which more may have been found."""

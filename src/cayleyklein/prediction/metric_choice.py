@@ -18,7 +18,7 @@ from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.search import as_metric
-from cayleyklein.selection import growth, procedure
+from cayleyklein.selection import procedure
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection
 
@@ -63,29 +63,33 @@ def find_metric(
     """Return the metric of an estimator, the fitted learner, and what was chosen.
 
     The `default` learner, unfitted, has the estimator's parameters; its geometry is "product" where
-    the estimator's is "auto".
+    the estimator's is "auto". What is chosen on held-out rows is chosen for a learner of this
+    package that is given, too.
     """
     if estimator.metric is not None:
         return as_metric(estimator.metric, given.n_columns), None, None
+    learner, geometry = default, estimator.geometry
     if estimator.learner is not None:
-        learner = fitted_learner(estimator.learner, given)
-        return as_metric(learner.metric_, given.n_columns), learner, None
-    default._check_parameters()
-    rng = default._generator()
-    auto = isinstance(default.subsample, str)
-    chooses = default.geometry in ("product", "mixed")
-    size: Any = default.subsample
-    if auto:
-        size = growth.pool_size(given.n_columns) if chooses else growth.LEAST_POOL
-    rows = default._training_rows(given, size, rng)
+        numeric = given.classes is None
+        if not isinstance(estimator.learner, RowLearner) or estimator.learner._numeric != numeric:
+            fitted = fitted_learner(estimator.learner, given)
+            return as_metric(fitted.metric_, given.n_columns), fitted, None
+        learner = clone(estimator.learner)
+        geometry = learner.geometry
+    learner._check_parameters()
+    rng = learner._generator()
+    size = learner.subsample
+    if isinstance(size, str):
+        size = procedure.most_rows_drawn(learner.geometry, given.n_columns)
+    rows = learner._training_rows(given, size, rng)
     with few_threads(*rows.X.shape):
-        chosen = procedure.select(estimator.geometry, default, rows, scorer, rng)
-    default._keep(chosen.metric, chosen.fits)
-    default._keep_given(given, chosen.n_learned)
-    default.n_features_in_ = given.n_columns
+        chosen = procedure.select(geometry, learner, rows, scorer, rng)
+    learner._keep(chosen.metric, chosen.fits)
+    learner._keep_given(given, chosen.n_learned)
+    learner.n_features_in_ = given.n_columns
     if hasattr(estimator, "feature_names_in_"):
-        default.feature_names_in_ = estimator.feature_names_in_
-    return as_metric(chosen.metric, given.n_columns), default, chosen.selection
+        learner.feature_names_in_ = estimator.feature_names_in_
+    return chosen.metric, learner, chosen.selection
 
 
 def fitted_learner(learner: Any, given: GivenRows) -> Any:

@@ -27,7 +27,9 @@ class NumberMeans:
         """Weight (p,) and mean target (p, t) of each point."""
         kept = self.points.of_rows >= 0
         at, weights = self.points.of_rows[kept], self.row_weights[kept]
-        total = np.bincount(at, weights=weights, minlength=len(self.points.rows))
+        total: Floats = np.bincount(at, weights=weights, minlength=len(self.points.rows)).astype(
+            float
+        )
         share = np.divide(weights, total[at], out=np.ones_like(weights), where=total[at] > 0)
         mean = np.zeros((len(total), self.targets.shape[1]))
         np.add.at(mean, at, share[:, None] * self.targets[kept])

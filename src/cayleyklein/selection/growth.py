@@ -12,12 +12,6 @@ from cayleyklein.selection.n_neighbors import best_losses
 from cayleyklein.selection.scorer import TIE, Scorer, gain_of
 from cayleyklein.selection.trials import Stage
 
-POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
-"""Rows, and their entries, among which a sample may grow."""
-
-LEAST_POOL = 10_000
-"""Rows of the pool where columns are many."""
-
 FIRST_SAMPLE = 8000
 """Rows of the first sample, where their columns are few."""
 
@@ -29,11 +23,6 @@ NEIGHBOR_ROWS = 10_000
 
 FIRST_WORK, MOST_WORK = 4e9, 2e10
 """Anchors · rows · columns of an evaluation of the loss, in the first sample and in the last."""
-
-
-def pool_size(n_columns: int) -> int:
-    """Return how many rows of a table the sample is drawn from."""
-    return max(LEAST_POOL, min(POOL_ROWS, POOL_ENTRIES // max(n_columns, 1)))
 
 
 def grow(

@@ -9,14 +9,13 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS
-from cayleyklein.selection.scorer import Predict
+from cayleyklein.selection.scorer import Scorer
 
 
-@dataclass
-class LabelScores:
+@dataclass(frozen=True)
+class LabelScores(Scorer):
     """Judge probabilities (n_numbers, m, C) of held-out rows by their log loss."""
 
-    predict: Predict
     few_passes: int = 2
     usual_neighbors: int = LABEL_NEIGHBORS
     learns_from_few: bool = True

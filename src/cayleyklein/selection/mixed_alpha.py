@@ -15,7 +15,7 @@ from cayleyklein.selection.choice import Chosen, choose_candidate
 from cayleyklein.selection.scorer import Scorer
 
 ALPHAS = (0.5, 0.25, 0.75, 0.1, 0.9)
-"""Shares of the elliptic metric that are tried; the first wins ties."""
+"""Shares of the elliptic metric that are tried where none is given; the first wins ties."""
 
 
 def choose_alpha(
@@ -23,6 +23,7 @@ def choose_alpha(
 ) -> Chosen:
     """Learn an elliptic and a hyperbolic metric, each in its own unit, and choose α."""
     recipes = learner._recipes()
+    alphas = ALPHAS if isinstance(learner.alpha, str) else (learner.alpha,)
     scores: dict[str, list[Floats]] = {}
     split = folds.split_rows(rows, rng)
     for train, held_out in split:
@@ -34,7 +35,7 @@ def choose_alpha(
             metric = CurvedMetric(factor=factor, center=center, curvature=K)
             unit = product.part_unit(learn, fit.found)
             tables.append(metric.pairwise(test.X, points, outside="inf") / unit)
-        for alpha in ALPHAS:
+        for alpha in alphas:
             table = alpha * tables[0] + (1 - alpha) * tables[1]
             found = scorer.scores(scorer.predict(train, held_out, table, None), held_out)
             scores.setdefault(f"α = {alpha:g}", []).append(found)

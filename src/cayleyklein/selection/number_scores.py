@@ -9,14 +9,13 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
-from cayleyklein.selection.scorer import Predict
+from cayleyklein.selection.scorer import Scorer
 
 
-@dataclass
-class NumberScores:
+@dataclass(frozen=True)
+class NumberScores(Scorer):
     """Judge predicted targets (n_numbers, m, t) of held-out rows by their squared error."""
 
-    predict: Predict
     few_passes: int = 1
     usual_neighbors: int = NUMBER_NEIGHBORS
     learns_from_few: bool = False
@@ -27,8 +26,9 @@ class NumberScores:
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return squared errors (1, n_numbers, m), in units of the targets' variance."""
+        assert held_out.targets is not None
         error = predictions - held_out.targets
-        return np.einsum("kmt,kmt->km", error, error)[None]
+        return np.asarray(np.einsum("kmt,kmt->km", error, error)[None])
 
     def named(self, means: Floats) -> dict[str, float]:
         """Turn a mean squared error into R²."""

@@ -13,6 +13,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.learning import descent, product, starts, wide
+from cayleyklein.learning.learner import LEARN_FROM
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
@@ -22,8 +23,17 @@ from cayleyklein.selection.mixed_alpha import choose_alpha
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection, Stage
 
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
+"""Rows, and their entries, among which a sample may grow."""
+
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}
 """Metrics that nothing is learned for, by the name of their start."""
+
+
+def most_rows_drawn(geometry: str, n_columns: int) -> int:
+    """Return how many rows of a table are read at most: to learn from, or to grow a sample."""
+    pool = min(POOL_ROWS, POOL_ENTRIES // max(n_columns, 1))
+    return max(LEARN_FROM, pool) if geometry == "product" else LEARN_FROM
 
 
 def select(
@@ -35,22 +45,22 @@ def select(
     "mixed" the number of neighbours is chosen, and with "mixed" its α. Other geometries are learned
     from all rows, and nothing is held out.
     """
-    k = scorer.default_neighbors(len(rows))
-    if rows.targets is not None and not rows.targets.any():
-        metric, fits = learner._learn(rows, rng)  # which warns
-        return Chosen(metric, fits, Selection("standardised k-NN", "y is constant", k), len(rows))
-    chooses = learner.geometry in ("product", "mixed")
+    constant = rows.targets is not None and not rows.targets.any()
+    chooses = learner.geometry in ("product", "mixed") and not constant
     if chooses and len(rows) >= folds.SELECT_FROM:
         if geometry == "mixed":
             return choose_alpha(learner, rows, scorer, rng)
         return choose_metric(learner, rows, scorer, rng, plain=geometry == "auto")
+    k = scorer.default_neighbors(len(rows))
     reason = f"too few distinct rows, {len(rows)}, to hold some out"
-    if geometry == "auto" and not scorer.learns_from_few:
+    if chooses and geometry == "auto" and not scorer.learns_from_few:
         selection = Selection("standardised k-NN", reason, k)
         return Chosen(plain_metric(rows, "std", learner.n_components), (), selection, len(rows))
     metric, fits = learner._learn(rows, rng)
-    name = {"mixed": f"α = {getattr(learner, 'alpha', 0.5):g}"}.get(geometry, learner.geometry)
-    if not chooses:
+    name = learner.geometry
+    if constant:
+        name, reason = "standardised k-NN", "y is constant"
+    elif not chooses:
         reason, k = "the geometry that was asked for", scorer.usual_neighbors
     return Chosen(metric, fits, Selection(name, reason, k), len(rows))
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,7 +22,8 @@ TIE = 0.5
 """Standard errors of the gain under which the simpler model wins."""
 
 
-class Scorer(Protocol):
+@dataclass(frozen=True)
+class Scorer(ABC):
     """A predictor, and how its predictions for held-out rows are scored.
 
     The first score is the loss. `few_passes` are the passes of fits that only serve the choice,
@@ -34,12 +36,15 @@ class Scorer(Protocol):
     usual_neighbors: int
     learns_from_few: bool
 
+    @abstractmethod
     def default_neighbors(self, n: int) -> int:
         """Return the number of neighbours where n rows are too few to hold some out."""
 
+    @abstractmethod
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return the scores (n_scores, n_numbers, m) of predictions."""
 
+    @abstractmethod
     def named(self, means: Floats) -> dict[str, float]:
         """Give the mean scores their names."""
 

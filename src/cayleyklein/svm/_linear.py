@@ -22,7 +22,7 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
@@ -122,7 +122,8 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         """
         check_parameters(self)
         rows, target = check_data(self, X, y, dtype=np.float64)
-        classes, labels = several_classes(target)
+        classes, labels = encode_classes(target)
+        refuse_one_class(classes)
         metric = self.metric
         if metric is None:
             refuse_huge(rows, "X")
@@ -199,14 +200,11 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         return np.asarray(self.classes_[found.astype(np.intp)])
 
 
-def several_classes(target: AnyArray) -> tuple[AnyArray, Ints]:
-    """Return the classes, and the number of each row's class; raise for a single class."""
-    classes, labels = encode_classes(target)
+def refuse_one_class(classes: AnyArray) -> None:
     if len(classes) < 2:
         raise InvalidInputError(
             f"y has one class, {classes.tolist()[0]!r}; a support vector machine needs two or more."
         )
-    return classes, labels
 
 
 def lift_rows(rows: Floats, metric: CurvedMetric) -> Floats:

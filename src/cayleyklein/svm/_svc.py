@@ -4,18 +4,19 @@ import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any, ClassVar, NoReturn, Self, get_args
+from typing import Any, ClassVar, NoReturn, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import (
+    FLAG,
     as_random_state,
     check_data,
     check_parameters,
@@ -27,8 +28,13 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import check_memory, refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedLMNN
+from cayleyklein.learning.lmnn import LABEL_GEOMETRIES
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
-from cayleyklein.svm._linear import several_classes
+from cayleyklein.prediction.held_out import held_out_probabilities
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, find_metric
+from cayleyklein.selection.label_scores import LabelScores
+from cayleyklein.svm._linear import refuse_one_class
 
 # What cross-validation tries: C, and γ times the median distance; the smallest wins ties.
 CS: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
@@ -52,13 +58,14 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     ----------
     metric : CurvedMetric, MixedMetric or ProductMetric, optional
         A ready-made metric; nothing is learned then.
-    geometry : str, default="auto"
-        The metric is learned by ``CurvedLMNN(geometry=geometry)``. Leave it at "auto" when a
-        learner or a metric is given.
+    geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
+default="auto"
+        Of the metric to learn, see :class:`CurvedLMNN`. "auto" learns the product, and keeps it
+        unless plain neighbours do as well on held-out rows.
     learner : estimator, optional
-        Learns the metric in place of ``CurvedLMNN``: its ``fit(X, y)`` sets ``metric_``. It is
-        cloned and fitted. To keep the metric of a fitted learner, wrap it in
-        :class:`sklearn.frozen.FrozenEstimator`.
+        Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)``. It is cloned and
+        fitted. One that is fitted already is used as it is inside scikit-learn's
+        ``FrozenEstimator``.
     manhattan : bool, default=True
         Whether to add the Manhattan distance to that of the metric.
     C : float, optional
@@ -76,6 +83,10 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     ----------
     classes_ : ndarray
     metric_ : CurvedMetric, MixedMetric or ProductMetric
+    learner_ : estimator or None
+        The fitted learner; None with a ready-made metric.
+    selection_ : Selection or None
+        What was tried on held-out rows to choose the metric.
     kernel_ : LaplacianKernel
         A callable of rows, for other kernel methods.
     C_, gamma_ : float
@@ -123,10 +134,10 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "metric": [*get_args(Metric), None],
-        "geometry": [str],
-        "learner": [BaseEstimator, None],
-        "manhattan": ["boolean", Options(Integral, {0, 1})],
+        "metric": SOURCE_CONSTRAINTS["metric"],
+        "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
+        "learner": SOURCE_CONSTRAINTS["learner"],
+        "manhattan": FLAG,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -167,13 +178,18 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self
         """
         check_parameters(self)
-        rows, target = check_data(self, X, y, dtype=np.float64, order="C")
-        classes, labels = several_classes(target)
+        check_source(self)
+        given = GivenRows.read(self, X, y, None)
+        rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)
+        refuse_one_class(classes)
         announce_cost(len(rows))
         refuse_huge(rows, "X")
         rng = as_random_state(self.random_state)
         with few_threads(*rows.shape):
-            metric = _learned_metric(self, rows, target, rng)
+            geometry = "product" if self.geometry == "auto" else self.geometry
+            learner = CurvedLMNN(geometry=geometry, random_state=rng)
+            scorer = LabelScores(held_out_probabilities)
+            metric, self.learner_, self.selection_ = find_metric(self, learner, given, scorer)
             kernel, unit = self._unit_kernel(rows, metric)
             distances = kernel.distances(rows)
             C, gamma, tried = self._choose(distances, labels, classes, unit, rng)
@@ -281,36 +297,6 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             table = np.zeros((len(some), n))
             table[:, self.support_] = self.kernel_(some, self.support_vectors_)
             yield table
-
-
-def _learned_metric(
-    estimator: CurvedSVC, X: Floats, y: AnyArray, random_state: np.random.RandomState
-) -> Metric:
-    """Return the estimator's metric, or that of its learner after a fit to X and y."""
-    metric, learner = estimator.metric, estimator.learner
-    if metric is not None and learner is not None:
-        raise InvalidInputError("learner has no effect when a metric is given; drop one of them.")
-    if estimator.geometry != "auto" and (metric is not None or learner is not None):
-        given = "metric is given; drop it"
-        if learner is not None:
-            given = "learner is given; give it to the learner"
-        raise InvalidInputError(f"geometry has no effect when a {given}.")
-    if metric is None:
-        if learner is None:
-            learner = CurvedLMNN(geometry=estimator.geometry, random_state=random_state)
-        # neither clone nor fit changes a FrozenEstimator
-        metric = getattr(clone(learner).fit(X, y), "metric_", None)
-        if not isinstance(metric, Metric):
-            raise InvalidInputError(
-                f"learner must have a metric_ after fit, as CurvedLMNN() has; "
-                f"{type(learner).__name__} has none. Transformers of columns belong in a pipeline "
-                f"before this estimator."
-            )
-    if metric.dimension != X.shape[1]:
-        raise InvalidInputError(
-            f"X has {X.shape[1]} columns, but the metric is for {metric.dimension}."
-        )
-    return metric
 
 
 def announce_cost(n: int) -> None:

@@ -43,9 +43,10 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     n_neighbors : int or "auto", default="auto"
         Number of neighbours that vote. "auto" chooses it on held-out rows where geometry="auto"
         holds some out, and takes 15 otherwise.
-    geometry : {"auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, default="auto"
-        Geometry of the metric. "auto" learns a product of spheres and flat space, and keeps it
-        unless plain neighbours do as well on held-out rows; "learned" learns the curvature with its
+    geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
+default="auto"
+        Geometry of the metric. "auto" learns "product", a product of spheres and flat space,
+        and keeps it unless plain neighbours do as well on held-out rows; "learned" learns the curvature with its
         sign; "mixed" adds an elliptic and a hyperbolic distance.
     weights : {"local", "linear", "uniform", "distance"}, default="local"
         Weight of a neighbour's vote. "uniform": 1. "distance": 1/d_i. "linear": 1 - d_i/d_{k+1}.
@@ -58,9 +59,9 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         also with a format, such as "date:%d/%m/%Y".
     drop : collection of str, default=()
         Columns to leave out.
-    learn_rows : int or None, default=None
-        Number of rows to learn the metric from, drawn at random where there are more; None takes as
-        many as held-out rows gain from. All rows are neighbours.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn the metric from, or their share, drawn at random. "auto" takes as many as
+        held-out rows gain from, and None all. All rows are neighbours.
     random_state : int or None, default=0
         Seed of the held-out rows, the start and the drawn rows.
     n_jobs : int or None, default=None
@@ -120,7 +121,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         max_categories: int = 20,
         kinds: Mapping[str, str] | None = None,
         drop: Collection[str] = (),
-        learn_rows: int | None = None,
+        subsample: int | float | str | None = "auto",
         random_state: int | None = 0,
         n_jobs: int | None = None,
         callback: Callable[[Any], bool | None] | None = None,
@@ -131,7 +132,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.max_categories = max_categories
         self.kinds = kinds
         self.drop = drop
-        self.learn_rows = learn_rows
+        self.subsample = subsample
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.callback = callback
@@ -151,15 +152,12 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
         ).fit(table)
         rows = encoder.transform(table)
-        learner = CurvedLMNN(
-            geometry=self.geometry,
-            subsample="auto" if self.learn_rows is None else self.learn_rows,
-            random_state=self.random_state,
-            callback=self.callback,
-        ).fit(rows, target)
         neighbors = CurvedKNeighborsClassifier(
-            self.n_neighbors, learner=learner, weights=self.weights, n_jobs=self.n_jobs
-        ).fit(rows, target)
+            self.n_neighbors, geometry=self.geometry, weights=self.weights,
+            subsample=self.subsample, random_state=self.random_state, callback=self.callback,
+            n_jobs=self.n_jobs,
+        ).fit(rows, target)  # fmt: skip
+        learner: Any = neighbors.learner_
         parts = terms_of(neighbors.metric_)
         learned = {
             "geometry": neighbors.metric_.geometry,
@@ -167,8 +165,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
             "weights": [float(weight) for _, weight in parts],
             "n_iter": int(learner.n_iter_),
             "n_rows": int(learner.n_samples_learned_),
-            "selection": str(learner.selection_),
-            "chosen": learner.selection_.chosen,
+            "selection": str(neighbors.selection_),
+            "chosen": getattr(neighbors.selection_, "chosen", ""),
         }
         index = np.asarray(table.index)
         numbers = index.astype(np.int64) if index.dtype.kind in "iu" else np.arange(len(table))
@@ -176,7 +174,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
     def _checked(self, y: ArrayLike, n_rows: int) -> AnyArray:
         """Check the target, and the parameters that no other estimator checks before it learns."""
-        target = as_target(y)
+        classes, codes = encode_classes(y)
+        target: AnyArray = classes[codes]
         if len(target) != n_rows:
             raise InvalidInputError(f"The table has {n_rows} rows, but y has {len(target)}.")
         if len(np.unique(target)) == n_rows:
@@ -187,8 +186,6 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
                 f"{k} neighbours were asked for, but a row has only {n_rows - 1} others."
             )
         as_choice(self.weights, "weights", ("local", "linear", "uniform", "distance"))
-        if self.learn_rows is not None:
-            as_count(self.learn_rows, "learn_rows")
         return target
 
     def _take(
@@ -196,7 +193,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     ) -> Self:
         self.encoder_, self.neighbors_, self.learned_ = encoder, neighbors, learned
         self.metric_, self.classes_ = neighbors.metric_, neighbors.classes_
-        self.labels_, self.row_numbers_ = neighbors._labels(), numbers
+        self.labels_, self.row_numbers_ = neighbors._given.target, numbers
         return self
 
     def predict(self, table: Any) -> AnyArray:
@@ -239,7 +236,7 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
 
         See ``metric_.feature_weights``; the shares of the numbers that a column became add up.
         """
-        rows = self._neighbors()._in_memory().X
+        rows = self._neighbors()._given.X
         names, shares = self.encoder_._add_up(self.metric_.feature_weights(rows))
         order = np.argsort(-shares, kind="stable")
         return {str(names[at]): float(shares[at]) for at in order}

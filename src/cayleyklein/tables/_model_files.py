@@ -24,7 +24,7 @@ from cayleyklein.tables._classifier import TableClassifier
 from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 4  # raised whenever another cayleyklein could not read, or would misread, a file
+FORMAT_VERSION = 5  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
 TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
     "cayleyklein.tables._cells.CellFormat",
@@ -48,7 +48,7 @@ ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that
     "ObjectNode": TRUSTED,
 }
 PARAMETERS = (  # to save; not threads, which belong to the machine
-    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "learn_rows",
+    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "subsample",
     "random_state",
 )  # fmt: skip
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
@@ -239,7 +239,7 @@ def state_of(model: TableClassifier) -> State:
         "encoder": model.encoder_,
         "metric": metric_state(model.metric_),
         "n_neighbors": int(model.neighbors_.n_neighbors_),
-        "rows": model.neighbors_._in_memory().X,
+        "rows": model.neighbors_._given.X,
         "labels": np.asarray(model.labels_, dtype=np.int64),
         "classes": model.classes_.tolist(),
         "learned": model.learned_,
