@@ -229,6 +229,7 @@ class _Bench:
             self.tell(News({"state": CHOOSING[geometry]}))
         model = self.fit(geometry=geometry, random_state=PAGE_SEED, callback=report)
         summary, choice = _describe(model.metric_), model.selection_
+        assert choice is not None
         if choice.trials:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
         self.show(place, model, summary, choice.trials)

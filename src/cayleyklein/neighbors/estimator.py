@@ -90,7 +90,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
                 f"{' other than the query itself' if own else ''}, but "
                 f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
             )
-        return k
+        return int(k)
 
     # -- searching ------------------------------------------------------------------
 

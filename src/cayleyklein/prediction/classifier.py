@@ -316,7 +316,7 @@ default="auto"
         ndarray or Dask array of shape (m,)
         """
         best = cast(Ints, self._answer(X, most_probable, ((), np.int64)))
-        return cast(AnyArray, self.classes_[best])
+        return self.classes_[best]
 
     def _n_classes(self) -> int:
         check_is_fitted(self, "classes_")

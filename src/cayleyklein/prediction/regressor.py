@@ -197,7 +197,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         if self.n_neighbors != "auto":
             return int(self.n_neighbors)
         k = self.selection_.n_neighbors if self.selection_ else NUMBER_NEIGHBORS
-        single = self.selection_ is not None and self.learner_.geometry != "product"
+        single = self.selection_ is not None and getattr(self.learner_, "geometry", "") != "product"
         if single and isinstance(self._searcher, SearchIndex) and len(self._searcher) > 1:
             k = best_left_out(self._means, self._searcher, self.n_jobs)
         return max(1, min(k, self.n_samples_fit_ - 1))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from cayleyklein._estimators import encode_classes
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
@@ -46,8 +47,8 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
         Geometry of the metric. "auto" learns "product", a product of spheres and flat space,
-        and keeps it unless plain neighbours do as well on held-out rows; "learned" learns the curvature with its
-        sign; "mixed" adds an elliptic and a hyperbolic distance.
+        and keeps it unless plain neighbours do as well on held-out rows; "learned" learns the
+        curvature with its sign; "mixed" adds an elliptic and a hyperbolic distance.
     weights : {"local", "linear", "uniform", "distance"}, default="local"
         Weight of a neighbour's vote. "uniform": 1. "distance": 1/d_i. "linear": 1 - d_i/d_{k+1}.
         "local": the same with distances divided by the root of each row's distance to its fifth
