@@ -21,8 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective._measures import half_log
@@ -68,7 +68,7 @@ def distance(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
 ) -> AnyFloats:
     """Return the distances between p and q (..., d): see :meth:`CurvedMetric.distance`."""
-    as_choice(outside, "outside", OUTSIDE)
+    checks.as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 
@@ -83,7 +83,7 @@ def distance_between(
         flat = norms(u)
     if not np.isfinite(flat).all():
         raise InvalidInputError(
-            f"‖L({' - '.join(names)})‖ overflows{at_index(~np.isfinite(flat))}; rescale the "
+            f"‖L({' - '.join(names)})‖ overflows{checks.at_index(~np.isfinite(flat))}; rescale the "
             f"coordinates."
         )
     if K == 0:

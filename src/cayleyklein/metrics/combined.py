@@ -8,13 +8,13 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import BlockKernel, pairwise, weighted_pairwise
+from cayleyklein.metrics._pairwise import BlockKernel
 from cayleyklein.metrics.curved import CurvedMetric
 
 
@@ -58,7 +58,7 @@ class MixedMetric(frozen.Frozen, MetricBase):
         if weights is None:
             values = np.full(len(metrics), 1 / len(metrics))
         else:
-            values = as_points(weights, "weights", len(metrics), ndim=1)
+            values = checks.as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
             raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
         self._fill(metrics=metrics, weights=frozen.read_only(values))
@@ -103,12 +103,6 @@ class MixedMetric(frozen.Frozen, MetricBase):
             metric.distance(p, q, outside=outside) * weight for metric, weight in self._active()
         )
         return np.asarray(sum(others, start=first))[()]
-
-    def pairwise(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> AnyFloats:
-        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
-        return weighted_pairwise(X, Y, self._active(), outside)
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
@@ -177,7 +171,7 @@ class ProductMetric(frozen.Frozen, MetricBase):
         if units is None:
             values = np.ones(len(metrics))
         else:
-            values = as_points(units, "units", len(metrics), ndim=1)
+            values = checks.as_points(units, "units", len(metrics), ndim=1)
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
         self._fill(metrics=metrics, units=frozen.read_only(values))
@@ -205,12 +199,12 @@ class ProductMetric(frozen.Frozen, MetricBase):
         columns = [
             metric.embed(X) / unit for metric, unit in zip(self.metrics, self.units, strict=True)
         ]
-        return np.hstack(columns).astype(float_dtype(X), copy=False)
+        return np.hstack(columns).astype(checks.float_dtype(X), copy=False)
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
         """Return the distances between p and q (…, d), accurate also for points close together."""
         found = np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
-        return found.astype(float_dtype(p, q), copy=False)[()]
+        return found.astype(checks.float_dtype(p, q), copy=False)[()]
 
     def _chords(self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise") -> list[Floats]:
         """Return the chords of the parts, each divided by its unit."""
@@ -226,14 +220,10 @@ class ProductMetric(frozen.Frozen, MetricBase):
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
         return [(part, c**2) for part, c in zip(self.metrics, self._chords(p, q), strict=True)]
 
-    def pairwise(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> AnyFloats:
-        """Return all distances between the rows of X and of Y, or of X with itself."""
-        return pairwise(
-            X, Y, self.dimension, outside,
-            lambda X, Y: [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)],
-        )  # fmt: skip
+    def _kernels(
+        self, X: Floats, Y: Floats | None, outside: Outside
+    ) -> list[tuple[BlockKernel, float]]:
+        return [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)]
 
     def __repr__(self) -> str:
         terms = (

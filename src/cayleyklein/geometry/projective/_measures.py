@@ -18,15 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyComplexes, Bools, Complexes, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-    float_dtype,
-)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
 
@@ -163,19 +156,19 @@ def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes
     if factor.imag:
         found.real -= factor.imag * value.imag
         found.imag += factor.imag * value.real
-    return found.astype(np.result_type(float_dtype(*given), np.complex64))[()]
+    return found.astype(np.result_type(checks.float_dtype(*given), np.complex64))[()]
 
 
 def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
     form = as_form(A, "A")
     d = len(form) - 1
-    p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
+    p, q = checks.broadcast_points(p=checks.as_points(p, "p", d), q=checks.as_points(q, "q", d))
     return form, p, q
 
 
 def as_form(values: ArrayLike, name: str) -> Floats:
     """Check a symmetric matrix of size at least 2 that is not zero."""
-    form = as_symmetric(values, name)
+    form = checks.as_symmetric(values, name)
     if len(form) < 2:
         raise InvalidInputError(f"{name} must be (d+1)×(d+1) with d ≥ 1; got shape {form.shape}.")
     if not form.any():
@@ -185,7 +178,7 @@ def as_form(values: ArrayLike, name: str) -> Floats:
 
 def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
     """Check homogeneous vectors (normal, offset), none of them zero."""
-    vectors = as_finite_array(values, name)
+    vectors = checks.as_finite_array(values, name)
     if vectors.ndim == 0 or vectors.shape[-1] != size or vectors.size == 0:
         raise InvalidInputError(
             f"{name} must hold homogeneous vectors of {size} coordinates along the last axis; "
@@ -193,7 +186,7 @@ def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
         )
     zero = np.asarray(~vectors.any(axis=-1))
     if zero.any():
-        raise InvalidInputError(f"{name} has a zero vector{at_index(zero)}.")
+        raise InvalidInputError(f"{name} has a zero vector{checks.at_index(zero)}.")
     return vectors
 
 

@@ -12,8 +12,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
-from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
@@ -86,7 +86,7 @@ def hyperplane_angle(
     ...
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
-    dtype = float_dtype(dual, l, m)
+    dtype = checks.float_dtype(dual, l, m)
     return _angle(*_as_planes(dual, l, m), signed).astype(dtype)[()]
 
 
@@ -102,11 +102,11 @@ def metric_angle(
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
     """
-    dtype = float_dtype(l, m)
+    dtype = checks.float_dtype(l, m)
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
-    l, m = broadcast_points(  # noqa: E741
+    l, m = checks.broadcast_points(  # noqa: E741
         **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
     )
     unit = math.sqrt(abs(K)) if K else 1.0
@@ -117,7 +117,7 @@ def metric_angle(
         return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
 
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
-    with about(" and ".join(names)):
+    with checks.about(" and ".join(names)):
         return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
 
 
@@ -142,14 +142,15 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa:
     lost = (pencil.discriminant == 0) & ~pencil.coincident & (pencil.noise > UNCERTAIN**2 * size)
     if (lost & ~bad).any():
         raise NotRepresentableError(
-            f"The angle between l and m{at_index(lost)} is lost in the rounding of the dual, whose "
-            f"entries cancel; move the origin close to the centre, or use CurvedMetric.angle."
+            f"The angle between l and m{checks.at_index(lost)} is lost in the rounding of the "
+            f"dual, whose entries cancel; move the origin close to the centre, or use "
+            f"CurvedMetric.angle."
         )
     if bad.any():
         raise NotRepresentableError(
-            f"The hyperplanes l and m have no real angle{at_index(bad)}: they meet on or outside "
-            f"the absolute (or one of them is tangent to it). Use hyperplane_measure for the "
-            f"complex measure."
+            f"The hyperplanes l and m have no real angle{checks.at_index(bad)}: they meet on or "
+            f"outside the absolute (or one of them is tangent to it). Use hyperplane_measure for "
+            f"the complex measure."
         )
     sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
     if not signed:
@@ -208,7 +209,7 @@ def hyperplane_measure(
 
 def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
     form = as_form(dual, "dual")
-    first, second = broadcast_points(
+    first, second = checks.broadcast_points(
         l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
     )
     return form, first, second
