@@ -29,7 +29,7 @@ from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
 from cayleyklein.geometry.space import CurvedSpace, as_space
 
-Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
+BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 """||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
@@ -84,7 +84,7 @@ class Ball(Frozen):
         return f"Ball(center={middle}, radius={self.radius:g}, {self.metric})"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> BallKind:
         """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
         K = self.metric.curvature
         if K <= 0:

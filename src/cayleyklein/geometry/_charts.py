@@ -37,8 +37,7 @@ CHARTS: dict[str, tuple[int, ...]] = {
 
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 
-MEMBERSHIP_TOLERANCE = 1e-6
-"""Largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²."""
+MEMBERSHIP_TOLERANCE = 1e-6  # largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:

@@ -40,7 +40,7 @@ class Hyperplane(NamedTuple):
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
     def evaluate(self, x: ArrayLike) -> AnyFloats:
-        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, with opposite signs beside it."""
+        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, of opposite signs on its sides."""
         normal = checks.as_points(self.normal, "normal")
         offset = checks.as_finite_array(self.offset, "offset")[..., None]
         points = checks.as_points(x, "x", normal.shape[-1])

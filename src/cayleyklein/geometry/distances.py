@@ -31,8 +31,7 @@ from cayleyklein.geometry.space import CurvedSpace, check_points
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
 
-UNDERFLOWS_BELOW = 1e-280
-"""‖u‖² under which its terms may be denormal."""
+UNDERFLOWS_BELOW = 1e-280  # ‖u‖² under which its terms may be denormal
 
 
 def norms(u: Floats) -> Floats:
@@ -91,14 +90,8 @@ def distance_between(
     scale = np.abs(u).max(axis=-1)
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
     k = math.sqrt(abs(K))
-    if outside == "raise":
-        (z_p, s_pp), (z_q, s_qq) = metric._inside(p, names[0]), metric._inside(q, names[1])
-    else:
-        z_p, z_q = metric._coordinates(p), metric._coordinates(q)
-        s_pp, s_qq = (
-            metric._form_values(x, z, name)
-            for x, z, name in zip((p, q), (z_p, z_q), names, strict=True)
-        )
+    place = metric._inside if outside == "raise" else metric._place
+    (z_p, s_pp), (z_q, s_qq) = place(p, names[0]), place(q, names[1])
     if K > 0:
         c = inner_point(z_p, s_pp, z_q, s_qq, K)
         s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)

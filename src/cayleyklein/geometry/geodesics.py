@@ -129,7 +129,7 @@ def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyF
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
     x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
     while metric.curvature < 0:
-        inside = metric._form_values(x, metric._coordinates(x), "x") > 0
+        inside = metric._place(x, "x")[1] > 0
         if inside.all():
             break
         inwards = metric.center + (x - metric.center) * (1 - shrink)

@@ -184,8 +184,12 @@ class CurvedSpace(Frozen):
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
-        points = checks.as_points(x, "x", self.dimension)
-        return self._form_values(points, self._coordinates(points), "x")
+        return self._place(checks.as_points(x, "x", self.dimension), "x")[1]
+
+    def _place(self, x: Floats, name: str) -> tuple[Floats, Floats]:
+        """Return z and S(x, x) of points, inside the domain or not."""
+        z = self._coordinates(x)
+        return z, self._form_values(x, z, name)
 
     def _form_values(self, x: Floats, z: Floats, name: str) -> Floats:
         if self.curvature == 0:
@@ -207,8 +211,7 @@ class CurvedSpace(Frozen):
         return self._inside(checks.as_points(x, name, self.dimension), name)
 
     def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
-        z = self._coordinates(x)
-        s = self._form_values(x, z, name)
+        z, s = self._place(x, name)
         if not (s > 0).all():
             raise OutsideDomainError(
                 f"{name}{checks.at_index(s <= 0)} lies on or outside the hyperbolic domain "

@@ -38,6 +38,10 @@ class MetricBase(NotebookCard):
             Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
             the modulus of the complex measure (:func:`cayleyklein.geometry.measure`).
         """
+        found = self._distance(p, q, outside)
+        return found.astype(checks.float_dtype(p, q), copy=False)[()]
+
+    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
         raise NotImplementedError
 
     def pairwise(
@@ -115,7 +119,7 @@ class MetricBase(NotebookCard):
         the parts and l = Σₚ wₚ lₚ.
 
         Differences between all rows count, not only between nearest neighbours: these adapt to
-        the metric, and are alike in all directions wherever rows are dense.
+        the metric, and look the same in all directions wherever rows are dense.
 
         Examples
         --------

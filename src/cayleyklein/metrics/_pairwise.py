@@ -80,8 +80,7 @@ def lift_sides(
     sides = []
     for x, name in ((X, "X"), (Y, "Y")):
         if x is not None:
-            z = metric._inside(x, name)[0] if outside == "raise" else metric._coordinates(x)
-            s = metric._form_values(x, z, name)
+            z, s = metric._inside(x, name) if outside == "raise" else metric._place(x, name)
             inside = s > 0
             sides.append((x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)))
     at = _middle(sides[0][2], sides[0][1])

@@ -192,8 +192,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""
-        X = checks.as_points(X, "X", self.dimension)
-        return np.asarray(self._form_values(X, self._coordinates(X), "X") > 0)[()]
+        _, s = self._place(checks.as_points(X, "X", self.dimension), "X")
+        return np.asarray(s > 0)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
@@ -204,8 +204,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         metric; rows outside the domain are put just inside its boundary.
         """
         rows = checks.as_points(X, "X", self.dimension, ndim=2)
-        z = self._coordinates(rows)
-        self._form_values(rows, z, "X")  # raises where squares overflow
+        z, _ = self._place(rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
         return found.astype(checks.float_dtype(X), copy=False)
 
@@ -214,7 +213,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
         """Return the hyperplane of points equally far from p and q, positive on p's side.
 
-        In the hyperbolic case it is to be clipped to the domain.
+        It may leave a hyperbolic domain; clip it to :attr:`domain`.
         """
         return bisectors.bisector(p, q, self)
 
@@ -244,7 +243,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end, after unit time, of the geodesic that leaves x with velocity v.
 
-        Raises OutsideDomainError where an elliptic one crosses the equator, the end of the chart.
+        The end of a hyperbolic geodesic is inside the domain, as exact as its coordinates can be.
+        An elliptic one that crosses the equator, where the chart ends, raises OutsideDomainError.
         """
         return geodesics.exp_map(x, v, self)
 
@@ -257,7 +257,13 @@ class CurvedMetric(CurvedSpace, MetricBase):
     ) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
-        Acute, or `signed` in the plane: see :func:`cayleyklein.geometry.hyperplane_angle`.
+        Parameters
+        ----------
+        first, second : Hyperplane or array-like of shape (..., d + 1)
+            Hyperplanes, or homogeneous vectors (normal, offset).
+        signed : bool, default=False
+            In the plane only: the angle from first to second in (-π/2, π/2]. Otherwise the acute
+            angle in [0, π/2].
         """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
         return angles.metric_angle(first, second, self, signed=signed, names=("first", "second"))
@@ -267,11 +273,24 @@ class CurvedMetric(CurvedSpace, MetricBase):
         return geodesics.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return the isometry that carries p to q along their geodesic, as a collineation."""
+        """Return the isometry that carries p to q along their geodesic, as a collineation.
+
+        A matrix of shape (d + 1, d + 1), for :func:`cayleyklein.geometry.apply_collineation`. Its
+        entries grow like exp(√-K d(p, q)), and so does the rounding of what it maps.
+        """
         return geodesics.transvection(p, q, self)
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
-        """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
+        """Return the coordinates of X in a chart.
+
+        Parameters
+        ----------
+        X : array-like of shape (..., d)
+            In the domain.
+        chart : {"klein", "conformal", "sphere", "hyperboloid", "half_space", "hemisphere"}
+            "klein" and "conformal" (Poincaré, stereographic) exist for every K, "sphere" for
+            K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
+        """
         z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
         y = to_chart(self._unit * z, chart, self._sign)
         return y.astype(checks.float_dtype(X), copy=False)

@@ -35,14 +35,9 @@ from cayleyklein.geometry.projective._measures import (
     sign_of,
 )
 
-ZERO_EIGENVALUE = 1e-12
-"""Largest |λ| / max |λ| of an eigenvalue that counts as zero."""
-
-ON_ABSOLUTE = 1e-12
-"""Largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute."""
-
-DUAL_TOLERANCE = 1e-9
-"""Largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual."""
+ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
+ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
+DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
 
 
 def signature(A: ArrayLike) -> tuple[int, int, int]:

@@ -7,6 +7,8 @@ A hyperplane is a homogeneous vector (n, o) of n·x + o = 0. With B(l, m) = lᵀ
 and the angle is the arctangent of their quotient, which is exact for small angles too.
 """
 
+# ruff: noqa: E741 - l and m are the names of hyperplanes
+
 import math
 
 import numpy as np
@@ -30,11 +32,7 @@ UNCERTAIN = 1e-8
 
 
 def hyperplane_angle(
-    dual: ArrayLike,
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    *,
-    signed: bool = False,
+    dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
 ) -> AnyFloats:
     """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
 
@@ -91,12 +89,7 @@ def hyperplane_angle(
 
 
 def metric_angle(
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    metric: CurvedSpace,
-    *,
-    signed: bool,
-    names: tuple[str, str],
+    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, *, signed: bool, names: tuple[str, str]
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
@@ -106,7 +99,7 @@ def metric_angle(
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
-    l, m = checks.broadcast_points(  # noqa: E741
+    l, m = checks.broadcast_points(
         **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
     )
     unit = math.sqrt(abs(K)) if K else 1.0
@@ -129,7 +122,7 @@ def _value(plane: Floats, x: Floats) -> Floats:
     return total((high, low))[0]
 
 
-def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa: E741
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
     if signed and len(form) != 3:
         raise InvalidInputError(
             f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
@@ -162,10 +155,7 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa:
 
 
 def hyperplane_measure(
-    dual: ArrayLike,
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    unit: complex = 0.5j,
+    dual: ArrayLike, l: ArrayLike, m: ArrayLike, unit: complex = 0.5j
 ) -> AnyComplexes:
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
@@ -207,7 +197,7 @@ def hyperplane_measure(
     return measure_of(vector_pencil(*_as_planes(dual, l, m)), unit, dual, l, m)
 
 
-def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
+def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:
     form = as_form(dual, "dual")
     first, second = checks.broadcast_points(
         l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
@@ -215,7 +205,7 @@ def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Flo
     return form, first, second
 
 
-def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
+def _orientation(l: Floats, m: Floats) -> Ints:
     """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
 
     l × m is the common point of the two lines, its last coordinate n_l × n_m.
