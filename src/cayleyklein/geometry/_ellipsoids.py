@@ -78,7 +78,7 @@ def as_rays(
     return x, u / scale, scale[..., 0]
 
 
-class Ellipsoid(Frozen):
+class Ellipsoid(Frozen, ConvexBody):
     """The open set (x - center)ᵀ matrix (x - center) < radius². Immutable.
 
     Parameters
@@ -141,11 +141,9 @@ class Ellipsoid(Frozen):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d."""
         return len(self.center)
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside; points on the boundary are not."""
         t = checks.as_points(points, "points", self.dimension) - self.center
         radius, exponent = math.frexp(self.radius)  # its square may overflow
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
@@ -153,7 +151,6 @@ class Ellipsoid(Frozen):
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
-        """Return the t > 0 for which x + t u is on the boundary, for x inside."""
         x, u, scale = as_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)

@@ -28,7 +28,7 @@ from cayleyklein.geometry import distances, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.space import CurvedSpace
 
-BLOCK_ROWS = 1024  # rows and columns of a block, one matrix product: worth threads
+BLOCK_SIDE = 1024  # rows and columns of a block, one matrix product: worth threads
 STRIP_ROWS = 128  # rows of a strip of a block: 1 MB, which stays in cache through several passes
 PADDED_COLUMNS = 8  # keeps a column out of one cache set, which slows its transpose fourfold
 REFINE_ENTRIES = 2**18  # coordinates gathered at a time for pairs that are recomputed
@@ -220,9 +220,9 @@ class BlockKernel:
 
 def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
     """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
-    for top in range(0, n, BLOCK_ROWS):
-        for left in range(top if symmetric else 0, m, BLOCK_ROWS):
-            yield slice(top, min(top + BLOCK_ROWS, n)), slice(left, min(left + BLOCK_ROWS, m))
+    for top in range(0, n, BLOCK_SIDE):
+        for left in range(top if symmetric else 0, m, BLOCK_SIDE):
+            yield slice(top, min(top + BLOCK_SIDE, n)), slice(left, min(left + BLOCK_SIDE, m))
 
 
 def pairwise(
@@ -245,7 +245,7 @@ def pairwise(
     )
     kernels = kernels_of(X, Y, outside)
     result = np.empty((n, m), dtype=dtype)
-    work = np.empty((len(kernels[:2]), min(n, BLOCK_ROWS), min(m, BLOCK_ROWS) + PADDED_COLUMNS))
+    work = np.empty((len(kernels[:2]), min(n, BLOCK_SIDE), min(m, BLOCK_SIDE) + PADDED_COLUMNS))
     for i, j in cut_blocks(n, m, symmetric=Y is None):
         total, *terms = work[:, : i.stop - i.start, : j.stop - j.start]
         for index, (kernel, weight) in enumerate(kernels):

@@ -75,7 +75,6 @@ class Polytope(Frozen, ConvexBody):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d."""
         return len(self.normals[0])
 
     @classmethod
@@ -104,12 +103,10 @@ class Polytope(Frozen, ConvexBody):
         return cls(equations[:, :-1], -equations[:, -1])
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside: see :meth:`ConvexBody.contains`."""
         x = checks.as_points(points, "points", self.dimension)
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        """Return the t > 0 at which rays leave the body: see :meth:`ConvexBody.exit_time`."""
         x, u, scale = as_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
