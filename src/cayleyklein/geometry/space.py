@@ -167,8 +167,10 @@ class CurvedSpace(Frozen):
             return self._apply(x - self.center)
 
     def _apply(self, u: Floats) -> Floats:
-        """Return Lu, the same to the last bit whatever the other vectors of the array are."""
-        return map_rows(self.factor, u) if self.diagonal is None else u * self.diagonal
+        """Return Lu, the same to the last bit for any layout and any other vectors of the array."""
+        if self.diagonal is None:
+            return map_rows(self.factor, u)
+        return np.multiply(u, self.diagonal, order="C")
 
     def _apply_transpose(self, w: Floats) -> Floats:
         """Return Lᵀw."""
