@@ -62,7 +62,7 @@ def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
         )
 
 
-def as_rays(
+def unit_rays(
     body: ConvexBody, points: ArrayLike, directions: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
     """Return checked points, directions scaled to length about 1, and the scales."""
@@ -151,7 +151,7 @@ class Ellipsoid(Frozen, ConvexBody):
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
-        x, u, scale = as_rays(self, points, directions)
+        x, u, scale = unit_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
         norm = np.linalg.norm(z, axis=-1)

@@ -14,9 +14,9 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Complexes
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._measures import (
-    as_form_and_points,
     bilinear,
     discriminant,
+    form_and_pair,
     homogenize,
     rescale,
     span,
@@ -174,7 +174,7 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     >>> bool(np.allclose(P / P[2], np.conj(Q / Q[2])))
     True
     """
-    form, p, q = as_form_and_points(A, p, q)
+    form, p, q = form_and_pair("A", A, p=p, q=q)
     same = (p == q).all(axis=-1)
     if same.any():
         raise InvalidInputError(

@@ -19,7 +19,7 @@ from scipy.spatial import ConvexHull, QhullError
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
+from cayleyklein.geometry._ellipsoids import ConvexBody, check_inside, unit_rays
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import binary_scale
 
@@ -107,12 +107,12 @@ class Polytope(Frozen, ConvexBody):
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        x, u, scale = as_rays(self, points, directions)
+        x, u, scale = unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
         np.divide(self._slack(x), speed, out=times, where=speed > 0)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
-            return _as_result(times.min(axis=-1) / scale, points, directions)
+            return _in_precision_of(times.min(axis=-1) / scale, points, directions)
 
     def _slack(self, points: Floats) -> Floats:
         return np.asarray(self.offsets - points @ self.normals.T)
@@ -172,10 +172,10 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
-    return _as_result(value, p, q)
+    return _in_precision_of(value, p, q)
 
 
-def _as_result(values: Floats, *given: ArrayLike) -> AnyFloats:
+def _in_precision_of(values: Floats, *given: ArrayLike) -> AnyFloats:
     result: AnyFloats = np.asarray(values).astype(checks.float_dtype(*given), copy=False)[()]
     return result
 

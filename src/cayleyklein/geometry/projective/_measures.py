@@ -137,7 +137,7 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     >>> complex(measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0], unit=1))
     0j
     """
-    return measure_of(line_pencil(*as_form_and_points(A, p, q)), unit, A, p, q)
+    return measure_of(line_pencil(*form_and_pair("A", A, p=p, q=q)), unit, A, p, q)
 
 
 def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes:
@@ -159,11 +159,19 @@ def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes
     return found.astype(np.result_type(checks.float_dtype(*given), np.complex64))[()]
 
 
-def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    form = as_form(A, "A")
+def form_and_pair(
+    name: str, values: ArrayLike, *, homogeneous: bool = False, **pair: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Check a form and two arrays of affine points or of homogeneous vectors; broadcast these."""
+    form = as_form(values, name)
     d = len(form) - 1
-    p, q = checks.broadcast_points(p=checks.as_points(p, "p", d), q=checks.as_points(q, "q", d))
-    return form, p, q
+    x, y = checks.broadcast_points(
+        **{
+            name: as_hyperplanes(v, name, d + 1) if homogeneous else checks.as_points(v, name, d)
+            for name, v in pair.items()
+        }
+    )
+    return form, x, y
 
 
 def as_form(values: ArrayLike, name: str) -> Floats:

@@ -19,8 +19,8 @@ from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
-    as_form,
     as_hyperplanes,
+    form_and_pair,
     measure_of,
     vector_pencil,
 )
@@ -85,7 +85,9 @@ def hyperplane_angle(
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
     dtype = checks.float_dtype(dual, l, m)
-    return _angle(*_as_planes(dual, l, m), signed).astype(dtype)[()]
+    return _angle(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m), signed).astype(dtype)[
+        ()
+    ]
 
 
 def metric_angle(
@@ -194,15 +196,9 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
     0j
     """
-    return measure_of(vector_pencil(*_as_planes(dual, l, m)), unit, dual, l, m)
-
-
-def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    form = as_form(dual, "dual")
-    first, second = checks.broadcast_points(
-        l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
+    return measure_of(
+        vector_pencil(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m)), unit, dual, l, m
     )
-    return form, first, second
 
 
 def _orientation(l: Floats, m: Floats) -> Ints:
