@@ -85,9 +85,8 @@ def hyperplane_angle(
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
     dtype = checks.float_dtype(dual, l, m)
-    return _angle(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m), signed).astype(dtype)[
-        ()
-    ]
+    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return _angle(*planes, signed).astype(dtype)[()]
 
 
 def metric_angle(
@@ -196,9 +195,8 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
     0j
     """
-    return measure_of(
-        vector_pencil(*form_and_pair("dual", dual, homogeneous=True, l=l, m=m)), unit, dual, l, m
-    )
+    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return measure_of(vector_pencil(*planes), unit, dual, l, m)
 
 
 def _orientation(l: Floats, m: Floats) -> Ints:
