@@ -59,10 +59,10 @@ def test_manners():
 @pytest.mark.parametrize(
     ("metrics", "weights", "message"),
     [
-        ([], None, "empty"),
+        ([], None, r"at least one CurvedMetric; got \[\]"),
         (None, None, "got NoneType"),
         (FLAT, None, "got CurvedMetric"),
-        ([FLAT, "euclidean"], None, r"metrics\[1\] is a str"),
+        ([FLAT, "euclidean"], None, r"got \['CurvedMetric', 'str'\]"),
         ([FLAT, CurvedMetric.euclidean(3)], None, r"one dimension; got \[2, 3\]"),
         ([FLAT], [1.0, 2.0], "1 are expected"),
         ([FLAT], [-1.0], "≥ 0"),

@@ -44,7 +44,7 @@ def test_across_blocks_and_strips(K, monkeypatch):
     metric = random_metric(rng, 3, K)
     X, Y = random_points(rng, metric, 50), random_points(rng, metric, 37)
     expected = metric.pairwise(X, Y), metric.pairwise(X)
-    monkeypatch.setattr(_pairwise, "BLOCK_ROWS", 16)
+    monkeypatch.setattr(_pairwise, "BLOCK_SIDE", 16)
     monkeypatch.setattr(_pairwise, "STRIP_ROWS", 5)
     np.testing.assert_allclose(metric.pairwise(X, Y), expected[0], rtol=1e-12)
     small = metric.pairwise(X)

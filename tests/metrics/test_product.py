@@ -95,9 +95,9 @@ def test_manners():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([],), "empty"),
-        ((3,), "sequence of CurvedMetric"),
-        ((["flat"],), r"metrics\[0\] is a str"),
+        (([],), "at least one"),
+        ((3,), "sequence of at least one CurvedMetric"),
+        ((["flat"],), r"at least one CurvedMetric; got \['str'\]"),
         (([random_metric(-1.0)],), "hyperbolic, which have no chord"),
         (([random_metric(1.0), CurvedMetric.euclidean(2)],), r"one dimension; got \[3, 2\]"),
         (([random_metric(1.0)], [0.0]), "units must be positive"),

@@ -19,8 +19,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Bools, Floats
-from cayleyklein._validation import about, as_points, as_real
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry._ellipsoids import Ellipsoid
 from cayleyklein.geometry.distances import distance_between
@@ -29,7 +29,7 @@ from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
 from cayleyklein.geometry.space import CurvedSpace, as_space
 
-Kind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
+BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
 
 PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
 """||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
@@ -74,9 +74,9 @@ class Ball(Frozen):
 
     def __init__(self, center: ArrayLike, radius: float, metric: CurvedSpace) -> None:
         metric = as_space(metric)
-        center = as_points(center, "center", metric.dimension, ndim=1)
+        center = checks.as_points(center, "center", metric.dimension, ndim=1)
         metric._inside(center, "center")
-        radius = as_real(radius, "radius", "[0, inf)")
+        radius = checks.as_real(radius, "radius", "[0, inf)")
         self._fill(center=read_only(center), radius=radius, metric=metric)
 
     def __repr__(self) -> str:
@@ -84,7 +84,7 @@ class Ball(Frozen):
         return f"Ball(center={middle}, radius={self.radius:g}, {self.metric})"
 
     @property
-    def kind(self) -> Kind:
+    def kind(self) -> BallKind:
         """The quadric that bounds the ball in the chart; only an ``"ellipsoid"`` is bounded."""
         K = self.metric.curvature
         if K <= 0:
@@ -142,7 +142,7 @@ class Ball(Frozen):
 
     def contains(self, x: ArrayLike) -> Bools:
         """Return whether points are in the ball; points outside a hyperbolic domain are not."""
-        x = as_points(x, "x", self.metric.dimension)
+        x = checks.as_points(x, "x", self.metric.dimension)
         x, center = np.broadcast_arrays(x, self.center)
         return np.asarray(
             distance_between(x, center, self.metric, "inf", ("x", "center")) <= self.radius
@@ -172,7 +172,7 @@ def ball_from_ellipsoid(
     (array([0.5, 0.1]), 0.7)
     """
     given, metric = Ellipsoid(center, matrix, radius), as_space(metric)
-    rtol = as_real(rtol, "rtol", "[0, inf)")
+    rtol = checks.as_real(rtol, "rtol", "[0, inf)")
     if given.dimension != metric.dimension:
         raise InvalidInputError(
             f"The ellipsoid has dimension {given.dimension}, but the metric {metric.dimension}."
@@ -187,7 +187,7 @@ def ball_from_ellipsoid(
         )
     half = axis * (given.radius / math.sqrt(square))
     ends = given.center + half, given.center - half
-    with about("center, matrix and radius"):  # p and q are the ends of an axis
+    with checks.about("center, matrix and radius"):  # p and q are the ends of an axis
         middle = geodesic(*ends, metric, 0.5)
         ball = Ball(middle, float(distance_between(*ends, metric, "raise")) / 2, metric)
         found = ball.ellipsoid()

@@ -20,15 +20,8 @@ In the flat case √|K| is taken as 1 and only ``"klein"`` and ``"conformal"`` (
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import (
-    as_choice,
-    as_points,
-    as_real,
-    at_index,
-    float_dtype,
-    refuse_overflow,
-)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.lifts import lift
 
@@ -44,8 +37,7 @@ CHARTS: dict[str, tuple[int, ...]] = {
 
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 
-MEMBERSHIP_TOLERANCE = 1e-6
-"""Largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²."""
+MEMBERSHIP_TOLERANCE = 1e-6  # largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
@@ -75,13 +67,13 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     ['klein', 'conformal', 'sphere']
     """
     _refuse_unknown(chart, sign)
-    dtype = float_dtype(w)
-    w = as_points(w, "w")
+    dtype = checks.float_dtype(w)
+    w = checks.as_points(w, "w")
     sqnorm = _sqnorm(w)
     if sign < 0:
         _raise_where(sqnorm >= 1, "w", "‖w‖ < 1")
     elif sign > 0 and chart != "klein":
-        refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
+        checks.refuse_overflow(np.isfinite(sqnorm), "‖w‖²", "w")
     return _from_klein(w, chart, sign).astype(dtype, copy=False)
 
 
@@ -96,11 +88,11 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> AnyFloats:
     array([0., 0.])
     """
     _refuse_unknown(chart, sign)
-    dtype = float_dtype(y)
-    y = as_points(y, "y")
+    dtype = checks.float_dtype(y)
+    y = checks.as_points(y, "y")
     last, sqnorm = y[..., -1], _sqnorm(y)
     if chart == "half_space" or chart in EMBEDDED:
-        refuse_overflow(np.isfinite(sqnorm), "‖y‖²", "y")
+        checks.refuse_overflow(np.isfinite(sqnorm), "‖y‖²", "y")
     if chart in ("klein", "conformal") and sign < 0:
         _raise_where(sqnorm >= 1, "y", "‖y‖ < 1")
     elif chart == "half_space":
@@ -144,8 +136,8 @@ def _sqnorm(w: Floats) -> Floats:
 
 
 def _refuse_unknown(chart: str, sign: int) -> None:
-    as_choice(chart, "chart", tuple(CHARTS))
-    if as_real(sign, "sign") not in (-1, 0, 1):
+    checks.as_choice(chart, "chart", tuple(CHARTS))
+    if checks.as_real(sign, "sign") not in (-1, 0, 1):
         raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
     if sign not in CHARTS[chart]:
         kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]
@@ -156,5 +148,5 @@ def _refuse_unknown(chart: str, sign: int) -> None:
 def _raise_where(bad: Bools, name: str, expected: str) -> None:
     if bad.any():
         raise OutsideDomainError(
-            f"{name}{at_index(bad)} lies outside the chart: expected {expected}."
+            f"{name}{checks.at_index(bad)} lies outside the chart: expected {expected}."
         )

@@ -7,15 +7,8 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import (
-    as_count,
-    as_points,
-    as_real,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-)
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import binary_scale
@@ -63,29 +56,29 @@ class ConvexBody(Protocol):
 def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
     outside = ~np.asarray(body.contains(points))
     if np.any(outside):
-        where = at_index(outside) or f": {points.tolist()}"
+        where = checks.at_index(outside) or f": {points.tolist()}"
         raise OutsideDomainError(
             f"{name} must lie inside the body, but is on its boundary or outside{where}."
         )
 
 
-def as_rays(
+def unit_rays(
     body: ConvexBody, points: ArrayLike, directions: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
     """Return checked points, directions scaled to length about 1, and the scales."""
-    x, u = broadcast_points(
-        points=as_points(points, "points", body.dimension),
-        directions=as_points(directions, "directions", body.dimension),
+    x, u = checks.broadcast_points(
+        points=checks.as_points(points, "points", body.dimension),
+        directions=checks.as_points(directions, "directions", body.dimension),
     )
     still = np.asarray(~u.any(axis=-1))
     if still.any():
-        raise InvalidInputError(f"directions has a zero vector{at_index(still)}.")
+        raise InvalidInputError(f"directions has a zero vector{checks.at_index(still)}.")
     check_inside(body, x, "points")
     scale = binary_scale(u)
     return x, u / scale, scale[..., 0]
 
 
-class Ellipsoid(Frozen):
+class Ellipsoid(Frozen, ConvexBody):
     """The open set (x - center)ᵀ matrix (x - center) < radius². Immutable.
 
     Parameters
@@ -119,15 +112,15 @@ class Ellipsoid(Frozen):
     radius: float
 
     def __init__(self, center: ArrayLike, matrix: ArrayLike, radius: float = 1.0) -> None:
-        matrix = as_symmetric(matrix, "matrix")
-        center = as_points(center, "center", len(matrix), ndim=1)
+        matrix = checks.as_symmetric(matrix, "matrix")
+        center = checks.as_points(center, "center", len(matrix), ndim=1)
         eigenvalues = np.linalg.eigvalsh(matrix)
         if eigenvalues[0] < -len(matrix) * np.finfo(float).eps * abs(eigenvalues[-1]):
             raise InvalidInputError(
                 f"matrix must be positive definite, but its smallest eigenvalue is "
                 f"{eigenvalues[0]:.3g}."
             )
-        radius = as_real(radius, "radius", "(0, inf)")
+        radius = checks.as_real(radius, "radius", "(0, inf)")
         self._fill(center=read_only(center), matrix=read_only(matrix), radius=radius)
 
     def __repr__(self) -> str:
@@ -148,20 +141,17 @@ class Ellipsoid(Frozen):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d."""
         return len(self.center)
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside; points on the boundary are not."""
-        t = as_points(points, "points", self.dimension) - self.center
+        t = checks.as_points(points, "points", self.dimension) - self.center
         radius, exponent = math.frexp(self.radius)  # its square may overflow
         with np.errstate(over="ignore", invalid="ignore"):  # an overflow is outside
             t = np.ldexp(t, -exponent)
             return np.asarray(np.einsum("...i,ij,...j", t, self.matrix, t) < radius**2)
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> Floats:
-        """Return the t > 0 for which x + t u is on the boundary, for x inside."""
-        x, u, scale = as_rays(self, points, directions)
+        x, u, scale = unit_rays(self, points, directions)
         z, v = self.to_euclidean(x), u @ self.factor.T / self.radius
         vv, zv = np.einsum("...i,...i", v, v), np.einsum("...i,...i", z, v)
         norm = np.linalg.norm(z, axis=-1)
@@ -175,12 +165,12 @@ class Ellipsoid(Frozen):
 
     def to_euclidean(self, points: ArrayLike) -> Floats:
         """Map points to coordinates where the ellipsoid is the unit ball: L'(x - center)/radius."""
-        t = as_points(points, "points", self.dimension) - self.center
+        t = checks.as_points(points, "points", self.dimension) - self.center
         return np.asarray(t @ self.factor.T / self.radius)
 
     def from_euclidean(self, y: ArrayLike) -> Floats:
         """Return the inverse of :meth:`to_euclidean`."""
-        y = as_points(y, "y", self.dimension)
+        y = checks.as_points(y, "y", self.dimension)
         flat = np.linalg.solve(self.factor, y.reshape(-1, y.shape[-1]).T).T
         return np.asarray(flat.reshape(y.shape) * self.radius + self.center)
 
@@ -191,5 +181,5 @@ class Ellipsoid(Frozen):
                 f"boundary() draws an ellipse in the plane; this ellipsoid has "
                 f"{len(self.center)} dimensions."
             )
-        angle = np.linspace(0.0, 2 * math.pi, as_count(n, "n"), endpoint=False)
+        angle = np.linspace(0.0, 2 * math.pi, checks.as_count(n, "n"), endpoint=False)
         return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))

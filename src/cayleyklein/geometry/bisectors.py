@@ -14,15 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    at_index,
-    broadcast_points,
-    float_dtype,
-    refuse_overflow,
-)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import lift_difference
 from cayleyklein.geometry.space import CurvedSpace, check_points
@@ -47,13 +40,13 @@ class Hyperplane(NamedTuple):
         return np.concatenate([self.normal, np.asarray(self.offset)[..., None]], axis=-1)
 
     def evaluate(self, x: ArrayLike) -> AnyFloats:
-        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, with opposite signs beside it."""
-        normal = as_points(self.normal, "normal")
-        offset = as_finite_array(self.offset, "offset")[..., None]
-        points = as_points(x, "x", normal.shape[-1])
-        normal, offset, points = broadcast_points(normal=normal, offset=offset, x=points)
+        """Return ⟨normal, x⟩ + offset: 0 on the hyperplane, of opposite signs on its sides."""
+        normal = checks.as_points(self.normal, "normal")
+        offset = checks.as_finite_array(self.offset, "offset")[..., None]
+        points = checks.as_points(x, "x", normal.shape[-1])
+        normal, offset, points = checks.broadcast_points(normal=normal, offset=offset, x=points)
         values = np.einsum("...i,...i", normal, points) + offset[..., 0]
-        return np.asarray(values).astype(float_dtype(self.normal, x), copy=False)[()]
+        return np.asarray(values).astype(checks.float_dtype(self.normal, x), copy=False)[()]
 
 
 def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
@@ -84,7 +77,7 @@ def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)
     if same.any():
-        raise InvalidInputError(f"p and q coincide{at_index(same)}: they have no bisector.")
+        raise InvalidInputError(f"p and q coincide{checks.at_index(same)}: they have no bisector.")
     return _pull_back(spatial, rise, metric, dtype, "p and q")
 
 
@@ -95,5 +88,5 @@ def _pull_back(
     with np.errstate(over="ignore", invalid="ignore"):
         normal = metric._apply_transpose(spatial)
         plane = Hyperplane(normal.astype(dtype), (height - normal @ metric.center).astype(dtype))
-    refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
+    checks.refuse_overflow(np.isfinite(plane.homogeneous).all(axis=-1), "‖L(x - μ)‖²", name)
     return plane

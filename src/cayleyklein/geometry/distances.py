@@ -21,8 +21,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_choice, at_index
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.lifts import inner_point
 from cayleyklein.geometry.projective._measures import half_log
@@ -31,8 +31,7 @@ from cayleyklein.geometry.space import CurvedSpace, check_points
 Outside = Literal["raise", "inf", "modulus"]
 OUTSIDE = get_args(Outside)
 
-UNDERFLOWS_BELOW = 1e-280
-"""‖u‖² under which its terms may be denormal."""
+UNDERFLOWS_BELOW = 1e-280  # ‖u‖² under which its terms may be denormal
 
 
 def norms(u: Floats) -> Floats:
@@ -68,7 +67,7 @@ def distance(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
 ) -> AnyFloats:
     """Return the distances between p and q (..., d): see :meth:`CurvedMetric.distance`."""
-    as_choice(outside, "outside", OUTSIDE)
+    checks.as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
 
@@ -83,7 +82,7 @@ def distance_between(
         flat = norms(u)
     if not np.isfinite(flat).all():
         raise InvalidInputError(
-            f"‖L({' - '.join(names)})‖ overflows{at_index(~np.isfinite(flat))}; rescale the "
+            f"‖L({' - '.join(names)})‖ overflows{checks.at_index(~np.isfinite(flat))}; rescale the "
             f"coordinates."
         )
     if K == 0:
@@ -91,14 +90,8 @@ def distance_between(
     scale = np.abs(u).max(axis=-1)
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=scale[..., None] > 0)
     k = math.sqrt(abs(K))
-    if outside == "raise":
-        (z_p, s_pp), (z_q, s_qq) = metric._inside(p, names[0]), metric._inside(q, names[1])
-    else:
-        z_p, z_q = metric._coordinates(p), metric._coordinates(q)
-        s_pp, s_qq = (
-            metric._form_values(x, z, name)
-            for x, z, name in zip((p, q), (z_p, z_q), names, strict=True)
-        )
+    place = metric._inside if outside == "raise" else metric._place
+    (z_p, s_pp), (z_q, s_qq) = place(p, names[0]), place(q, names[1])
     if K > 0:
         c = inner_point(z_p, s_pp, z_q, s_qq, K)
         s_pq = 1 + K * np.einsum("...i,...i", z_p, z_q)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_points, as_real, as_symmetric
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 
 
@@ -20,7 +20,7 @@ def curvature_from_kappa(kappa: float) -> float:
     >>> curvature_from_kappa(-2.0)
     -4.0
     """
-    kappa = as_real(kappa, "kappa")
+    kappa = checks.as_real(kappa, "kappa")
     return kappa * abs(kappa)
 
 
@@ -31,9 +31,9 @@ def form_from_blocks(matrix: ArrayLike, a: ArrayLike, b: float) -> Floats:
     array([[2., 1.],
            [1., 3.]])
     """
-    matrix = as_symmetric(matrix, "matrix")
-    a = as_points(a, "a", len(matrix), ndim=1)
-    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[as_real(b, "b")]])]])
+    matrix = checks.as_symmetric(matrix, "matrix")
+    a = checks.as_points(a, "a", len(matrix), ndim=1)
+    return np.block([[matrix, a[:, None]], [a[None, :], np.array([[checks.as_real(b, "b")]])]])
 
 
 def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
@@ -42,7 +42,7 @@ def parameters_from_form(S: ArrayLike) -> tuple[Floats, Floats, float]:
     The block Σ must be definite: positive, or negative in the sign convention of the
     paper's learning section, when -S is taken. Then μ = -Σ⁻¹a and 1/K = b - μᵀΣμ.
     """
-    S = as_symmetric(S, "S")
+    S = checks.as_symmetric(S, "S")
     if len(S) < 2:
         raise InvalidInputError(f"S must be (d+1)×(d+1) with d ≥ 1; got shape {S.shape}.")
     matrix, a, b = S[:-1, :-1], S[:-1, -1], float(S[-1, -1])

@@ -32,8 +32,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyFloats, Bools, Floats
-from cayleyklein._validation import as_finite_array, as_points, at_index, refuse_overflow
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.distances import distance_between, wedge
 from cayleyklein.geometry.lifts import cosine, lift, lift_difference, sine
@@ -44,7 +44,7 @@ from cayleyklein.geometry.space import CurvedSpace, as_space, check_points
 def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> AnyFloats:
     """Return the points (..., m, d) at fractions t (m,) of the distance from p to q (..., d)."""
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
-    t = as_finite_array(t, "t")
+    t = checks.as_finite_array(t, "t")
     if t.ndim > 1:
         raise InvalidInputError(f"t must be a number or of shape (m,); got shape {t.shape}.")
     K, d = metric.curvature, distance_between(p, q, metric, "raise")
@@ -52,7 +52,7 @@ def geodesic(p: ArrayLike, q: ArrayLike, metric: CurvedSpace, t: ArrayLike) -> A
         p, q, d = p[..., None, :], q[..., None, :], d[..., None]
     with np.errstate(over="ignore"):
         there, back = t * d, (1 - t) * d
-        refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
+        checks.refuse_overflow(np.isfinite(2 * (np.abs(there) + np.abs(back))), "The distance", "t")
     if K < 0:
         whole, m, rest = _velocity(p, q - p, metric)
         part = np.sign(t) * _hyperbolic_step(np.abs(there), np.sign(t) * m, rest, K)
@@ -105,13 +105,13 @@ def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats
     with np.errstate(over="ignore", invalid="ignore"):
         u = metric._apply(v)
     scale = np.abs(u).max(axis=-1)
-    refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
+    checks.refuse_overflow(np.isfinite(scale), "The speed ‖v‖", "v")
     moves = scale > 0
     u = np.divide(u, scale[..., None], out=np.zeros_like(u), where=moves[..., None])
     w = np.where(moves, wedge(u, z, s, metric.curvature), 1.0)
     with np.errstate(over="ignore"):
         speed = scale * np.sqrt(w) / s
-    refuse_overflow(np.isfinite(speed), "The speed ‖v‖", "v")
+    checks.refuse_overflow(np.isfinite(speed), "The speed ‖v‖", "v")
     m = metric.curvature * np.einsum("...i,...i", z, u) / np.sqrt(w)
     return speed, m, np.einsum("...i,...i", u, u) * s / w
 
@@ -129,7 +129,7 @@ def _into_domain(x: AnyArray, metric: CurvedSpace, dtype: np.dtype[Any]) -> AnyF
     """Convert points; move those that rounding puts on or outside the boundary just inside it."""
     x, shrink = x.astype(dtype, copy=False), float(np.finfo(dtype).eps)
     while metric.curvature < 0:
-        inside = metric._form_values(x, metric._coordinates(x), "x") > 0
+        inside = metric._place(x, "x")[1] > 0
         if inside.all():
             break
         inwards = metric.center + (x - metric.center) * (1 - shrink)
@@ -188,15 +188,15 @@ def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) 
 def _refuse_beyond_chart(beyond: Bools, name: str) -> None:
     if beyond.any():
         raise OutsideDomainError(
-            f"The geodesic{at_index(beyond)} leaves the chart: it ends beyond the equator, or too "
-            f"close to the boundary; take a smaller {name}."
+            f"The geodesic{checks.at_index(beyond)} leaves the chart: it ends beyond the equator; "
+            f"take a smaller {name}."
         )
 
 
 def transvection(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Floats:
     """Return the isometry that carries p to q along their geodesic, as a collineation."""
     metric = as_space(metric)
-    p, q = (as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
+    p, q = (checks.as_points(x, name, metric.dimension, ndim=1) for x, name in ((p, "p"), (q, "q")))
     (z_p, s_p), (z_q, s_q) = metric._inside(p, "p"), metric._inside(q, "q")
     K, P, Q = metric.curvature, lift(z_p, s_p), lift(z_q, s_q)
     spatial, rise = lift_difference(metric._apply(q - p), z_q, s_q, z_p, s_p, K)

@@ -23,8 +23,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 
-SERIES_BELOW = 1e-3
-"""|K c²| under which ∂d/∂K is a series in K c²: its closed form cancels there."""
+SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its closed form cancels there
 
 
 def lift(z: Floats, s: Floats) -> Floats:
@@ -166,7 +165,7 @@ def slopes_from_sqchord(sqchord: Floats, K: float) -> tuple[Floats, Floats, Floa
     stretched = chord * cosine
     by_sqchord = np.divide(0.5, stretched, out=np.zeros_like(chord), where=chord > 0)
     series = chord * sqchord * (1 / 24 + x * (3 / 320 + x * (15 / 7168 + x * 35 / 73728)))
-    by_K = np.where(np.abs(x) < SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
+    by_K = np.where(np.abs(x) < SLOPE_SERIES_BELOW, series, (chord / cosine - d) / (2 * K))
     return d, by_sqchord, by_K
 
 

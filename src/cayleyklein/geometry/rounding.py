@@ -15,11 +15,8 @@ Pair = tuple[Floats, Floats]
 
 EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
-DOUBLED_ENTRIES = 2**19
-"""Entries of the largest temporary array, 4 MB; a few of them exist at once."""
-
-MAPPED_ROWS = 64
-"""Rows of every matrix product of `map_rows`."""
+DOUBLED_ENTRIES = 2**19  # entries of the largest temporary array, 4 MB; a few of them exist at once
+MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
 
 
 def map_rows(matrix: Floats, x: Floats) -> Floats:

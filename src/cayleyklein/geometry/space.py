@@ -17,17 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import linalg
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    as_real,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-    float_dtype,
-    refuse_overflow,
-)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import map_rows, one_plus_quadratic_form
@@ -68,10 +59,10 @@ class CurvedSpace(Frozen):
         if (factor is None) == (matrix is None):
             raise InvalidInputError("Give exactly one of factor (L) and matrix (Σ = LᵀL).")
         if matrix is not None:
-            matrix = read_only(as_symmetric(matrix, "matrix"))
+            matrix = read_only(checks.as_symmetric(matrix, "matrix"))
             L = cholesky(matrix)
         else:
-            L = as_finite_array(factor, "factor")  # type: ignore[arg-type]
+            L = checks.as_finite_array(factor, "factor")  # type: ignore[arg-type]
         if L.ndim not in (1, 2) or L.size == 0:
             raise InvalidInputError(
                 f"factor must be a matrix of shape (r, d), or the diagonal (d,) of one, neither 0; "
@@ -80,12 +71,12 @@ class CurvedSpace(Frozen):
         d = L.shape[-1]
         if L.shape == (d, d) and np.count_nonzero(L) == np.count_nonzero(np.diagonal(L)):
             L = np.diagonal(L)
-        center = np.zeros(d) if center is None else as_points(center, "center", d, ndim=1)
+        center = np.zeros(d) if center is None else checks.as_points(center, "center", d, ndim=1)
         self._fill(
             compact_factor=read_only(L),
             center=read_only(center),
             given_matrix=matrix,
-            curvature=as_real(curvature, "curvature"),
+            curvature=checks.as_real(curvature, "curvature"),
         )
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -167,8 +158,8 @@ class CurvedSpace(Frozen):
 
     def coordinates(self, x: ArrayLike) -> Floats:
         """Return z = L(x - μ)."""
-        z = self._coordinates(as_points(x, "x", self.dimension))
-        refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
+        z = self._coordinates(checks.as_points(x, "x", self.dimension))
+        checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
 
     def _coordinates(self, x: Floats) -> Floats:
@@ -176,8 +167,10 @@ class CurvedSpace(Frozen):
             return self._apply(x - self.center)
 
     def _apply(self, u: Floats) -> Floats:
-        """Return Lu, the same to the last bit whatever the other vectors of the array are."""
-        return map_rows(self.factor, u) if self.diagonal is None else u * self.diagonal
+        """Return Lu, the same to the last bit for any layout and any other vectors of the array."""
+        if self.diagonal is None:
+            return map_rows(self.factor, u)
+        return np.multiply(u, self.diagonal, order="C")
 
     def _apply_transpose(self, w: Floats) -> Floats:
         """Return Lᵀw."""
@@ -185,7 +178,7 @@ class CurvedSpace(Frozen):
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
-        z = as_points(z, "z", self.factor_shape[0])
+        z = checks.as_points(z, "z", self.factor_shape[0])
         if self.diagonal is None:
             return z @ self.inverse_factor.T + self.center
         self._refuse_lower_rank()
@@ -193,16 +186,20 @@ class CurvedSpace(Frozen):
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
-        points = as_points(x, "x", self.dimension)
-        return self._form_values(points, self._coordinates(points), "x")
+        return self._place(checks.as_points(x, "x", self.dimension), "x")[1]
+
+    def _place(self, x: Floats, name: str) -> tuple[Floats, Floats]:
+        """Return z and S(x, x) of points, inside the domain or not."""
+        z = self._coordinates(x)
+        return z, self._form_values(x, z, name)
 
     def _form_values(self, x: Floats, z: Floats, name: str) -> Floats:
         if self.curvature == 0:
-            refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
+            checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", name)
             return np.ones(z.shape[:-1])
         with np.errstate(over="ignore", invalid="ignore"):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
-        refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
+        checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if near.any():
             L, given = self.compact_factor, self.given_matrix
@@ -213,14 +210,13 @@ class CurvedSpace(Frozen):
 
     def inside(self, x: ArrayLike, name: str = "x") -> tuple[Floats, Floats]:
         """Return z and S(x, x) of points; raise OutsideDomainError unless all are in the domain."""
-        return self._inside(as_points(x, name, self.dimension), name)
+        return self._inside(checks.as_points(x, name, self.dimension), name)
 
     def _inside(self, x: Floats, name: str) -> tuple[Floats, Floats]:
-        z = self._coordinates(x)
-        s = self._form_values(x, z, name)
+        z, s = self._place(x, name)
         if not (s > 0).all():
             raise OutsideDomainError(
-                f"{name}{at_index(s <= 0)} lies on or outside the hyperbolic domain "
+                f"{name}{checks.at_index(s <= 0)} lies on or outside the hyperbolic domain "
                 f"-K‖L(x - μ)‖² < 1 (largest value {float(1 - s.min()):.6g}); move or drop such "
                 f'points, shrink the factor, or ask distances for outside="inf" or "modulus".'
             )
@@ -239,8 +235,8 @@ def check_points(
 ) -> tuple[CurvedSpace, np.dtype[Any], tuple[Floats, ...]]:
     """Check a metric and named points; return it, the dtype of the answer and broadcast points."""
     space = as_space(metric)
-    arrays = {name: as_points(x, name, space.dimension) for name, x in points.items()}
-    return space, float_dtype(*points.values()), broadcast_points(**arrays)
+    arrays = {name: checks.as_points(x, name, space.dimension) for name, x in points.items()}
+    return space, checks.float_dtype(*points.values()), checks.broadcast_points(**arrays)
 
 
 def cholesky(matrix: Floats) -> Floats:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import as_points, refuse_huge
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import geodesics
 from cayleyklein.geometry.distances import Outside
+from cayleyklein.metrics._pairwise import BlockKernel, pairwise
 
 if TYPE_CHECKING:
     from cayleyklein.metrics.curved import CurvedMetric
@@ -27,8 +28,49 @@ class MetricBase(NotebookCard):
         return self._terms()[0][0].dimension
 
     def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
-        """Return the distances between p and q (…, d), broadcast over leading axes."""
+        """Return the distances between p and q, accurate also for points close together.
+
+        Parameters
+        ----------
+        p, q : array-like of shape (..., d)
+            Broadcast over leading axes.
+        outside : {"raise", "inf", "modulus"}, default="raise"
+            Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
+            the modulus of the complex measure (:func:`cayleyklein.geometry.measure`).
+        """
+        found = self._distance(p, q, outside)
+        return found.astype(checks.float_dtype(p, q), copy=False)[()]
+
+    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
         raise NotImplementedError
+
+    def pairwise(
+        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
+    ) -> AnyFloats:
+        """Return all distances between the rows of X and of Y, or of X with itself.
+
+        Close pairs are as exact as by :meth:`distance`; besides the result and copies of X and
+        Y only a few MB are used. ``pairwise(X)`` is exactly symmetric with a zero diagonal.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+        Y : array-like of shape (m, d), optional
+        outside : {"raise", "inf", "modulus"}, default="raise"
+            As in :meth:`distance`.
+
+        Returns
+        -------
+        ndarray of shape (n, m)
+            float32 when X and Y are, and float64 otherwise.
+        """
+        return pairwise(X, Y, self.dimension, outside, self._kernels)
+
+    def _kernels(
+        self, X: Floats, Y: Floats | None, outside: Outside
+    ) -> list[tuple[BlockKernel, float]]:
+        """Return the kernels whose weighted sum are the distances of blocks of rows."""
+        return [(BlockKernel.of_metric(X, Y, m, outside), w) for m, w in self._terms() if w]
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where all distances are real."""
@@ -77,7 +119,7 @@ class MetricBase(NotebookCard):
         the parts and l = Σₚ wₚ lₚ.
 
         Differences between all rows count, not only between nearest neighbours: these adapt to
-        the metric, and are alike in all directions wherever rows are dense.
+        the metric, and look the same in all directions wherever rows are dense.
 
         Examples
         --------
@@ -92,8 +134,8 @@ class MetricBase(NotebookCard):
         if X is None:
             carried = [metric.column_lengths**2 for metric, _ in parts]
         else:
-            rows = as_points(X, "X", self.dimension, ndim=2)
-            refuse_huge(rows, "X")
+            rows = checks.as_points(X, "X", self.dimension, ndim=2)
+            checks.refuse_huge(rows, "X")
             rows = rows[self.contains(rows)]
             if len(rows) < 2:
                 raise InvalidInputError(
@@ -140,8 +182,8 @@ class MetricBase(NotebookCard):
         >>> metric.column_shares([[0.0, 0.0]], [[2.0, 1.0]]).round(2)
         array([[ 0.73, -0.27]])
         """
-        p = as_points(p, "p", self.dimension, ndim=2)
-        q = as_points(q, "q", self.dimension, ndim=2)
+        p = checks.as_points(p, "p", self.dimension, ndim=2)
+        q = checks.as_points(q, "q", self.dimension, ndim=2)
         if len(p) != len(q):
             raise InvalidInputError(f"p and q must be as many points; got {len(p)} and {len(q)}.")
         found = np.zeros(p.shape)

@@ -21,36 +21,23 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import as_choice, as_points, at_index, check_memory, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import distances, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.space import CurvedSpace
 
-BLOCK_ROWS = 1024
-"""Rows and columns of a block: one matrix product each, large enough to be worth threads."""
+BLOCK_SIDE = 1024  # rows and columns of a block, one matrix product: worth threads
+STRIP_ROWS = 128  # rows of a strip of a block: 1 MB, which stays in cache through several passes
+PADDED_COLUMNS = 8  # keeps a column out of one cache set, which slows its transpose fourfold
+REFINE_ENTRIES = 2**18  # coordinates gathered at a time for pairs that are recomputed
 
-STRIP_ROWS = 128
-"""Rows of a strip of a block: 1 MB, which stays in cache through the passes over it."""
-
-PADDED_COLUMNS = 8
-"""Keeps a column of a block from falling into one cache set, which slows its transpose fourfold."""
-
-CANCELLATION = 1e-3
-"""‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² under which a pair is recomputed."""
-
-LIFT_ROUNDING = 1e-5
-"""‖v_p - v_q‖² relative to the squared terms of v, under which a pair is recomputed."""
-
-UNDERFLOW = 1e-280
-"""|K| chord²/4 under which a pair is recomputed: its terms may be denormal."""
-
-NEAR_ANTIPODAL = 1e-3
-"""cos²(√K d/2) under which an elliptic pair is recomputed."""
-
-REFINE_ENTRIES = 2**18
-"""Coordinates gathered at a time for pairs that are recomputed."""
+# A pair is recomputed where
+CANCELLATION = 1e-3  # ‖v_p - v_q‖² relative to ‖v_p‖² + ‖v_q‖² is less,
+LIFT_ROUNDING = 1e-5  # or relative to the squared terms of v,
+UNDERFLOW = 1e-280  # or |K| chord²/4, whose terms may be denormal,
+NEAR_ANTIPODAL = 1e-3  # or cos²(√K d/2) of an elliptic pair
 
 
 def lift_from(
@@ -70,48 +57,6 @@ def lift_from(
     return np.column_stack([u, height]), np.minimum(steps, both)
 
 
-class CoordinateRows(NamedTuple):
-    """Rows and their coordinates; rows outside the domain are placed at the centre."""
-
-    x: Floats
-    inside: Bools
-    z: Floats
-    s: Floats
-
-    @classmethod
-    def of(cls, x: Floats, metric: CurvedSpace, outside: Outside, name: str) -> "CoordinateRows":
-        """Compute the coordinates of rows; raise for rows outside if asked to."""
-        if outside == "raise":
-            z, s = metric._inside(x, name)
-            return cls(x, s > 0, z, s)
-        z = metric._coordinates(x)
-        s = metric._form_values(x, z, name)
-        inside = s > 0
-        return cls(x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0))
-
-    def middle(self) -> int:
-        """Return the row nearest to the mean of the rows inside."""
-        if not self.inside.any():
-            return 0
-        with np.errstate(over="ignore", invalid="ignore"):  # any row will do
-            away = self.z - self.z[self.inside].mean(axis=0)
-            sqdist = np.einsum("ij,ij->i", away, away)
-        return int(np.argmin(np.where(self.inside, sqdist, np.inf)))
-
-    def steps(self, metric: CurvedSpace, x_0: Floats, z_0: Floats) -> Floats:
-        """Return u = L(x - x_0), the difference of coordinates, which must not overflow."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            u = metric._apply(self.x - x_0)
-        if not self.inside.all():
-            u = np.where(self.inside[:, None], u, self.z - z_0)
-        fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
-        if not fits.all():
-            raise InvalidInputError(
-                f"Distances overflow for rows{at_index(~fits)}; rescale the coordinates."
-            )
-        return u
-
-
 class LiftedSide(NamedTuple):
     """One side of a block computation: rows lifted to v, relative to the v of one row."""
 
@@ -128,20 +73,44 @@ class LiftedSide(NamedTuple):
 def lift_sides(
     X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
 ) -> tuple[list[LiftedSide], float]:
-    """Lift the rows of X, and of Y if given; return the curvature too, 0 where rows see none."""
-    sides = [CoordinateRows.of(X, metric, outside, "X")]
-    if Y is not None:
-        sides.append(CoordinateRows.of(Y, metric, outside, "Y"))
-    at = sides[0].middle()
-    x_0, z_0, s_0 = X[at], sides[0].z[at], sides[0].s[at]
+    """Lift the rows of X, and of Y if given; return the curvature too, 0 where rows see none.
+
+    Rows outside the domain are placed at the centre.
+    """
+    sides = []
+    for x, name in ((X, "X"), (Y, "Y")):
+        if x is not None:
+            z, s = metric._inside(x, name) if outside == "raise" else metric._place(x, name)
+            inside = s > 0
+            sides.append((x, inside, np.where(inside[:, None], z, 0.0), np.where(inside, s, 1.0)))
+    at = _middle(sides[0][2], sides[0][1])
+    x_0, z_0, s_0 = (values[at] for values in (X, *sides[0][2:]))
     # Rows so close to the centre that S rounds to 1 see no curvature.
-    K = 0.0 if all((rows.s == 1).all() for rows in sides) else metric.curvature
+    K = 0.0 if all((s == 1).all() for *_, s in sides) else metric.curvature
     lifted = []
-    for rows in sides:
-        v, rounding = lift_from(rows.steps(metric, x_0, z_0), rows.z, rows.s, z_0, s_0, K)
-        scale = np.ones(len(v)) if K >= 0 else 1 / np.sqrt(rows.s)
-        lifted.append(LiftedSide(rows.x, rows.inside, v, rounding, scale))
+    for x, inside, z, s in sides:
+        with np.errstate(over="ignore", invalid="ignore"):
+            u = metric._apply(x - x_0)
+        u = u if inside.all() else np.where(inside[:, None], u, z - z_0)
+        fits = np.abs(u).max(axis=1) < np.finfo(float).max / (2 * math.sqrt(u.shape[1]))
+        if not fits.all():
+            raise InvalidInputError(
+                f"Distances overflow for rows{checks.at_index(~fits)}; rescale the coordinates."
+            )
+        v, rounding = lift_from(u, z, s, z_0, s_0, K)
+        scale = np.ones(len(v)) if K >= 0 else 1 / np.sqrt(s)
+        lifted.append(LiftedSide(x, inside, v, rounding, scale))
     return lifted, K
+
+
+def _middle(z: Floats, inside: Bools) -> int:
+    """Return the row nearest to the mean of the rows inside."""
+    if not inside.any():
+        return 0
+    with np.errstate(over="ignore", invalid="ignore"):  # any row will do
+        away = z - z[inside].mean(axis=0)
+        sqdist = np.einsum("ij,ij->i", away, away)
+    return int(np.argmin(np.where(inside, sqdist, np.inf)))
 
 
 class BlockKernel:
@@ -177,7 +146,6 @@ class BlockKernel:
     def of_metric(
         cls, X: Floats, Y: Floats | None, metric: CurvedSpace, outside: Outside
     ) -> "BlockKernel":
-        """Return the kernel of a single metric."""
         sides, K = lift_sides(X, Y, metric, outside)
         exact = lambda p, q: distances.distance_between(p, q, metric, outside)  # noqa: E731
         return cls(sides, K, exact, outside)
@@ -252,9 +220,9 @@ class BlockKernel:
 
 def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
     """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
-    for top in range(0, n, BLOCK_ROWS):
-        for left in range(top if symmetric else 0, m, BLOCK_ROWS):
-            yield slice(top, min(top + BLOCK_ROWS, n)), slice(left, min(left + BLOCK_ROWS, m))
+    for top in range(0, n, BLOCK_SIDE):
+        for left in range(top if symmetric else 0, m, BLOCK_SIDE):
+            yield slice(top, min(top + BLOCK_SIDE, n)), slice(left, min(left + BLOCK_SIDE, m))
 
 
 def pairwise(
@@ -262,22 +230,22 @@ def pairwise(
     Y: ArrayLike | None,
     d: int,
     outside: Outside,
-    kernels_of: Callable[[Floats, Floats | None], list[tuple[BlockKernel, float]]],
+    kernels_of: Callable[[Floats, Floats | None, Outside], list[tuple[BlockKernel, float]]],
 ) -> AnyFloats:
     """Return Σ weight · distance over kernels, between the rows of X and of Y (of X if None)."""
-    as_choice(outside, "outside", distances.OUTSIDE)
-    dtype = float_dtype(X) if Y is None else float_dtype(X, Y)
-    X = as_points(X, "X", d, ndim=2)
-    Y = None if Y is None else as_points(Y, "Y", d, ndim=2)
+    checks.as_choice(outside, "outside", distances.OUTSIDE)
+    dtype = checks.float_dtype(X) if Y is None else checks.float_dtype(X, Y)
+    X = checks.as_points(X, "X", d, ndim=2)
+    Y = None if Y is None else checks.as_points(Y, "Y", d, ndim=2)
     n, m = len(X), len(X if Y is None else Y)
-    check_memory(
+    checks.check_memory(
         n * m * dtype.itemsize,
         f"The distances between {n:,} and {m:,} rows",
         "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
     )
-    kernels = kernels_of(X, Y)
+    kernels = kernels_of(X, Y, outside)
     result = np.empty((n, m), dtype=dtype)
-    work = np.empty((len(kernels[:2]), min(n, BLOCK_ROWS), min(m, BLOCK_ROWS) + PADDED_COLUMNS))
+    work = np.empty((len(kernels[:2]), min(n, BLOCK_SIDE), min(m, BLOCK_SIDE) + PADDED_COLUMNS))
     for i, j in cut_blocks(n, m, symmetric=Y is None):
         total, *terms = work[:, : i.stop - i.start, : j.stop - j.start]
         for index, (kernel, weight) in enumerate(kernels):
@@ -292,19 +260,6 @@ def pairwise(
         if Y is None and i != j:
             result[j, i] = total.T
     return result
-
-
-def weighted_pairwise(
-    X: ArrayLike,
-    Y: ArrayLike | None,
-    parts: Sequence[tuple[CurvedSpace, float]],
-    outside: Outside,
-) -> AnyFloats:
-    """Return Σ weight · distance over metrics."""
-    return pairwise(
-        X, Y, parts[0][0].dimension, outside,
-        lambda X, Y: [(BlockKernel.of_metric(X, Y, m, outside), weight) for m, weight in parts],
-    )  # fmt: skip
 
 
 def _symmetrise(block: Floats) -> None:

@@ -4,32 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Floats
-from cayleyklein._validation import as_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, frozen, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import BlockKernel, pairwise, weighted_pairwise
+from cayleyklein.metrics._pairwise import BlockKernel
 from cayleyklein.metrics.curved import CurvedMetric
 
 
 class MixedMetric(frozen.Frozen, MetricBase):
     """The weighted sum Σ wᵢ dᵢ of curved metrics (paper §5.2). Immutable.
 
-    It is a metric, but not one of constant curvature, nor (as the paper has it) a
-    Riemannian one. The paper's α d_E + (1-α) d_H is the case of two.
+    The sum is a metric, but it is not Riemannian (the paper says that it is) and has no constant
+    curvature. The paper's α d_E + (1-α) d_H is a sum of two.
 
     Parameters
     ----------
     metrics : sequence of CurvedMetric
-        Of one dimension.
+        Metrics of the same dimension.
     weights : array-like of shape (len(metrics),), optional
-        ≥ 0, not all 0; equal weights that sum to 1 by default.
+        Weights wᵢ ≥ 0, not all 0; equal weights that sum to 1 by default.
 
     Examples
     --------
@@ -58,7 +59,7 @@ class MixedMetric(frozen.Frozen, MetricBase):
         if weights is None:
             values = np.full(len(metrics), 1 / len(metrics))
         else:
-            values = as_points(weights, "weights", len(metrics), ndim=1)
+            values = checks.as_points(weights, "weights", len(metrics), ndim=1)
         if (values < 0).any() or not values.any():
             raise InvalidInputError(f"weights must be ≥ 0 and not all 0; got {values.tolist()}.")
         self._fill(metrics=metrics, weights=frozen.read_only(values))
@@ -92,29 +93,16 @@ class MixedMetric(frozen.Frozen, MetricBase):
         )
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
-        return [
-            (part, weight * np.asarray(part.distance(p, q), float))
-            for part, weight in self._active()
-        ]
+        return [(part, np.asarray(w * part.distance(p, q), float)) for part, w in self._active()]
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
-        """Return the distances between p and q (…, d), see :meth:`CurvedMetric.distance`."""
-        first, *others = (
-            metric.distance(p, q, outside=outside) * weight for metric, weight in self._active()
-        )
-        return np.asarray(sum(others, start=first))[()]
-
-    def pairwise(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> AnyFloats:
-        """Return all distances between rows, see :meth:`CurvedMetric.pairwise`."""
-        return weighted_pairwise(X, Y, self._active(), outside)
+    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
+        parts = [weight * m.distance(p, q, outside=outside) for m, weight in self._active()]
+        return np.asarray(np.sum(parts, axis=0))
 
     def embed(self, X: ArrayLike) -> AnyFloats:
-        """Return the coordinates of :meth:`CurvedMetric.embed` of all parts side by side.
+        """Return the coordinates :meth:`CurvedMetric.embed` of all parts, times their weights.
 
-        Scaled by the weights; their Euclidean distance only approximates the metric, which no
-        finite Euclidean map keeps.
+        Their Euclidean distance only approximates the metric, which no finite Euclidean map keeps.
 
         Examples
         --------
@@ -139,7 +127,7 @@ class ProductMetric(frozen.Frozen, MetricBase):
     Parameters
     ----------
     metrics : sequence of CurvedMetric
-        The parts, of one dimension, none hyperbolic.
+        The parts, of the same dimension, none hyperbolic.
     units : array-like of shape (len(metrics),), optional
         uₚ > 0, the distance that counts as 1 in each part; 1 by default.
 
@@ -177,7 +165,7 @@ class ProductMetric(frozen.Frozen, MetricBase):
         if units is None:
             values = np.ones(len(metrics))
         else:
-            values = as_points(units, "units", len(metrics), ndim=1)
+            values = checks.as_points(units, "units", len(metrics), ndim=1)
         if not (values > 0).all():
             raise InvalidInputError(f"units must be positive; got {values.tolist()}.")
         self._fill(metrics=metrics, units=frozen.read_only(values))
@@ -202,44 +190,31 @@ class ProductMetric(frozen.Frozen, MetricBase):
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates (n, D) in which the metric is the Euclidean distance."""
-        columns = [
-            metric.embed(X) / unit for metric, unit in zip(self.metrics, self.units, strict=True)
-        ]
-        return np.hstack(columns).astype(float_dtype(X), copy=False)
+        columns = [m.embed(X) / unit for m, unit in zip(self.metrics, self.units, strict=True)]
+        return np.hstack(columns).astype(checks.float_dtype(X), copy=False)
 
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
-        """Return the distances between p and q (…, d), accurate also for points close together."""
-        found = np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
-        return found.astype(float_dtype(p, q), copy=False)[()]
+    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
+        return np.asarray(np.hypot.reduce(self._chords(p, q, outside)))
 
     def _chords(self, p: ArrayLike, q: ArrayLike, outside: Outside = "raise") -> list[Floats]:
         """Return the chords of the parts, each divided by its unit."""
+        lengths = [m.distance(p, q, outside=outside) for m in self.metrics]
         return [
-            2
-            * lifts.sine(
-                np.asarray(part.distance(p, q, outside=outside), float) / 2, part.curvature
-            )
-            * weight
-            for part, weight in self._terms()
+            lifts.sine(length / 2, m.curvature) * 2 / unit
+            for m, length, unit in zip(self.metrics, lengths, self.units, strict=True)
         ]
 
     def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
         return [(part, c**2) for part, c in zip(self.metrics, self._chords(p, q), strict=True)]
 
-    def pairwise(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> AnyFloats:
-        """Return all distances between the rows of X and of Y, or of X with itself."""
-        return pairwise(
-            X, Y, self.dimension, outside,
-            lambda X, Y: [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)],
-        )  # fmt: skip
+    def _kernels(
+        self, X: Floats, Y: Floats | None, outside: Outside
+    ) -> list[tuple[BlockKernel, float]]:
+        return [(BlockKernel.of_product(X, Y, self._terms(), self.distance), 1.0)]
 
     def __repr__(self) -> str:
-        terms = (
-            f"{metric.geometry}(K={metric.curvature:g}) / {unit:.3g}"
-            for metric, unit in zip(self.metrics, self.units, strict=True)
-        )
+        parts = zip(self.metrics, self.units, strict=True)
+        terms = (f"{m.geometry}(K={m.curvature:g}) / {unit:.3g}" for m, unit in parts)
         return f"ProductMetric({' × '.join(terms)}, d={self.dimension})"
 
 
@@ -256,21 +231,16 @@ def first_term(metric: Metric) -> CurvedMetric:
     return terms_of(metric)[0][0]
 
 
-def as_parts(metrics: Iterable[CurvedMetric]) -> tuple[CurvedMetric, ...]:
-    """Check the parts of a metric: curved ones, at least one, of one dimension."""
-    if not isinstance(metrics, Iterable):
+def as_parts(metrics: Any) -> tuple[CurvedMetric, ...]:
+    """Check the parts of a metric: at least one CurvedMetric, all of the same dimension."""
+    several = isinstance(metrics, Iterable)
+    given = tuple(metrics) if several else ()
+    if not given or not all(isinstance(part, CurvedMetric) for part in given):
+        kinds = [type(part).__name__ for part in given] if several else type(metrics).__name__
         raise InvalidInputError(
-            f"metrics must be a sequence of CurvedMetric; got {type(metrics).__name__}."
+            f"metrics must be a sequence of at least one CurvedMetric; got {kinds}."
         )
-    metrics = tuple(metrics)
-    if not metrics:
-        raise InvalidInputError("metrics is empty; give at least one CurvedMetric.")
-    for index, metric in enumerate(metrics):
-        if not isinstance(metric, CurvedMetric):
-            raise InvalidInputError(
-                f"metrics[{index}] is a {type(metric).__name__}; expected a CurvedMetric."
-            )
-    dimensions = [metric.dimension for metric in metrics]
+    dimensions = [metric.dimension for metric in given]
     if len(set(dimensions)) > 1:
         raise InvalidInputError(f"metrics must share one dimension; got {dimensions}.")
-    return metrics
+    return given

@@ -8,15 +8,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import (
-    LARGEST_SQUARED,
-    about,
-    as_count,
-    as_points,
-    float_dtype,
-    refuse_huge,
-)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import (
     Absolute,
@@ -35,7 +28,6 @@ from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
 from cayleyklein.metrics._base import MetricBase
-from cayleyklein.metrics._pairwise import weighted_pairwise
 
 
 class CurvedMetric(CurvedSpace, MetricBase):
@@ -129,13 +121,13 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
         The covariance is the paper's, divided by n.
         """
-        mean, precision = mean_and_precision(as_points(X, "X", ndim=2))
+        mean, precision = mean_and_precision(checks.as_points(X, "X", ndim=2))
         return cls(matrix=precision, center=mean, curvature=curvature)
 
     @classmethod
     def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
         """Return the metric with Σ = I and μ = 0 in d dimensions."""
-        return cls(factor=np.ones(as_count(d, "d")), curvature=curvature)
+        return cls(factor=np.ones(checks.as_count(d, "d")), curvature=curvature)
 
     # -- parameters ------------------------------------------------------------------
 
@@ -198,31 +190,10 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def _terms(self) -> list[tuple[CurvedMetric, float]]:
         return [(self, 1.0)]
 
-    def pairwise(
-        self, X: ArrayLike, Y: ArrayLike | None = None, *, outside: Outside = "raise"
-    ) -> AnyFloats:
-        """Return all distances between the rows of X and of Y, or of X with itself.
-
-        Close pairs are as exact as by :meth:`distance`; besides the result and copies of X and
-        Y only a few MB are used. ``pairwise(X)`` is exactly symmetric with a zero diagonal.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-        Y : array-like of shape (m, d), optional
-        outside : {"raise", "inf", "modulus"}, default="raise"
-
-        Returns
-        -------
-        ndarray of shape (n, m)
-            float32 when X and Y are, and float64 otherwise.
-        """
-        return weighted_pairwise(X, Y, [(self, 1.0)], outside)
-
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where distances are real."""
-        X = as_points(X, "X", self.dimension)
-        return np.asarray(self._form_values(X, self._coordinates(X), "X") > 0)[()]
+        _, s = self._place(checks.as_points(X, "X", self.dimension), "X")
+        return np.asarray(s > 0)[()]
 
     def embed(self, X: ArrayLike) -> AnyFloats:
         """Return coordinates of rows (n, d) for methods that know Euclidean distances only.
@@ -232,18 +203,17 @@ class CurvedMetric(CurvedSpace, MetricBase):
         Hyperbolic: tangent coordinates at the centre (the log map), where it only approximates the
         metric; rows outside the domain are put just inside its boundary.
         """
-        rows = as_points(X, "X", self.dimension, ndim=2)
-        z = self._coordinates(rows)
-        self._form_values(rows, z, "X")  # raises where squares overflow
+        rows = checks.as_points(X, "X", self.dimension, ndim=2)
+        z, _ = self._place(rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
-        return found.astype(float_dtype(X), copy=False)
+        return found.astype(checks.float_dtype(X), copy=False)
 
     # -- geometry -------------------------------------------------------------------
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
         """Return the hyperplane of points equally far from p and q, positive on p's side.
 
-        In the hyperbolic case it is to be clipped to the domain.
+        It may leave a hyperbolic domain; clip it to :attr:`domain`.
         """
         return bisectors.bisector(p, q, self)
 
@@ -273,7 +243,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def exp(self, x: ArrayLike, v: ArrayLike) -> AnyFloats:
         """Return the end, after unit time, of the geodesic that leaves x with velocity v.
 
-        Raises OutsideDomainError where an elliptic one crosses the equator, the end of the chart.
+        The end of a hyperbolic geodesic is inside the domain, as exact as its coordinates can be.
+        An elliptic one that crosses the equator, where the chart ends, raises OutsideDomainError.
         """
         return geodesics.exp_map(x, v, self)
 
@@ -286,7 +257,13 @@ class CurvedMetric(CurvedSpace, MetricBase):
     ) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
-        Acute, or `signed` in the plane: see :func:`cayleyklein.geometry.hyperplane_angle`.
+        Parameters
+        ----------
+        first, second : Hyperplane or array-like of shape (..., d + 1)
+            Hyperplanes, or homogeneous vectors (normal, offset).
+        signed : bool, default=False
+            In the plane only: the angle from first to second in (-π/2, π/2]. Otherwise the acute
+            angle in [0, π/2].
         """
         first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
         return angles.metric_angle(first, second, self, signed=signed, names=("first", "second"))
@@ -296,20 +273,33 @@ class CurvedMetric(CurvedSpace, MetricBase):
         return geodesics.vertex_angle(x, p, q, self)
 
     def transvection(self, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return the isometry that carries p to q along their geodesic, as a collineation."""
+        """Return the isometry that carries p to q along their geodesic, as a collineation.
+
+        A matrix of shape (d + 1, d + 1), for :func:`cayleyklein.geometry.apply_collineation`. Its
+        entries grow like exp(√-K d(p, q)), and so does the rounding of what it maps.
+        """
         return geodesics.transvection(p, q, self)
 
     def to_chart(self, X: ArrayLike, chart: str) -> AnyFloats:
-        """Return the coordinates of X in a chart, see :func:`cayleyklein.geometry.to_chart`."""
-        z, _ = self._inside(as_points(X, "X", self.dimension), "X")
+        """Return the coordinates of X in a chart.
+
+        Parameters
+        ----------
+        X : array-like of shape (..., d)
+            In the domain.
+        chart : {"klein", "conformal", "sphere", "hyperboloid", "half_space", "hemisphere"}
+            "klein" and "conformal" (Poincaré, stereographic) exist for every K, "sphere" for
+            K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
+        """
+        z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
         y = to_chart(self._unit * z, chart, self._sign)
-        return y.astype(float_dtype(X), copy=False)
+        return y.astype(checks.float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
-        with about("Y"):
-            w = from_chart(as_points(Y, "Y"), chart, self._sign)
-            return self.points(w / self._unit).astype(float_dtype(Y), copy=False)
+        with checks.about("Y"):
+            w = from_chart(checks.as_points(Y, "Y"), chart, self._sign)
+            return self.points(w / self._unit).astype(checks.float_dtype(Y), copy=False)
 
     @property
     def _sign(self) -> int:
@@ -322,11 +312,11 @@ class CurvedMetric(CurvedSpace, MetricBase):
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
     """Return the mean of rows and the inverse of their covariance (normalised by n)."""
-    refuse_huge(X, "X")
+    checks.refuse_huge(X, "X")
     mean = X.mean(axis=0)
     rows = X - mean
     extent = np.abs(rows).max(axis=0)
-    if ((extent > 0) & (extent < 1 / LARGEST_SQUARED)).any():
+    if ((extent > 0) & (extent < 1 / checks.LARGEST_SQUARED)).any():
         raise InvalidInputError(
             f"X has columns that vary by {extent[extent > 0].min():g}, whose squares "
             f"underflow; rescale them."

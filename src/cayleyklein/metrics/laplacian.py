@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein._validation import as_points, as_real, expect
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import frozen
 from cayleyklein.metrics.combined import Metric
@@ -36,10 +36,12 @@ class LaplacianKernel(frozen.Frozen):
                 f"metric must be a CurvedMetric, a MixedMetric or a ProductMetric; got "
                 f"{type(metric).__name__}."
             )
-        value = as_real(gamma, "gamma")
-        expect(value > 0, "gamma", gamma, "a number > 0")
+        value = checks.as_real(gamma, "gamma")
+        checks.expect(value > 0, "gamma", gamma, "a number > 0")
         if column_weights is not None:
-            column_weights = as_points(column_weights, "column_weights", metric.dimension, ndim=1)
+            column_weights = checks.as_points(
+                column_weights, "column_weights", metric.dimension, ndim=1
+            )
             if (column_weights < 0).any():
                 raise InvalidInputError("column_weights must be ≥ 0.")
             column_weights = frozen.read_only(column_weights)
@@ -59,8 +61,8 @@ class LaplacianKernel(frozen.Frozen):
     def distances(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
         """Return the distances in the exponent, those of columns included."""
         d = self.metric.dimension
-        rows = as_points(X, "X", d, ndim=2)
-        others = None if Y is None else as_points(Y, "Y", d, ndim=2)
+        rows = checks.as_points(X, "X", d, ndim=2)
+        others = None if Y is None else checks.as_points(Y, "Y", d, ndim=2)
         table = np.asarray(self.metric.pairwise(rows, others), dtype=np.float64)
         if self.column_weights is not None:
             with np.errstate(over="ignore"):

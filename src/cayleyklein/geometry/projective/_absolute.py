@@ -23,8 +23,8 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
-from cayleyklein._validation import as_points, as_real, as_symmetric, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.projective._measures import (
@@ -35,14 +35,9 @@ from cayleyklein.geometry.projective._measures import (
     sign_of,
 )
 
-ZERO_EIGENVALUE = 1e-12
-"""Largest |λ| / max |λ| of an eigenvalue that counts as zero."""
-
-ON_ABSOLUTE = 1e-12
-"""Largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute."""
-
-DUAL_TOLERANCE = 1e-9
-"""Largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual."""
+ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
+ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
+DUAL_TOLERANCE = 1e-9  # largest |A A^Δ - c I| / (|A||A^Δ|) of a pair that counts as dual
 
 
 def signature(A: ArrayLike) -> tuple[int, int, int]:
@@ -63,7 +58,7 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
     >>> signature([[1.0, 1.0], [1.0, 1.0]])  # singular
     (0, 1, 1)
     """
-    eigenvalues = np.linalg.eigvalsh(as_symmetric(A, "A"))
+    eigenvalues = np.linalg.eigvalsh(checks.as_symmetric(A, "A"))
     size = ZERO_EIGENVALUE * np.abs(eigenvalues).max()
     negative, positive = int((eigenvalues < -size).sum()), int((eigenvalues > size).sum())
     return negative, len(eigenvalues) - negative - positive, positive
@@ -146,7 +141,13 @@ class Absolute(Frozen):
         counts, d = signature(form), len(form) - 1
         if dual is not None:
             dual_form = as_form(dual, "dual")
-            _check_dual(form, dual_form)
+            product = form @ dual_form
+            error = np.abs(product - np.eye(d + 1) * np.trace(product) / (d + 1)).max()
+            if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual_form).max():
+                raise InvalidInputError(
+                    f"dual is not dual to matrix: matrix @ dual must be a multiple of the identity "
+                    f"(zero for a singular matrix), but is off by {error:.3g}."
+                )
         elif counts[1] > 1:
             raise NotRepresentableError(
                 f"A matrix of rank {d + 1 - counts[1]} in dimension {d} has a vanishing adjugate "
@@ -171,10 +172,10 @@ class Absolute(Frozen):
         p : array-like of shape (..., d)
         q : array-like of shape (..., d), optional
         """
-        points = as_points(p, "p", self.dimension)
-        others = points if q is None else as_points(q, "q", self.dimension)
-        dtype = float_dtype(p) if q is None else float_dtype(p, q)
-        points, others = broadcast_points(p=points, q=others)
+        points = checks.as_points(p, "p", self.dimension)
+        others = points if q is None else checks.as_points(q, "q", self.dimension)
+        dtype = checks.float_dtype(p) if q is None else checks.float_dtype(p, q)
+        points, others = checks.broadcast_points(p=points, q=others)
         values = bilinear(self.matrix, homogenize(points), homogenize(others))
         return values.astype(dtype, copy=False)[()]
 
@@ -197,8 +198,8 @@ class Absolute(Frozen):
         NotRepresentableError
             For other signatures, whose absolute has no inside.
         """
-        rtol = as_real(rtol, "rtol", "[0, 1)")
-        x = homogenize(as_points(points, "points", self.dimension))
+        rtol = checks.as_real(rtol, "rtol", "[0, 1)")
+        x = homogenize(checks.as_points(points, "points", self.dimension))
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
             why = "it is singular" if zero else "neither sign occurs only once"
@@ -218,8 +219,8 @@ class Absolute(Frozen):
         ndarray of shape (..., d + 1)
             Homogeneous vectors (normal, offset) of n·x + o = 0.
         """
-        x = homogenize(as_points(points, "points", self.dimension))
-        return (x @ self.matrix).astype(float_dtype(points), copy=False)
+        x = homogenize(checks.as_points(points, "points", self.dimension))
+        return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
 
     def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
         """Return whether hyperplanes touch the absolute, that is belong to the dual conic.
@@ -232,21 +233,12 @@ class Absolute(Frozen):
             As in :meth:`side`.
         """
         vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
-        return np.asarray(sign_of(self.dual, vectors, as_real(rtol, "rtol", "[0, 1)")) == 0)[()]
+        return np.asarray(sign_of(self.dual, vectors, checks.as_real(rtol, "rtol", "[0, 1)")) == 0)[
+            ()
+        ]
 
     def __repr__(self) -> str:
         return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"
-
-
-def _check_dual(form: Floats, dual: Floats) -> None:
-    product = form @ dual
-    factor = np.trace(product) / len(form)
-    error = np.abs(product - factor * np.eye(len(form))).max()
-    if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual).max():
-        raise InvalidInputError(
-            f"dual is not dual to matrix: matrix @ dual must be a multiple of the identity "
-            f"(zero for a singular matrix), but is off by {error:.3g}."
-        )
 
 
 @dataclass(frozen=True)

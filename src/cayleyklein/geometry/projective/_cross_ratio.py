@@ -4,24 +4,19 @@
 coordinates. Corrected: it is (p, p; P, Q), not (p, p; P, P), that equals 1.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Complexes
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    at_index,
-    broadcast_points,
-    refuse_overflow,
-)
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._measures import (
-    as_form_and_points,
     bilinear,
     discriminant,
+    form_and_pair,
     homogenize,
     rescale,
     span,
@@ -76,13 +71,12 @@ def cross_ratio(
     """
     names = ("p", "q", "P", "Q")
     given = [_as_points(x, name) for x, name in zip((p, q, P, Q), names, strict=True)]
-    points = np.stack(broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
+    points = np.stack(checks.broadcast_points(**dict(zip(names, given, strict=True))), axis=-2)
     if homogeneous:
         if points.shape[-1] < 2:
             raise InvalidInputError("Homogeneous points have at least two coordinates; got one.")
-        zero = ~points.any(axis=-1).all(axis=-1)
-        if zero.any():
-            raise InvalidInputError(f"A homogeneous point is the zero vector{at_index(zero)}.")
+        if not points.any(axis=-1).all():
+            raise InvalidInputError("A homogeneous point is the zero vector.")
         points = points / binary_scale(points)
     minors, extent = _minors(points, homogeneous)
     _check_collinear(points, minors, extent, homogeneous)
@@ -91,8 +85,8 @@ def cross_ratio(
     undetermined = (above == 0) & (below == 0)
     if undetermined.any():
         raise InvalidInputError(
-            f"Three of the points p, q, P, Q coincide{at_index(undetermined)}: their cross-ratio "
-            f"is 0/0."
+            f"Three of the points p, q, P, Q coincide{checks.at_index(undetermined)}: their "
+            f"cross-ratio is 0/0."
         )
     ratio = np.full(above.shape, np.inf, dtype=above.dtype)
     np.divide(above, below, out=ratio, where=below != 0)
@@ -124,7 +118,7 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     array([[0.5 ],
            [0.75]])
     """
-    matrix = as_finite_array(H, "H")
+    matrix = checks.as_finite_array(H, "H")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or len(matrix) < 2:
         raise InvalidInputError(f"H must be (d+1)×(d+1) with d ≥ 1; got shape {matrix.shape}.")
     matrix = matrix / binary_scale(matrix.ravel())
@@ -138,12 +132,12 @@ def apply_collineation(H: ArrayLike, points: ArrayLike) -> AnyArray:
     infinite = np.abs(w) <= 4 * EPSILON * (np.abs(vectors) @ np.abs(matrix[-1]))[..., None]
     if infinite.any():
         raise NotRepresentableError(
-            f"H sends points{at_index(infinite[..., 0])} to infinity; map homogeneous vectors "
-            f"(x, 1) by x @ H.T."
+            f"H sends points{checks.at_index(infinite[..., 0])} to infinity; map homogeneous "
+            f"vectors (x, 1) by x @ H.T."
         )
     with np.errstate(over="ignore"):
         moved = images[..., :-1] / w
-    refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
+    checks.refuse_overflow(np.isfinite(moved).all(axis=-1), "H x̃", "points")
     return moved.astype(_result_dtype(H, points), copy=False)
 
 
@@ -180,17 +174,19 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
     >>> bool(np.allclose(P / P[2], np.conj(Q / Q[2])))
     True
     """
-    form, p, q = as_form_and_points(A, p, q)
+    form, p, q = form_and_pair("A", A, p=p, q=q)
     same = (p == q).all(axis=-1)
     if same.any():
-        raise InvalidInputError(f"p and q are the same point{at_index(same)}; a line needs two.")
+        raise InvalidInputError(
+            f"p and q are the same point{checks.at_index(same)}; a line needs two."
+        )
     form, p, q, unit = rescale(form, p, q)
     x, _, u = span(homogenize(p), homogenize(q))
     s_xx, s_xu, s_uu = bilinear(form, x, x), bilinear(form, x, u), bilinear(form, u, u)
     contained = (s_xx == 0) & (s_xu == 0) & (s_uu == 0)
     if contained.any():
         raise NotRepresentableError(
-            f"The line pq lies in the absolute{at_index(contained)}: all of its points are on it."
+            f"The line pq lies in the absolute{checks.at_index(contained)}, with all its points."
         )
     root = np.sqrt(discriminant(form, x, u)[0].astype(np.complex128))
     # On σx + τu the roots are (-(s_xu ± √D), s_xx) or, the same, (s_uu, -(s_xu ∓ √D)): of the two
@@ -208,22 +204,18 @@ def line_intersections(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Comple
 
 def _as_points(values: ArrayLike, name: str, size: int | None = None) -> AnyArray:
     """Check real or complex points; complex ones part by part."""
-    try:
-        array = np.asarray(values)
-    except ValueError:  # ragged, which as_points words better
-        return as_points(values, name, size)
-    if array.dtype.kind != "c":
-        return as_points(values, name, size)
-    return as_points(array.real, name, size) + 1j * as_points(array.imag, name, size)
+    is_complex = False
+    with suppress(ValueError):  # ragged, which as_points words better
+        is_complex = np.iscomplexobj(np.asarray(values))
+    if not is_complex:
+        return checks.as_points(values, name, size)
+    real, imag = np.real(values), np.imag(values)
+    return checks.as_points(real, name, size) + 1j * checks.as_points(imag, name, size)
 
 
 def _result_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
-    dtypes = [np.asarray(a).dtype for a in arrays]
-    is_complex = any(t.kind == "c" for t in dtypes)
-    single = all((t.kind, t.itemsize) in {("f", 2), ("f", 4), ("c", 8)} for t in dtypes)
-    if is_complex:
-        return np.dtype(np.complex64 if single else np.complex128)
-    return np.dtype(np.float32 if single else np.float64)
+    precision = checks.float_dtype(*map(np.real, arrays))
+    return np.result_type(precision, *(np.complex64 for a in arrays if np.iscomplexobj(a)))
 
 
 def _minors(points: AnyArray, is_homogeneous: bool) -> tuple[AnyArray, AnyArray]:
@@ -266,6 +258,6 @@ def _check_collinear(
     bad = deviation > COLLINEARITY_TOLERANCE * extent + 32 * EPSILON * size
     if bad.any():
         raise InvalidInputError(
-            f"The points p, q, P, Q are not collinear{at_index(bad)}: one is "
+            f"The points p, q, P, Q are not collinear{checks.at_index(bad)}: one is "
             f"{np.max(deviation[bad]):.3g} off the line of two others."
         )

@@ -16,17 +16,10 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull, QhullError
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    at_index,
-    broadcast_points,
-    float_dtype,
-    refuse_overflow,
-)
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry._ellipsoids import ConvexBody, as_rays, check_inside
+from cayleyklein.geometry._ellipsoids import ConvexBody, check_inside, unit_rays
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.rounding import binary_scale
 
@@ -64,8 +57,8 @@ class Polytope(Frozen, ConvexBody):
     offsets: Floats
 
     def __init__(self, normals: ArrayLike, offsets: ArrayLike) -> None:
-        normals = as_points(normals, "normals", ndim=2)
-        offsets = as_finite_array(offsets, "offsets")
+        normals = checks.as_points(normals, "normals", ndim=2)
+        offsets = checks.as_finite_array(offsets, "offsets")
         if offsets.shape != (len(normals),):
             raise InvalidInputError(
                 f"offsets must have one entry for each of the {len(normals)} normals; got shape "
@@ -73,7 +66,7 @@ class Polytope(Frozen, ConvexBody):
             )
         zero = np.asarray(~normals.any(axis=1))
         if zero.any():
-            raise InvalidInputError(f"normals has a zero vector{at_index(zero)}.")
+            raise InvalidInputError(f"normals has a zero vector{checks.at_index(zero)}.")
         _check_bounded(normals, offsets)
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
 
@@ -82,7 +75,6 @@ class Polytope(Frozen, ConvexBody):
 
     @property
     def dimension(self) -> int:
-        """Number of coordinates d."""
         return len(self.normals[0])
 
     @classmethod
@@ -94,7 +86,7 @@ class Polytope(Frozen, ConvexBody):
         vertices : array-like of shape (n, d)
             Not all in one hyperplane.
         """
-        points = as_points(vertices, "vertices", ndim=2)
+        points = checks.as_points(vertices, "vertices", ndim=2)
         if points.shape[1] == 1:
             low, high = points.min(), points.max()
             if low == high:
@@ -111,18 +103,16 @@ class Polytope(Frozen, ConvexBody):
         return cls(equations[:, :-1], -equations[:, -1])
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside: see :meth:`ConvexBody.contains`."""
-        x = as_points(points, "points", self.dimension)
+        x = checks.as_points(points, "points", self.dimension)
         return np.asarray((self._slack(x) > 0).all(axis=-1))[()]
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
-        """Return the t > 0 at which rays leave the body: see :meth:`ConvexBody.exit_time`."""
-        x, u, scale = as_rays(self, points, directions)
+        x, u, scale = unit_rays(self, points, directions)
         speed = u @ self.normals.T
         times = np.full(speed.shape, np.inf)
         np.divide(self._slack(x), speed, out=times, where=speed > 0)
         with np.errstate(over="ignore"):  # a direction of 1e-310 takes infinitely long
-            return _as_result(times.min(axis=-1) / scale, points, directions)
+            return _in_precision_of(times.min(axis=-1) / scale, points, directions)
 
     def _slack(self, points: Floats) -> Floats:
         return np.asarray(self.offsets - points @ self.normals.T)
@@ -171,7 +161,7 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
             f"body must be a ConvexBody (Polytope, Ellipsoid); got {type(body).__name__}."
         )
     d = body.dimension
-    x, y = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
+    x, y = checks.broadcast_points(p=checks.as_points(p, "p", d), q=checks.as_points(q, "q", d))
     check_inside(body, x, "p")
     check_inside(body, y, "q")
     step = y - x
@@ -182,11 +172,11 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
     forth, back = body.exit_time(y, direction), body.exit_time(x, -direction)
     with np.errstate(divide="ignore"):  # a time may round to zero next to the boundary
         value = (np.log1p(length / forth) + np.log1p(length / back)) / 2
-    return _as_result(value, p, q)
+    return _in_precision_of(value, p, q)
 
 
-def _as_result(values: Floats, *given: ArrayLike) -> AnyFloats:
-    result: AnyFloats = np.asarray(values).astype(float_dtype(*given), copy=False)[()]
+def _in_precision_of(values: Floats, *given: ArrayLike) -> AnyFloats:
+    result: AnyFloats = np.asarray(values).astype(checks.float_dtype(*given), copy=False)[()]
     return result
 
 
@@ -196,7 +186,7 @@ def _check_bounded(normals: Floats, offsets: Floats) -> None:
     scale = binary_scale(normals)
     with np.errstate(over="ignore"):
         normals, offsets = normals / scale, offsets / scale[:, 0]
-    refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
+    checks.refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
     sizes = np.sqrt((normals * normals).sum(axis=1))
     a, b = normals / sizes[:, None], offsets / sizes
     # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a

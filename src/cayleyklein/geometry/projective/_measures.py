@@ -18,15 +18,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, AnyComplexes, Bools, Complexes, Floats
-from cayleyklein._validation import (
-    as_finite_array,
-    as_points,
-    as_symmetric,
-    at_index,
-    broadcast_points,
-    float_dtype,
-)
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry.rounding import EPSILON, binary_scale
 
@@ -144,7 +137,7 @@ def measure(A: ArrayLike, p: ArrayLike, q: ArrayLike, unit: complex = -0.5) -> A
     >>> complex(measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0], unit=1))
     0j
     """
-    return measure_of(line_pencil(*as_form_and_points(A, p, q)), unit, A, p, q)
+    return measure_of(line_pencil(*form_and_pair("A", A, p=p, q=q)), unit, A, p, q)
 
 
 def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes:
@@ -163,19 +156,27 @@ def measure_of(pencil: Pencil, unit: complex, *given: ArrayLike) -> AnyComplexes
     if factor.imag:
         found.real -= factor.imag * value.imag
         found.imag += factor.imag * value.real
-    return found.astype(np.result_type(float_dtype(*given), np.complex64))[()]
+    return found.astype(np.result_type(checks.float_dtype(*given), np.complex64))[()]
 
 
-def as_form_and_points(A: ArrayLike, p: ArrayLike, q: ArrayLike) -> tuple[Floats, Floats, Floats]:
-    form = as_form(A, "A")
+def form_and_pair(
+    name: str, values: ArrayLike, *, homogeneous: bool = False, **pair: ArrayLike
+) -> tuple[Floats, Floats, Floats]:
+    """Check a form and two arrays of affine points or of homogeneous vectors; broadcast these."""
+    form = as_form(values, name)
     d = len(form) - 1
-    p, q = broadcast_points(p=as_points(p, "p", d), q=as_points(q, "q", d))
-    return form, p, q
+    x, y = checks.broadcast_points(
+        **{
+            name: as_hyperplanes(v, name, d + 1) if homogeneous else checks.as_points(v, name, d)
+            for name, v in pair.items()
+        }
+    )
+    return form, x, y
 
 
 def as_form(values: ArrayLike, name: str) -> Floats:
     """Check a symmetric matrix of size at least 2 that is not zero."""
-    form = as_symmetric(values, name)
+    form = checks.as_symmetric(values, name)
     if len(form) < 2:
         raise InvalidInputError(f"{name} must be (d+1)×(d+1) with d ≥ 1; got shape {form.shape}.")
     if not form.any():
@@ -185,7 +186,7 @@ def as_form(values: ArrayLike, name: str) -> Floats:
 
 def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
     """Check homogeneous vectors (normal, offset), none of them zero."""
-    vectors = as_finite_array(values, name)
+    vectors = checks.as_finite_array(values, name)
     if vectors.ndim == 0 or vectors.shape[-1] != size or vectors.size == 0:
         raise InvalidInputError(
             f"{name} must hold homogeneous vectors of {size} coordinates along the last axis; "
@@ -193,7 +194,7 @@ def as_hyperplanes(values: ArrayLike, name: str, size: int) -> Floats:
         )
     zero = np.asarray(~vectors.any(axis=-1))
     if zero.any():
-        raise InvalidInputError(f"{name} has a zero vector{at_index(zero)}.")
+        raise InvalidInputError(f"{name} has a zero vector{checks.at_index(zero)}.")
     return vectors
 
 

@@ -7,18 +7,20 @@ A hyperplane is a homogeneous vector (n, o) of n·x + o = 0. With B(l, m) = lᵀ
 and the angle is the arctangent of their quotient, which is exact for small angles too.
 """
 
+# ruff: noqa: E741 - l and m are the names of hyperplanes
+
 import math
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
-from cayleyklein._validation import about, at_index, broadcast_points, float_dtype
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.projective._absolute import signature
 from cayleyklein.geometry.projective._measures import (
-    as_form,
     as_hyperplanes,
+    form_and_pair,
     measure_of,
     vector_pencil,
 )
@@ -30,11 +32,7 @@ UNCERTAIN = 1e-8
 
 
 def hyperplane_angle(
-    dual: ArrayLike,
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    *,
-    signed: bool = False,
+    dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
 ) -> AnyFloats:
     """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
 
@@ -86,27 +84,23 @@ def hyperplane_angle(
     ...
     cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
-    dtype = float_dtype(dual, l, m)
-    return _angle(*_as_planes(dual, l, m), signed).astype(dtype)[()]
+    dtype = checks.float_dtype(dual, l, m)
+    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return _angle(*planes, signed).astype(dtype)[()]
 
 
 def metric_angle(
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    metric: CurvedSpace,
-    *,
-    signed: bool,
-    names: tuple[str, str],
+    l: ArrayLike, m: ArrayLike, metric: CurvedSpace, *, signed: bool, names: tuple[str, str]
 ) -> AnyFloats:
     """Return :func:`hyperplane_angle` by the dual absolute of a metric, wherever its centre is.
 
     In canonical coordinates √|K| z the dual is diag(1, …, 1, sign K), in which no centre cancels.
     """
-    dtype = float_dtype(l, m)
+    dtype = checks.float_dtype(l, m)
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
-    l, m = broadcast_points(  # noqa: E741
+    l, m = checks.broadcast_points(
         **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
     )
     unit = math.sqrt(abs(K)) if K else 1.0
@@ -117,7 +111,7 @@ def metric_angle(
         return np.concatenate([plane[..., :-1] @ inverse, offset[..., None]], axis=-1)
 
     dual = np.diag(np.append(np.ones(d), np.sign(K)))
-    with about(" and ".join(names)):
+    with checks.about(" and ".join(names)):
         return _angle(dual, move(l), move(m), signed).astype(dtype)[()]
 
 
@@ -129,7 +123,7 @@ def _value(plane: Floats, x: Floats) -> Floats:
     return total((high, low))[0]
 
 
-def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa: E741
+def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
     if signed and len(form) != 3:
         raise InvalidInputError(
             f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
@@ -142,14 +136,15 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa:
     lost = (pencil.discriminant == 0) & ~pencil.coincident & (pencil.noise > UNCERTAIN**2 * size)
     if (lost & ~bad).any():
         raise NotRepresentableError(
-            f"The angle between l and m{at_index(lost)} is lost in the rounding of the dual, whose "
-            f"entries cancel; move the origin close to the centre, or use CurvedMetric.angle."
+            f"The angle between l and m{checks.at_index(lost)} is lost in the rounding of the "
+            f"dual, whose entries cancel; move the origin close to the centre, or use "
+            f"CurvedMetric.angle."
         )
     if bad.any():
         raise NotRepresentableError(
-            f"The hyperplanes l and m have no real angle{at_index(bad)}: they meet on or outside "
-            f"the absolute (or one of them is tangent to it). Use hyperplane_measure for the "
-            f"complex measure."
+            f"The hyperplanes l and m have no real angle{checks.at_index(bad)}: they meet on or "
+            f"outside the absolute (or one of them is tangent to it). Use hyperplane_measure for "
+            f"the complex measure."
         )
     sine, cosine = np.sqrt(np.abs(pencil.discriminant)), pencil.s_pq
     if not signed:
@@ -161,10 +156,7 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:  # noqa:
 
 
 def hyperplane_measure(
-    dual: ArrayLike,
-    l: ArrayLike,  # noqa: E741
-    m: ArrayLike,
-    unit: complex = 0.5j,
+    dual: ArrayLike, l: ArrayLike, m: ArrayLike, unit: complex = 0.5j
 ) -> AnyComplexes:
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
@@ -203,18 +195,11 @@ def hyperplane_measure(
     >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
     0j
     """
-    return measure_of(vector_pencil(*_as_planes(dual, l, m)), unit, dual, l, m)
+    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return measure_of(vector_pencil(*planes), unit, dual, l, m)
 
 
-def _as_planes(dual: ArrayLike, l: ArrayLike, m: ArrayLike) -> tuple[Floats, Floats, Floats]:  # noqa: E741
-    form = as_form(dual, "dual")
-    first, second = broadcast_points(
-        l=as_hyperplanes(l, "l", len(form)), m=as_hyperplanes(m, "m", len(form))
-    )
-    return form, first, second
-
-
-def _orientation(l: Floats, m: Floats) -> Ints:  # noqa: E741
+def _orientation(l: Floats, m: Floats) -> Ints:
     """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
 
     l × m is the common point of the two lines, its last coordinate n_l × n_m.
