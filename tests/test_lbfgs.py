@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from cayleyklein.learning import _lbfgs
+from cayleyklein import _lbfgs
 
 
 def minimise(function, x, steps):
