@@ -30,7 +30,7 @@ from cayleyklein.manifold._dissimilarities import (
     symmetric_dissimilarities,
 )
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold._scaling import Problem, Scaling
+from cayleyklein.manifold._scaling import ScalingProblem, Scaling
 from cayleyklein.manifold._stress import Stress, distances, to_stereographic
 from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
@@ -221,7 +221,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
                 f"{-((STRONGEST_GIVEN / longest) ** 2):.4g}: beyond, coordinates in double "
                 f"precision have no digits left."
             )
-        problem = Problem(
+        problem = ScalingProblem(
             delta, known, filled, r, None if K is None else K * size**2, bool(self.metric_mds),
             self.max_iter, self.tol, rng,
         )  # fmt: skip

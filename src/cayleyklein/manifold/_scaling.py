@@ -54,7 +54,7 @@ class Scaling(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Problem:
+class ScalingProblem:
     """Dissimilarities δ (n, n) of mean square 1, their weights, and what is fitted to them."""
 
     delta: Floats
@@ -98,7 +98,7 @@ class Problem:
             fits.append(self.descend(start, K))
         return self.without_kinks(min(fits, key=lambda fit: fit.stress))
 
-    def _sampled(self) -> Problem:
+    def _sampled(self) -> ScalingProblem:
         rows = np.sort(self.rng.choice(len(self.delta), SAMPLE, replace=False))
         at = np.ix_(rows, rows)
         weights = None if self.weights is None else self.weights[at]

@@ -29,7 +29,7 @@ from cayleyklein.learning.objectives import Parameters
 
 BLOCK_ROWS = 512
 
-RIDGE = 1e-9
+SCATTER_RIDGE = 1e-9
 """Added to the scatter of like pairs, of columns of variance 1. The problem is unbounded where
 rows of one class do not differ along a direction and others do."""
 
@@ -183,7 +183,7 @@ class Xing:
             own = labels == label
             centred[own] -= np.average(X[own], axis=0, weights=weights[own])
         pulled = (self.weights * mass[labels])[:, None] * centred
-        self.like = 2 / (mass @ mass) * pulled.T @ centred + RIDGE * np.eye(X.shape[1])
+        self.like = 2 / (mass @ mass) * pulled.T @ centred + SCATTER_RIDGE * np.eye(X.shape[1])
         self.unlike_mass = (mass.sum() ** 2 - mass @ mass) / 2
         self.axes = eigh((X * self.weights[:, None]).T @ X, self.like)[1][:, ::-1].T
 
