@@ -30,7 +30,7 @@ from cayleyklein.manifold._dissimilarities import (
     symmetric_dissimilarities,
 )
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold._scaling import ScalingProblem, Scaling
+from cayleyklein.manifold._scaling import Scaling, ScalingProblem
 from cayleyklein.manifold._stress import Stress, distances, to_stereographic
 from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric

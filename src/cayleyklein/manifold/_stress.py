@@ -55,7 +55,10 @@ def to_stereographic(v: Floats, K: float) -> Stereographic:
 def distances(v: Floats, K: float, v_to: Floats | None = None) -> Floats:
     """Return the distances between points (n, r) and (m, r), or of all points with each other."""
     p = to_stereographic(v, K)
-    q = p if v_to is None else to_stereographic(v_to, K)
+    return _between(p, p if v_to is None else to_stereographic(v_to, K), K)
+
+
+def _between(p: Stereographic, q: Stereographic, K: float) -> Floats:
     out = np.empty((len(p.w), len(q.w)))
     step = max(1, CACHED_PAIRS // len(q.w))
     for start in range(0, len(out), step):
@@ -103,7 +106,7 @@ class Stress:
             at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
             if self.metric:
                 return self._expand(v, K, at, self.target, 1.0, self.total)
-            fitted = distances(v, K)
+            fitted = _between(at, at, K)
             if not np.isfinite(fitted).all():
                 return np.inf, v, 0.0
             risen, value, total = self.disparities(fitted)
