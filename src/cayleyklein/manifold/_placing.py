@@ -15,8 +15,11 @@ from cayleyklein.manifold._stress import distances, to_stereographic
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
 """Number of starts among each multiple of the fixed points' tangent coordinates."""
 
-FIRST_POINTS, FIRST_STEPS, FINALISTS = 300, 6, 6
-"""Fixed points and steps that rank the starts, and number of starts that go on from there."""
+STARTING_POINTS = 300
+"""Most fixed points of which multiples are tried."""
+
+ROUNDS = ((100, 6, 6), (10**9, 6, 2))
+"""Most fixed points looked at, steps, and number of best places that go on to the next round."""
 
 PLACED = 1e-10
 """Fall of the stress of one point in a step, relative to it, at which its descent ends."""
@@ -36,22 +39,24 @@ def place(
     Fixed points v are (n, r), targets and weights (m, n). A point whose target is 0 starts at the
     fixed point that it should coincide with, and nowhere else.
     """
-    n, r = v.shape
-    found, converged = np.empty((len(target), r)), np.empty(len(target), dtype=bool)
-    some = np.arange(0, n, -(-n // FIRST_POINTS))
-    few, all_of_them = PointStress(v[some], K), PointStress(v, K)
-    starts = _starts(v[some], K, target[:, some], weights[:, some])
+    found, converged = np.empty((len(target), v.shape[1])), np.empty(len(target), dtype=bool)
+    few = slice(None, None, -(-len(v) // STARTING_POINTS))
+    starts = _starts(v[few], K, target[:, few], weights[:, few])
     twin = (weights > 0) & (target == 0)
     starts[twin.any(axis=1)] = v[twin.argmax(axis=1)][twin.any(axis=1), None]
-    step = max(1, BLOCK_DERIVATIVES // (r * max(starts.shape[1] * len(some), FINALISTS * n)))
+    step = max(1, BLOCK_DERIVATIVES // (ROUNDS[0][2] * v.size))
     for start in range(0, len(target), step):
         rows = slice(start, start + step)
-        t, omega, tried = target[rows], weights[rows], starts[rows]
-        ends, stress, _ = few.descend(tried, t[:, some], omega[:, some], FIRST_STEPS)
-        best = np.argsort(stress, axis=1, kind="stable")[:, :FINALISTS, None]
-        ends, stress, done = all_of_them.descend(
-            np.take_along_axis(ends, best, axis=1), t, omega, max_iter
-        )
+        t, omega = target[rows], weights[rows]
+        ends = starts[rows]
+        for points, steps, kept in ROUNDS:
+            some = slice(None, None, -(-len(v) // points))
+            ends, stress, _ = PointStress(v[some], K).descend(
+                ends, t[:, some], omega[:, some], steps
+            )
+            best = np.argsort(stress, axis=1, kind="stable")[:, :kept, None]
+            ends = np.take_along_axis(ends, best, axis=1)
+        ends, stress, done = PointStress(v, K).descend(ends, t, omega, max_iter)
         each, lowest = np.arange(len(t)), stress.argmin(axis=1)
         found[rows], converged[rows] = ends[each, lowest], done[each, lowest]
     return found, converged
@@ -80,18 +85,20 @@ class PointStress:
         """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, self.K)
-            y, w = at.y[:, None] - self._fixed.y, at.w[:, None] * self._fixed.w
-            sqchord = np.einsum("mnr,mnr->mn", y, y) * w
+            y, w = at.y[:, :, None] - self._fixed.y.T, at.w[:, None] * self._fixed.w
+            sqchord = np.square(y).sum(axis=1) * w
             d, by_sqchord, _ = lifts.slopes_from_sqchord(sqchord, self.K)
-            by_y = (2 * by_sqchord * w)[:, :, None] * y
+            J = (2 * by_sqchord * w)[:, None] * y  # (m, r, n), by y at first
             # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2
-            along = at.bend[:, None] * np.einsum("mnr,mr->mn", by_y, v)
+            along = (at.bend[:, None, None] * v[:, None] @ J)[:, 0]
             along -= by_sqchord * sqchord * at.stretch[:, None] / 2
-            J = at.stretch[:, None, None] * by_y + self.K * along[:, :, None] * v[:, None]
+            J *= at.stretch[:, None, None]
+            J += self.K * v[:, :, None] * along[:, None]
             residual = d - target
-            pulled, weighted = weights * residual, weights[:, :, None] * J
+            pulled = weights * residual
             stress = np.einsum("mn,mn->m", pulled, residual)
-            return stress, np.einsum("mn,mnr->mr", pulled, J), np.swapaxes(weighted, 1, 2) @ J
+            square = (weights[:, None] * J) @ np.swapaxes(J, 1, 2)
+            return stress, (J @ pulled[:, :, None])[..., 0], square
 
     def descend(
         self, starts: Floats, target: Floats, weights: Floats, max_iter: int
