@@ -106,6 +106,18 @@ def test_scikit_learn_habits(kind, data):
     np.testing.assert_allclose(units.components_, learner.components_ / 4, rtol=1e-6)
 
 
+@EACH
+def test_fit_transform_says_what_to_call(kind, data):
+    """It must neither fail on tuples of rows nor take indices for rows of two columns."""
+    tuples, *rest = data
+    message = rf"Call fit\({kind.name}, …\).transform\(X\)"
+    with pytest.raises(InvalidInputError, match=message):
+        kind().fit_transform(X[TRAIN][tuples], *rest)
+    learner = kind(preprocessor=X[TRAIN, : kind.size])  # as many columns as rows in a tuple
+    with pytest.raises(InvalidInputError, match=message):
+        learner.fit_transform(*data)
+
+
 def test_curved_beats_flat_on_truly_curved_data():
     """Distances of a sphere order the triplets."""
     sphere = CurvedMetric.euclidean(2, curvature=1.0)

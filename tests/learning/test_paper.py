@@ -1,4 +1,4 @@
-"""The paper's solver: its steps, its starts, and the true loss beside."""
+"""The paper's solver: its steps, its starts, and the true loss that it reports."""
 
 import warnings
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from cayleyklein import CurvedMetric
-from cayleyklein.manifold._stress import PointStress, Stress, distances
+from cayleyklein.manifold._placing import PointStress
+from cayleyklein.manifold._stress import Stress, distances
 from cayleyklein.manifold._surface import to_surface, to_tangent
 
 CURVATURES = (-4.0, -1.0, -1e-4, -1e-9, 0.0, 1e-9, 1e-3, 0.5, 3.0)
@@ -28,13 +29,14 @@ def slope(function, x, step=1e-6):
 
 @pytest.mark.parametrize("weights", [None, symmetric(1, 0.0)])
 @pytest.mark.parametrize("metric", [True, False])
+@pytest.mark.parametrize("shrinkage", [0.0, 0.01])
 @pytest.mark.parametrize("K", CURVATURES)
-def test_gradient_is_that_of_differences(K, metric, weights):
+def test_gradient_is_that_of_differences(K, shrinkage, metric, weights):
     stress = Stress(symmetric(0, 0.3), weights, metric)
     v = 0.5 * np.random.default_rng(2).normal(size=(9, 2))
-    _, by_v, by_K = stress(v, K)
-    np.testing.assert_allclose(by_v, slope(lambda x: stress(x, K)[0], v), atol=1e-8)
-    (expected,) = slope(lambda k: stress(v, float(k[0]))[0], np.array([K]))
+    _, by_v, by_K = stress(v, K, shrinkage)
+    np.testing.assert_allclose(by_v, slope(lambda x: stress(x, K, shrinkage)[0], v), atol=1e-8)
+    (expected,) = slope(lambda k: stress(v, float(k[0]), shrinkage)[0], np.array([K]))
     assert by_K == pytest.approx(expected, abs=1e-8)
 
 
@@ -43,8 +45,12 @@ def test_gradient_of_one_point(K):
     rng = np.random.default_rng(0)
     stress = PointStress(0.5 * rng.normal(size=(7, 3)), K)
     target, weights, v = rng.uniform(size=7), rng.uniform(size=7), rng.normal(size=3)
-    _, by_v = stress(v, target, weights)
-    np.testing.assert_allclose(by_v, slope(lambda x: stress(x, target, weights)[0], v), atol=1e-7)
+
+    def expand(x):
+        return stress.expand(x[None], target[None], weights[None])
+
+    by_v = 2 * expand(v)[1][0]
+    np.testing.assert_allclose(by_v, slope(lambda x: expand(x)[0][0], v), atol=1e-7)
 
 
 @pytest.mark.parametrize("K", CURVATURES)

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, make_swiss_roll
+from sklearn.datasets import load_digits, load_iris, load_wine, make_swiss_roll
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.manifold import smacof
+from sklearn.preprocessing import scale
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from tests.manifold.spaces import (
     RADIUS,
@@ -18,6 +19,7 @@ from tests.manifold.spaces import (
 )
 
 from cayleyklein import CurvedMDS, CurvedMetric
+from cayleyklein.manifold._placing import PointStress
 
 CURVATURES = ("learned", 0.0, -0.05, 0.05)
 
@@ -100,6 +102,29 @@ def test_a_tree_is_hyperbolic(depth, children):
     assert learned.stress_ < 0.1 * flat.stress_
     fixed = [fitted(D, curvature=-((k / D.max()) ** 2)).stress_ for k in (2.0, 4.0, 8.0)]
     assert flat.stress_ > fixed[0] > fixed[1] > fixed[2]
+
+
+@pytest.mark.parametrize(
+    ("X", "r"),
+    [
+        ([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]], 2),  # a triangle
+        (np.random.default_rng(0).normal(size=(4, 3)), 3),
+        (np.random.default_rng(0).normal(size=(10, 1)), 2),
+        (np.random.default_rng(0).normal(size=(400, 1)), 2),
+    ],
+)
+def test_an_undetermined_curvature_warns_and_is_0(X, r):
+    """Flat, elliptic and hyperbolic space all hold these distances exactly."""
+    D = squareform(pdist(X))
+    with pytest.warns(UserWarning, match="curvature is undetermined"):
+        found = fitted(D, n_components=r)
+    assert found.curvature_ == 0
+    np.testing.assert_allclose(found.distances_, D, atol=1e-6)
+
+
+def test_a_curvature_of_0_may_be_determined():
+    D = squareform(pdist(np.random.default_rng(0).normal(size=(4, 2))))
+    assert abs(fitted(D).curvature_) < 1e-6
 
 
 # -- scikit-learn's MDS --------------------------------------------------------------------
@@ -265,13 +290,59 @@ def test_missing_dissimilarities_of_new_points():
     np.testing.assert_allclose(found.transform(gaps), found.transform(D[25:, :25]), atol=1e-4)
 
 
+@pytest.mark.parametrize("curvature", ["learned", 0.0, -0.05])
+@pytest.mark.parametrize("data", ["wine", "tree", "normal"])
+def test_new_points_are_where_the_stress_is_least(data, curvature):
+    """No start of 60 at fitted points and 100 drawn ones ends lower."""
+    rng = np.random.default_rng(1)
+    D = {
+        "wine": lambda: squareform(pdist(scale(load_wine().data))),
+        "tree": lambda: tree_distances(3, 4),
+        "normal": lambda: squareform(pdist(rng.normal(size=(100, 8)))),
+    }[data]()
+    rows = rng.permutation(len(D))[:80]
+    D = D[np.ix_(rows, rows)]
+    found = fitted(D[:60, :60], curvature=curvature)
+    target, v = D[60:, :60], found._tangent
+    stress, weights = PointStress(v, found.curvature_), np.ones((20, 60))
+    drawn = 0.5 * D.max() * rng.normal(size=(100, 2))
+    starts = np.broadcast_to(np.vstack([v, drawn]), (20, 160, 2))
+    _, ends, _ = stress.descend(starts, target, weights, 300)
+    X = found.transform(target)
+    errors = found.metric_.pairwise(X, found.embedding_) - target
+    reached = np.square(errors).sum(axis=1)
+    assert (reached <= ends.min(axis=1) * (1 + 1e-5)).all()
+
+
+@pytest.mark.parametrize(("seed", "longest"), [(0, 10.0), (0, 20.0), (1, 20.0), (2, 20.0)])
+def test_a_sphere_that_is_too_small_is_fitted_to_the_end(seed, longest):
+    """Dissimilarities beyond half a great circle put pairs at antipodes, where d has a kink."""
+    D = squareform(pdist(np.random.default_rng(seed).normal(size=(40, 3))))
+    D *= longest / D.max()
+    once = fitted(D, curvature=1.0)
+    longer = fitted(D, curvature=1.0, tol=1e-10, max_iter=20_000)
+    assert once.stress_ == pytest.approx(longer.stress_, rel=1e-4)
+
+
+def test_flags_are_taken_by_their_truth():
+    D = noisy(squareform(pdist(load_iris().data[::10])), 0.1)
+    for flag in (0, 1, np.True_, np.int64(0)):
+        found = fitted(D, curvature=0.0, metric_mds=flag)
+        assert found.stress_ == fitted(D, curvature=0.0, metric_mds=bool(flag)).stress_
+
+
 def test_stopping_early_warns():
     with pytest.warns(ConvergenceWarning, match="max_iter=2"):
         CurvedMDS(curvature=0.0, max_iter=2).fit(load_iris().data)
 
 
+UNDETERMINED = pytest.warns(UserWarning, match="curvature is undetermined")
+
+
 def test_points_that_coincide():
-    found = fitted(np.zeros((4, 4)))
+    with UNDETERMINED:
+        found = fitted(np.zeros((4, 4)))
     np.testing.assert_array_equal(found.embedding_, np.zeros((4, 2)))
     assert (found.stress_, found.curvature_) == (0, 0)
-    assert fitted(1.0 - np.eye(2)).distances_[0, 1] == pytest.approx(1)
+    with UNDETERMINED:
+        assert fitted(1.0 - np.eye(2)).distances_[0, 1] == pytest.approx(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +13,10 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.tuples import (
-    ComparedRows,
-    TupleLearner,
-    refuse_both_ways,
-    refuse_contradicted,
-)
+from cayleyklein.learning.tuples import ComparedRows, TupleLearner
 
-MOST_PAIRS = 1500
-"""Pairs of each kind that are learned from: each is compared with each of the other kind."""
+PAIRS_OF_A_KIND = 1500
+"""Most pairs of each kind to learn from: each is compared with each of the other kind."""
 
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
@@ -36,25 +31,46 @@ class CurvedPairs(TupleLearner):
     Parameters
     ----------
     geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
-        "learned" makes the curvature a parameter, which may cross zero.
+        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
     margin : float, default=0.5
-        γ, between 0 and 1: a similar pair's squared distance should be (1 - γ)/(1 + γ) of a
-        dissimilar pair's.
-    init, n_components : see :class:`CurvedMLKR`
+        γ, between 0 and 1: a similar pair's squared distance should be at most (1 - γ)/(1 + γ)
+        times a dissimilar pair's.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
+        learned first), a metric, or a factor L.
+    n_components : int or None, default=None
+        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
     max_iter : int or "auto", default="auto"
-        Iterations; 20 by default.
+        Iterations; "auto" is 20.
     preprocessor : array-like of shape (n_rows, d) or None, default=None
         Rows that pairs of indices refer to.
     random_state : int, RandomState or None, default=None
         Draws 1,500 pairs of a kind where there are more.
-    callback, verbose : see :class:`CurvedLMNN`
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
 
     Attributes
     ----------
     metric_ : CurvedMetric
+        The learned metric.
     threshold_ : float
         The distance up to which pairs are called similar.
-    geometry_, curvature_, components_, n_iter_, loss_history_, n_features_in_ : see CurvedMLKR
+    geometry_ : str
+        "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        K.
+    components_ : ndarray of shape (r, d)
+        The factor L.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss before the first iteration and after each.
+    n_features_in_ : int
+        Number of columns of a row.
 
     Examples
     --------
@@ -72,8 +88,7 @@ class CurvedPairs(TupleLearner):
     True
     """
 
-    name = "pairs"
-    size = 2
+    name, size = "pairs", 2
 
     @restore_on_error
     def fit(
@@ -94,7 +109,7 @@ class CurvedPairs(TupleLearner):
         self
         """
         formed = self._training_tuples(pairs)
-        alike = as_signs(y, formed)
+        alike = as_signs(y, len(formed))
         weights = as_weights(sample_weight, formed)
         similar, dissimilar = (np.flatnonzero((alike == s) & (weights > 0)) for s in (1, -1))
         if not len(similar) or not len(dissimilar):
@@ -104,13 +119,13 @@ class CurvedPairs(TupleLearner):
             )
         rng = self._generator()
         near, far = (
-            np.sort(rng.choice(some, MOST_PAIRS, replace=False)) if len(some) > MOST_PAIRS else some
+            np.sort(rng.choice(some, min(len(some), PAIRS_OF_A_KIND), replace=False))
             for some in (similar, dissimilar)
         )
         rows = ComparedRows.from_tuples(
             formed[near], formed[far], weights[near], weights[far], self.name
         )
-        refuse_both_ways(rows)
+        rows.refuse_both_ways()
         self._fit_compared(rows)
         distances = self.metric_.distance(formed[:, 0], formed[:, 1], outside="inf")
         self.threshold_ = best_threshold(distances, alike, weights)
@@ -132,7 +147,7 @@ class CurvedPairs(TupleLearner):
     def score(self, pairs: ArrayLike, y: ArrayLike) -> float:
         """Return the area under the ROC curve: how often a similar pair is the closer one."""
         score = self.decision_function(pairs)
-        alike = as_both_signs(y, score)
+        alike = as_signs(y, len(score), both=True)
         return float(roc_auc_score(alike, np.maximum(score, -np.finfo(float).max)))
 
     def set_threshold(self, threshold: float) -> CurvedPairs:
@@ -156,7 +171,7 @@ class CurvedPairs(TupleLearner):
         min_rate: float | None = None,
         beta: float = 1.0,
     ) -> CurvedPairs:
-        """Choose the threshold on other pairs.
+        """Choose the threshold on given pairs.
 
         Parameters
         ----------
@@ -184,7 +199,7 @@ class CurvedPairs(TupleLearner):
         rate = 0.0 if min_rate is None else as_real(min_rate, "min_rate", "[0, 1]")
         beta = as_real(beta, "beta", "[0, inf)")
         distances = self.pair_distance(pairs)
-        alike = as_both_signs(y, distances)
+        alike = as_signs(y, len(distances), both=True)
         self.threshold_ = best_threshold(
             distances, alike, np.ones(len(alike)), strategy, rate, beta
         )
@@ -194,9 +209,8 @@ class CurvedPairs(TupleLearner):
 class Comparer(TupleLearner):
     """Base of the learners from comparisons: scores and decisions."""
 
-    def _halves(self, tuples: Floats) -> tuple[Floats, Floats]:
-        """Return the pairs that should be close, and those that should be farther apart."""
-        raise NotImplementedError
+    near: ClassVar[list[int]]  # the two rows of a tuple that should be close
+    far: ClassVar[list[int]]  # the two that should be farther apart
 
     @restore_on_error
     def fit(self, tuples: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -217,9 +231,9 @@ class Comparer(TupleLearner):
         formed = self._training_tuples(tuples)
         weights = as_weights(sample_weight, formed)
         some = np.flatnonzero(weights > 0)
-        near, far = self._halves(formed[some])
+        near, far = formed[some][:, self.near], formed[some][:, self.far]
         rows = ComparedRows.from_tuples(near, far, weights[some], None, self.name)
-        refuse_contradicted(rows, self.name, some)
+        rows.refuse_contradictions(self.name, some)
         self._fit_compared(rows)
         return self
 
@@ -230,9 +244,12 @@ class Comparer(TupleLearner):
         ----------
         tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
         """
-        halves = self._halves(self._fitted_tuples(tuples))
+        rows = self._fitted_tuples(tuples)
         with about(self.name):
-            a, b = (self.metric_.distance(half[:, 0], half[:, 1], outside="inf") for half in halves)
+            a, b = (
+                self.metric_.distance(rows[:, i], rows[:, j], outside="inf")
+                for i, j in (self.near, self.far)
+            )
         with np.errstate(invalid="ignore"):  # two infinite distances are equal
             return np.asarray(np.where(a == b, 0.0, b - a), dtype=np.float64)
 
@@ -258,15 +275,45 @@ class CurvedTriplets(Comparer):
 
     Parameters
     ----------
-    geometry, margin, init, n_components, max_iter, preprocessor : see :class:`CurvedPairs`
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
+    margin : float, default=0.5
+        γ, between 0 and 1: the squared distance of the near pair should be at most
+        (1 - γ)/(1 + γ) times that of the far pair.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
+        learned first), a metric, or a factor L.
+    n_components : int or None, default=None
+        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
+    max_iter : int or "auto", default="auto"
+        Iterations; "auto" is 20.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that triplets of indices refer to.
     random_state : int, RandomState or None, default=None
         Has no effect: all triplets are learned from.
-    callback, verbose : see :class:`CurvedLMNN`
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
 
     Attributes
     ----------
     metric_ : CurvedMetric
-    geometry_, curvature_, components_, n_iter_, loss_history_, n_features_in_ : see CurvedMLKR
+        The learned metric.
+    geometry_ : str
+        "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        K.
+    components_ : ndarray of shape (r, d)
+        The factor L.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss before the first iteration and after each.
+    n_features_in_ : int
+        Number of columns of a row.
 
     Examples
     --------
@@ -283,25 +330,58 @@ class CurvedTriplets(Comparer):
     True
     """
 
-    name = "triplets"
-    size = 3
-
-    def _halves(self, tuples: Floats) -> tuple[Floats, Floats]:
-        return tuples[:, :2], tuples[:, [0, 2]]
+    name, size = "triplets", 3
+    near: ClassVar = [0, 1]
+    far: ClassVar = [0, 2]
 
 
 class CurvedQuadruplets(Comparer):
     """Learn a metric from quadruplets: the first two rows are closer than the last two.
 
+    The metric minimises the mean of [γ + (a² - b²)/(a² + b²)]₊, a and b being the distances of the
+    first two rows and of the last two.
+
     Parameters
     ----------
-    geometry, margin, init, n_components, max_iter, preprocessor : see :class:`CurvedPairs`
-    random_state, callback, verbose : see :class:`CurvedTriplets`
+    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
+    margin : float, default=0.5
+        γ, between 0 and 1: the squared distance of the near pair should be at most
+        (1 - γ)/(1 + γ) times that of the far pair.
+    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+        Start: "std" (standardised columns, the default), "identity" (columns as they are),
+        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
+        learned first), a metric, or a factor L.
+    n_components : int or None, default=None
+        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
+    max_iter : int or "auto", default="auto"
+        Iterations; "auto" is 20.
+    preprocessor : array-like of shape (n_rows, d) or None, default=None
+        Rows that quadruplets of indices refer to.
+    random_state : int, RandomState or None, default=None
+        Has no effect: all quadruplets are learned from.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
+        leaves a usable metric.
+    verbose : bool, default=False
+        Write a line for each iteration to standard error.
 
     Attributes
     ----------
     metric_ : CurvedMetric
-    geometry_, curvature_, components_, n_iter_, loss_history_, n_features_in_ : see CurvedMLKR
+        The learned metric.
+    geometry_ : str
+        "flat", "elliptic" or "hyperbolic".
+    curvature_ : ndarray of shape (1,)
+        K.
+    components_ : ndarray of shape (r, d)
+        The factor L.
+    n_iter_ : int
+        Number of iterations.
+    loss_history_ : list of list of float
+        One list: the loss before the first iteration and after each.
+    n_features_in_ : int
+        Number of columns of a row.
 
     Examples
     --------
@@ -313,20 +393,18 @@ class CurvedQuadruplets(Comparer):
     True
     """
 
-    name = "quadruplets"
-    size = 4
-
-    def _halves(self, tuples: Floats) -> tuple[Floats, Floats]:
-        return tuples[:, :2], tuples[:, 2:]
+    name, size = "quadruplets", 4
+    near: ClassVar = [0, 1]
+    far: ClassVar = [2, 3]
 
 
-def as_signs(y: ArrayLike | None, pairs: Any) -> Ints:
-    """Check a label for each pair, 1 or -1."""
+def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
+    """Check a label for each of n pairs, 1 or -1, and if asked that both kinds are there."""
     signs = as_finite_array(y, "y") if y is not None else None
-    if signs is None or signs.shape != (len(pairs),):
+    if signs is None or signs.shape != (n,):
         got = "None" if signs is None else f"an array of shape {signs.shape}"
         raise InvalidInputError(
-            f"y must have a label for each of the {len(pairs)} pairs, 1 or -1; got {got}."
+            f"y must have a label for each of the {n} pairs, 1 or -1; got {got}."
         )
     bad = np.abs(signs) != 1
     if bad.any():
@@ -334,15 +412,9 @@ def as_signs(y: ArrayLike | None, pairs: Any) -> Ints:
             f"y must be 1 for similar and -1 for dissimilar pairs; got "
             f"{np.unique(signs[bad])[:5].tolist()} at index {list_indices(np.flatnonzero(bad))}."
         )
-    return signs.astype(np.int64)
-
-
-def as_both_signs(y: ArrayLike | None, pairs: Any) -> Ints:
-    """Check a label for each pair, of both kinds."""
-    alike = as_signs(y, pairs)
-    if len(np.unique(alike)) < 2:
+    if both and len(np.unique(signs)) < 2:
         raise InvalidInputError("y must hold both kinds of pairs, 1 and -1.")
-    return alike
+    return signs.astype(np.int64)
 
 
 def best_threshold(

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
@@ -18,15 +19,21 @@ from cayleyklein._estimators import (
     restore_on_error,
 )
 from cayleyklein._lbfgs import minimise
-from cayleyklein._typing import Floats
+from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import MetricLearner
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
-BLOCK_ROWS = 512
-TINY = 1e-12
+UNLIKE_ROWS = 512
+
+SCATTER_RIDGE = 1e-9
+"""Added to the scatter of like pairs, of columns of variance 1. The problem is unbounded where
+rows of one class do not differ along a direction and others do."""
+
+LEAST_SQUARE = 1e-12
+"""Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2."""
 
 
 class MMC(MetricLearner):
@@ -34,16 +41,16 @@ class MMC(MetricLearner):
 
     Rows of one class should be close and rows of different classes far: the metric minimises
 
-        Σ d²(x, y) over like pairs - log Σ d(x, y) over unlike pairs,
+        mean of d²(x, y) over like pairs - log of the mean of d(x, y) over unlike pairs,
 
-    Xing's problem (maximise the second sum while the first is at most 1) up to scale. It is convex
-    in Σ = LᵀL and solved without projections, by L-BFGS in L. It draws each class into one clump,
-    which suits classes that are one clump.
+    Xing's problem (maximise the sum over unlike pairs while that over like ones is at most 1) up
+    to scale. It is convex in Σ = LᵀL and solved without projections, by L-BFGS in L, in
+    coordinates in which the like pairs spread equally in all directions.
 
     Parameters
     ----------
     max_iter : int, default=100
-        Iterations; a warning says when the loss still falls after them.
+        Most iterations; a warning says when the loss still falls after them.
     tol : float, default=1e-6
         Decrease of the loss, relative to the larger of the loss and 1, at which the fit ends.
     n_components : int or None, default=None
@@ -58,9 +65,29 @@ class MMC(MetricLearner):
     components_ : ndarray of shape (r, d)
         The factor L.
     n_iter_ : int
+        Number of iterations.
     loss_history_ : list of float
-        The loss after each iteration, over weights in units of a power of two near the largest.
-    classes_ : ndarray
+        The loss after each iteration.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of shape (d,)
+        Names of the columns, if X has them.
+
+    See Also
+    --------
+    CurvedLMNN : Compares each row with its neighbours only: the one to take for k-NN.
+
+    Notes
+    -----
+    The optimum is nearly of rank one, or of few: every pair of rows counts, and the sum of
+    distances over unlike pairs gains most along the few directions that separate whole classes.
+    That serves clustering, and classes that are one clump each. It is not made for nearest
+    neighbours: rows that differ only in other directions coincide. On half of the digits' first
+    900 rows the optimum has rank 3, and 3-NN with it is right for 0.84 of the others, where
+    standardised columns have 0.96. With 2 and 3 classes one and two directions are enough (breast
+    cancer 0.965, wine 0.966, iris 0.973).
 
     Examples
     --------
@@ -105,24 +132,28 @@ class MMC(MetricLearner):
         classes, labels = encode_classes(target)
         weights = as_weights(sample_weight, rows)
         if len(np.unique(labels[weights > 0])) < 2:
-            raise InvalidInputError("y has one class in rows of positive weight; MMC needs two.")
+            raise InvalidInputError(
+                f"y has 1 class in rows of positive weight, "
+                f"{classes[np.unique(labels[weights > 0])].tolist()}; learning a metric needs two or "
+                f"more."
+            )
         d = rows.shape[1]
         self._check_columns(d, d)
-        shape = (self.n_components or d, d)
         data = TrainingRows.from_raw(rows, labels, weights, turn=False)
-        like = like_scatter(data)
-        history: list[float] = []
+        problem = Xing(data.X, data.labels, data.weights)
+        r, history = self.n_components or d, []
+        start = np.sqrt(0.5 / r) * np.eye(r, d)  # the mean over like pairs is 1/2 at the optimum
 
         def function(x: Floats) -> tuple[float, Floats]:
-            return objective(x.reshape(shape), data, like)
+            loss, gradient = problem.evaluate(x.reshape(r, d) @ problem.axes)
+            return loss, (gradient @ problem.axes.T).ravel()
 
         def keep(x: Floats, loss: float) -> bool:
             history.append(loss)
             return False
 
-        start = np.eye(*shape).ravel()
         end = minimise(
-            function, start, max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep
+            function, start.ravel(), max_iter=self.max_iter, tol=self.tol, floor=1.0, callback=keep
         )
         if not end.converged:
             warn_caller(
@@ -130,8 +161,8 @@ class MMC(MetricLearner):
                 f"or tol.",
                 ConvergenceWarning,
             )
-        found = Parameters(end.x.reshape(shape), np.zeros(d), 0.0)
-        self.metric_ = data.to_metric(found)
+        factor = end.x.reshape(r, d) @ problem.axes
+        self.metric_ = data.to_metric(Parameters(factor, np.zeros(d), 0.0))
         self.geometry_ = "flat"
         self.components_ = self.metric_.factor
         self.n_iter_ = len(history)
@@ -140,31 +171,39 @@ class MMC(MetricLearner):
         return self
 
 
-def like_scatter(data: TrainingRows) -> Floats:
-    """Return Σ (x - y)(x - y)ᵀ over unordered pairs of rows of one class, in closed form."""
-    total = np.zeros((data.X.shape[1],) * 2)
-    for label in np.unique(data.labels):
-        rows, weights = data.X[data.labels == label], data.weights[data.labels == label]
-        mass = weights.sum()
-        centred = rows - weights @ rows / mass
-        total += mass * (centred * weights[:, None]).T @ centred
-    return total
+class Xing:
+    """The objective, of standardised rows (n, d) with labels and weights.
 
+    `like` is the mean of (x - y)(x - y)ᵀ over like pairs. `axes` (d, d) are rows a with
+    aᵀ like a = 1, from the one along which all rows spread most: L-BFGS in Z, L = Z axes, converges
+    in about ten iterations, where it takes more than a thousand in L.
+    """
 
-def objective(factor: Floats, data: TrainingRows, like: Floats) -> tuple[float, Floats]:
-    """Return the objective and its gradient in L; unlike pairs in blocks, as XᵀWX."""
-    z, weights = data.X @ factor.T, data.weights
-    total, pull = 0.0, np.zeros_like(z)
-    sqnorm = np.einsum("ij,ij->i", z, z)
-    for start in range(0, len(z), BLOCK_ROWS):
-        rows = slice(start, start + BLOCK_ROWS)
-        square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0) + TINY
-        pair = np.outer(weights[rows], weights)
-        pair[data.labels[rows, None] == data.labels] = 0.0
-        root = np.sqrt(square)
-        total += float((pair * root).sum()) / 2
-        W = pair / root
-        pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
-    loss = float(np.einsum("ij,jk,ik", factor, like, factor)) - np.log(total)
-    gradient = 2 * factor @ like - pull.T @ data.X / total
-    return loss, gradient.ravel()
+    def __init__(self, X: Floats, labels: Ints, weights: Floats) -> None:
+        self.X, self.labels, self.weights = X, labels, weights / weights.max()
+        mass, centred = np.bincount(labels, self.weights), X.copy()
+        for label in np.unique(labels):
+            own = labels == label
+            centred[own] -= np.average(X[own], axis=0, weights=weights[own])
+        pulled = (self.weights * mass[labels])[:, None] * centred
+        self.like = 2 / (mass @ mass) * pulled.T @ centred + SCATTER_RIDGE * np.eye(X.shape[1])
+        self.unlike_mass = (mass.sum() ** 2 - mass @ mass) / 2
+        self.axes = eigh((X * self.weights[:, None]).T @ X, self.like)[1][:, ::-1].T
+
+    def evaluate(self, factor: Floats) -> tuple[float, Floats]:
+        """Return the loss and its gradient in L; unlike pairs in blocks, as XᵀWX."""
+        z, weights = self.X @ factor.T, self.weights
+        total, pull = 0.0, np.zeros_like(z)
+        sqnorm = np.einsum("ij,ij->i", z, z)
+        for start in range(0, len(z), UNLIKE_ROWS):
+            rows = slice(start, start + UNLIKE_ROWS)
+            square = np.maximum(sqnorm[rows, None] + sqnorm - 2 * z[rows] @ z.T, 0.0)
+            root = np.sqrt(square + LEAST_SQUARE)
+            pair = np.outer(weights[rows], weights)
+            pair[self.labels[rows, None] == self.labels] = 0.0
+            total += float((pair * root).sum()) / 2
+            W = pair / root
+            pull[rows] += W.sum(axis=1)[:, None] * z[rows] - W @ z
+        loss = float(np.einsum("ij,jk,ik", factor, self.like, factor))
+        loss -= np.log(total / self.unlike_mass)
+        return loss, 2 * factor @ self.like - pull.T @ self.X / total

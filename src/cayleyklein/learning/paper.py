@@ -2,7 +2,7 @@
 
 Gradient descent on the (d+1)×(d+1) factor L̃ of S = L̃ᵀDL̃, D = I (elliptic) or
 diag(-1, …, -1, c) (hyperbolic), or on L (flat): the step γ is halved when it leaves the domain,
-and grows by one per cent when it does not; impostors are found anew every few iterations. All
+and grows by one per cent when it does not; impostors are searched again every few iterations. All
 impostors count that memory holds. A step after which S has no metric (no ellipsoid for a
 hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient's sign
 (hyperbolic) and of the step (L, not ε) are followed.
@@ -26,16 +26,14 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.learning.starts import starting_factor
 from cayleyklein.metrics import CurvedMetric
 
-TOL = 1e-5
+STANDSTILL = 1e-5
 """Relative change of the loss at which a fit ends."""
 
 IMPOSTOR_INTERVAL = 10
-"""Iterations after which impostors are found anew."""
+"""Iterations after which impostors are searched again."""
 
-GROWTH = 1.01
-MOST_HALVINGS = 60
-FIRST_STEP = 0.01
-"""Length of the first step relative to L̃, where no learning rate is given."""
+FIRST_MOVE, GROWTH, MOST_HALVINGS = 0.01, 1.01, 60
+"""Length of the first step relative to L̃; factor of later ones; halvings before giving up."""
 
 KAPPA = 2.0
 """The κ > 1 of the hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius."""
@@ -44,9 +42,9 @@ KAPPA = 2.0
 class PaperDescent:
     """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
 
-    The descent minimises the loss over impostors found every ten iterations, as in the paper. What
-    is reported, and decides which iterate is returned, is the true loss over all impostors of the
-    iterate's own metric.
+    The descent minimises the loss over impostors found every ten iterations, as in the paper. The
+    loss reported, which decides which iterate is returned, is the true one, over all impostors of
+    the iterate's own metric.
     """
 
     def __init__(
@@ -73,8 +71,6 @@ class PaperDescent:
                 raise InvalidInputError("init has rows outside its domain; take another start.")
         self._best: tuple[float, Floats] = (np.inf, self._matrix)
 
-    # -- where it starts ------------------------------------------------------------
-
     def _begin(self) -> None:
         """Take L̃ from L' and a centre, and c so that all rows are inside.
 
@@ -95,8 +91,8 @@ class PaperDescent:
             self._c = KAPPA * farthest if farthest > 0 else 1.0
         if self._metric(self._matrix) is None:
             raise InvalidInputError(
-                f"The start init={recipe.init!r} is no {recipe.geometry} metric to rounding: its "
-                f"factor is too ill-conditioned, or the rows are too far from its centre. Take "
+                f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
+                f"its factor is too ill-conditioned, or rows are too far from its centre. Take "
                 f'init="precision", or solver="lbfgs".'
             )
 
@@ -120,13 +116,11 @@ class PaperDescent:
         border = np.append(np.zeros(d), 1.0)
         return np.vstack([np.column_stack([factor, -factor @ center]), border])
 
-    # -- from L̃ to a metric ---------------------------------------------------------
-
-    def _inside(self, matrix: Floats) -> CurvedMetric:
-        """Return the metric of an L̃ that was accepted."""
-        found = self._metric(matrix)
-        assert found is not None
-        return found
+    def _inside(self, matrix: Floats) -> Parameters:
+        """Return the parameters of an L̃ that was accepted."""
+        metric = self._metric(matrix)
+        assert metric is not None
+        return Parameters(metric.factor, metric.center, metric.curvature)
 
     def _metric(self, matrix: Floats) -> CurvedMetric | None:
         """Return the metric of L̃ with |K| = 1, or None outside the domain."""
@@ -154,14 +148,11 @@ class PaperDescent:
         factor[np.ix_(self._varies, self._varies)] = root
         center[self._varies] = middle
         metric = CurvedMetric(factor=factor, center=center, curvature=sign)
-        inside = metric.form_values(self.rows.X) > 0
-        return metric if inside.all() else None
+        return metric if (metric.form_values(self.rows.X) > 0).all() else None
 
     def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
         return image[:, :-1], image[:, -1]
-
-    # -- the descent ----------------------------------------------------------------
 
     def run(self) -> Fit:
         """Descend for `max_iter` iterations, or until the loss stands still."""
@@ -184,7 +175,7 @@ class PaperDescent:
             if fresh:
                 impostors = objective.impostors(self._placed()[0])
             loss, gradient = self._gradient(objective, impostors)
-            if not fresh and _stands(before, loss, gradient):  # by new impostors too?
+            if not fresh and _stands(before, loss, gradient):  # and with new impostors?
                 impostors = objective.impostors(self._placed()[0])
                 loss, gradient = self._gradient(objective, impostors)
             if _stands(before, loss, gradient):
@@ -192,22 +183,20 @@ class PaperDescent:
                 break
             before = loss
             if gamma is None:
-                gamma = FIRST_STEP * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
+                gamma = FIRST_MOVE * float(np.linalg.norm(self._matrix) / np.linalg.norm(gradient))
             tried, (gamma, moved) = gamma, self._step(gamma, gradient)
             halved = gamma < tried
             if not moved:
                 break
         self._remember(objective)
-        metric = self._inside(self._best[1])
-        found = Parameters(metric.factor, metric.center, metric.curvature)
-        return Fit(recipe, found, [self._losses], converged, stopped)
+        return Fit(recipe, self._inside(self._best[1]), [self._losses], converged, stopped)
 
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
         """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
             rotated *= np.sign(rotated[-1, -1])
-            if self._metric(rotated) is not None:  # rounding may lose a metric that is nearly none
+            if self._metric(rotated) is not None:  # rounding may lose a metric near the limit
                 self._matrix = rotated
         loss, n_active = objective.evaluate(self._placed()[0])
         self._losses.append(loss)
@@ -245,8 +234,7 @@ class PaperDescent:
         """Tell the callback the true loss and the metric of the present iterate."""
         if self.report is None:
             return False
-        metric = self._inside(self._matrix)
-        metric = self.rows.to_metric(Parameters(metric.factor, metric.center, metric.curvature))
+        metric = self.rows.to_metric(self._inside(self._matrix))
         name = f"{self.recipe.geometry}, the paper's solver"
         return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
@@ -262,5 +250,4 @@ class PaperDescent:
 
 
 def _stands(before: float, loss: float, gradient: Floats) -> bool:
-    """Say whether the loss no longer moves."""
-    return not gradient.any() or abs(before - loss) <= TOL * abs(loss)
+    return not gradient.any() or abs(before - loss) <= STANDSTILL * abs(loss)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,8 +19,6 @@ from cayleyklein.learning.descent import descend
 from cayleyklein.learning.learner import DescentLearner, as_tuples
 from cayleyklein.learning.objectives.comparisons import ComparisonRecipe
 from cayleyklein.learning.rows import TrainingRows
-
-GEOMETRIES = ("flat", "elliptic", "hyperbolic", "learned")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +62,39 @@ class ComparedRows(TrainingRows):
         base = np.array([len(self), 1])
         return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
 
+    def refuse_both_ways(self) -> None:
+        """Refuse pairs all labelled both ways, or of equal rows; warn where some are."""
+        near, far = self.pair_numbers
+        both = np.intersect1d(near, far)
+        if len(both) and len(both) == len(np.union1d(near, far)):
+            raise InvalidInputError(
+                "Every pair is labelled both similar and dissimilar: no metric is better than any "
+                "other."
+            )
+        if len(both):
+            warn_caller(f"{len(both)} pairs are labelled both similar and dissimilar.")
+        equal = int((self.far[:, 0] == self.far[:, 1]).sum())
+        why = "of equal rows, whose distance is 0 under every metric."
+        if equal == len(self.far):
+            raise InvalidInputError(f"Every dissimilar pair is {why}")
+        if equal:
+            warn_caller(f"{equal} dissimilar pairs are {why}")
+
+    def refuse_contradictions(self, name: str, numbers: Ints) -> None:
+        """Refuse comparisons that are all given the other way round too; warn where some are."""
+        near, far = self.pair_numbers
+        bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
+        if bad.all():
+            raise InvalidInputError(
+                f"Every one of the {len(bad)} {name} is contradicted by another, or compares a "
+                f"pair with itself: no metric is better than any other."
+            )
+        if bad.any():
+            warn_caller(
+                f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a "
+                f"pair with itself: {list_indices(numbers[bad])}."
+            )
+
 
 class TupleLearner(DescentLearner):
     """Base of the learners from tuples of rows, or of indices of a preprocessor's rows."""
@@ -75,7 +106,7 @@ class TupleLearner(DescentLearner):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **DescentLearner._shared_constraints,
-        "geometry": [StrOptions(set(GEOMETRIES))],
+        "geometry": [StrOptions({"flat", "elliptic", "hyperbolic", "learned"})],
         "margin": [Interval(Real, 0, 1, closed="neither")],
         "preprocessor": ["array-like", None],
     }
@@ -120,10 +151,16 @@ class TupleLearner(DescentLearner):
         return rows[indices.astype(np.int64)]
 
     def _fitted_tuples(self, tuples: ArrayLike) -> Floats:
-        """Check the tuples that a fitted learner is asked about."""
         check_is_fitted(self, "metric_")
         rows = self._rows_of(tuples, self.name)
         return as_tuples(rows, self.name, self.size, self.n_features_in_)
+
+    def fit_transform(self, X: Any, y: Any = None, **fit_params: Any) -> NoReturn:
+        """Raise an error: `fit` takes tuples of rows, and `transform` takes rows."""
+        raise InvalidInputError(
+            f"fit_transform is not available: fit learns from {self.name}, transform maps rows. "
+            f"Call fit({self.name}, …).transform(X) with the rows X to map."
+        )
 
     def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
         """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
@@ -136,7 +173,6 @@ class TupleLearner(DescentLearner):
         return super().pair_distance(self._rows_of(pairs, "pairs"))
 
     def _training_tuples(self, tuples: ArrayLike) -> Floats:
-        """Check the parameters and the tuples to learn from."""
         check_parameters(self)
         formed = as_tuples(self._rows_of(tuples, self.name), self.name, self.size)
         self._check_columns(formed.size // formed.shape[2], formed.shape[2])
@@ -157,40 +193,3 @@ class TupleLearner(DescentLearner):
         tags.input_tags.two_d_array = False
         tags.input_tags.three_d_array = True
         return tags
-
-
-# -- contradictions -----------------------------------------------------------------
-
-
-def refuse_both_ways(rows: ComparedRows) -> None:
-    """Refuse pairs that are all labelled both ways; warn where some are, or are of equal rows."""
-    near, far = rows.pair_numbers
-    both = np.intersect1d(near, far)
-    if len(both) and len(both) == len(np.union1d(near, far)):
-        raise InvalidInputError(
-            "Every pair is labelled both similar and dissimilar: no metric is better than any "
-            "other."
-        )
-    if len(both):
-        warn_caller(f"{len(both)} pairs are labelled both similar and dissimilar.")
-    equal = int((rows.far[:, 0] == rows.far[:, 1]).sum())
-    if equal == len(rows.far):
-        raise InvalidInputError("Every dissimilar pair is of equal rows, which no metric parts.")
-    if equal:
-        warn_caller(f"{equal} dissimilar pairs are of equal rows, which no metric parts.")
-
-
-def refuse_contradicted(rows: ComparedRows, name: str, numbers: Ints) -> None:
-    """Refuse comparisons that are all given the other way round too; warn where some are."""
-    near, far = rows.pair_numbers
-    bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
-    if bad.all():
-        raise InvalidInputError(
-            f"Every one of the {len(bad)} {name} is contradicted by another, or compares a pair "
-            f"with itself: no metric is better than any other."
-        )
-    if bad.any():
-        warn_caller(
-            f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a pair "
-            f"with itself: {list_indices(numbers[bad])}."
-        )

@@ -1,8 +1,6 @@
-"""Checks of dissimilarities and weights: errors that name the rows."""
+"""Dissimilarities and weights of pairs as given; errors name the rows."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,15 +10,36 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_finite_array, list_indices
 from cayleyklein.exceptions import InvalidInputError
 
-TOLERANCE = 1e-10
+ASYMMETRY = 1e-10
 """Largest difference of δ_ij and δ_ji, relative to the largest, that counts as rounding."""
 
-LARGEST, SMALLEST = 1e100, 1e-100
-"""Bounds of the largest dissimilarity: squares and cubes must not overflow."""
+LARGEST_DISSIMILARITY = 1e100
+"""Bound, with its inverse, of the largest dissimilarity: squares and cubes must not overflow."""
 
 
-def check_dissimilarities(values: Floats, name: str = "X") -> Floats:
-    """Check a square symmetric matrix with a zero diagonal, NaN where missing; symmetrise it.
+def check_dissimilarities(values: Floats, name: str = "X") -> float:
+    """Refuse negative dissimilarities, and those whose squares would overflow; return the largest.
+
+    NaN stands for a missing dissimilarity.
+    """
+    with np.errstate(invalid="ignore"):
+        negative = np.argwhere(values < 0)
+    if len(negative):
+        raise InvalidInputError(
+            f"Negative values in data: {name} is negative at {list_indices(negative)}; "
+            f"dissimilarities are 0 or more."
+        )
+    longest = float(np.nanmax(values, initial=0.0))
+    if longest and not 1 / LARGEST_DISSIMILARITY <= longest <= LARGEST_DISSIMILARITY:
+        raise InvalidInputError(
+            f"{name} has a largest dissimilarity of {longest:g}, whose powers overflow or "
+            f"underflow; divide {name} by it."
+        )
+    return longest
+
+
+def symmetric_dissimilarities(values: Floats, name: str = "X") -> Floats:
+    """Return a symmetric matrix with a zero diagonal, NaN where dissimilarities are missing.
 
     An entry that is missing on one side of the diagonal only is taken from the other.
     """
@@ -28,80 +47,58 @@ def check_dissimilarities(values: Floats, name: str = "X") -> Floats:
         raise InvalidInputError(
             f'{name} must be a square matrix with metric="precomputed"; got shape {values.shape}.'
         )
-    check_sign(values, name)
+    longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
-    longest = float(np.nanmax(values, initial=0.0))
     with np.errstate(invalid="ignore"):
-        apart = np.abs(values - values.T) > TOLERANCE * longest
+        apart = np.abs(values - values.T) > ASYMMETRY * longest
     if apart.any():
         i, j = np.argwhere(apart)[0].tolist()
         raise InvalidInputError(
             f"{name} must be symmetric, but the dissimilarities ({i}, {j}) and ({j}, {i}) are "
             f"{values[i, j]:g} and {values[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
         )
-    own = np.nan_to_num(np.diagonal(values)) > TOLERANCE * longest
+    own = np.nan_to_num(np.diagonal(values)) > ASYMMETRY * longest
     if own.any():
-        rows = list_indices(np.flatnonzero(own))
         raise InvalidInputError(
-            f"{name} must be 0 on the diagonal, but is not in rows {rows}; convert similarities to "
-            f"dissimilarities first."
+            f"{name} must be 0 on the diagonal, but is not in rows "
+            f"{list_indices(np.flatnonzero(own))}; convert similarities to dissimilarities first."
         )
     symmetric = (values + values.T) / 2
     np.fill_diagonal(symmetric, 0.0)
     return np.asarray(symmetric)
 
 
-def check_sign(values: Floats, name: str) -> None:
-    """Refuse negative dissimilarities, and those whose squares would overflow."""
-    with np.errstate(invalid="ignore"):
-        _refuse(
-            values < 0,
-            f"Negative values in data: {name} is negative",
-            "; dissimilarities are 0 or more",
-        )
-    longest = float(np.nanmax(values, initial=0.0))
-    if longest and not SMALLEST <= longest <= LARGEST:
-        raise InvalidInputError(
-            f"{name} has a largest dissimilarity of {longest:g}, whose powers overflow or "
-            f"underflow; divide {name} by it."
-        )
-
-
-def check_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
+def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
     """Return weights (n, n) that are 0 for missing pairs and on the diagonal; None for all 1."""
-    n = len(missing)
     if weights is None and not missing.any():
         return None
-    if weights is None:
-        found = np.ones((n, n))
-    else:
-        found = as_finite_array(weights, "weights").copy()
-        if found.shape != (n, n):
+    found = np.ones(missing.shape)
+    if weights is not None:
+        given = as_finite_array(weights, "weights")
+        if given.shape != missing.shape:
             raise InvalidInputError(
-                f"weights must have shape {(n, n)}, one for each pair of rows; got {found.shape}."
+                f"weights must have shape {missing.shape}, one for each pair of rows; got "
+                f"{given.shape}."
             )
-        _refuse(found < 0, "weights is negative", "; a weight is 0 or more")
-        apart = np.abs(found - found.T) > TOLERANCE * np.abs(found).max()
-        _refuse(apart, "weights must be symmetric, and differs", "from its transpose")
-        found = (found + found.T) / 2
+        if (given < 0).any():
+            raise InvalidInputError(
+                f"weights is negative at {list_indices(np.argwhere(given < 0))}; a weight is 0 or "
+                f"more."
+            )
+        apart = np.abs(given - given.T) > ASYMMETRY * np.abs(given).max()
+        if apart.any():
+            raise InvalidInputError(
+                f"weights must be symmetric, and differs at {list_indices(np.argwhere(apart))} "
+                f"from its transpose."
+            )
+        found = (given + given.T) / 2
     found[missing] = 0.0
     np.fill_diagonal(found, 0.0)
     parts, group = connected_components(found > 0, directed=False)
     if parts > 1:
-        rest = list_indices(np.flatnonzero(group != group[0]))
         raise InvalidInputError(
-            f"No dissimilarity of positive weight connects rows {rest} with row 0, so that their "
-            f"places are undetermined; drop them, or fit them by themselves."
+            f"No dissimilarity of positive weight connects rows "
+            f"{list_indices(np.flatnonzero(group != group[0]))} with row 0, so that their places "
+            f"are undetermined; drop them, or fit them by themselves."
         )
     return np.asarray(found)
-
-
-def _refuse(bad: Bools, what: str, why: str) -> None:
-    if bad.any():
-        comma = "" if why.startswith(";") else " "
-        raise InvalidInputError(f"{what} at {list_indices(np.argwhere(bad))}{comma}{why}.")
-
-
-def looks_precomputed(X: Any) -> bool:
-    """Say whether rows look like a matrix of dissimilarities: square, symmetric, 0 diagonal."""
-    return X.shape[0] == X.shape[1] and not np.diagonal(X).any() and np.array_equal(X, X.T)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import (
@@ -23,26 +23,23 @@ from cayleyklein._estimators import (
 from cayleyklein._typing import Floats
 from cayleyklein._validation import check_memory, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.manifold._descent import Dissimilarities, Fit, Options, solve
+from cayleyklein.manifold._classical import bridged
 from cayleyklein.manifold._dissimilarities import (
     check_dissimilarities,
-    check_sign,
-    check_weights,
-    looks_precomputed,
+    pair_weights,
+    symmetric_dissimilarities,
 )
-from cayleyklein.manifold._starts import bridged
-from cayleyklein.manifold._stress import PointStress, Stress, distances, to_stereographic
+from cayleyklein.manifold._placing import place
+from cayleyklein.manifold._scaling import Scaling, ScalingProblem
+from cayleyklein.manifold._stress import Stress, distances, to_stereographic
 from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
-STRONGEST = 24.0
+STRONGEST_GIVEN = 24.0
 """√-K times the largest dissimilarity beyond which Klein's coordinates run out of digits."""
 
-TINY = 1e-200
-"""Mean square of distances under which points coincide, and have no scale."""
-
-PLACES = 5
-"""Fitted points, those of least stress, from which a new point starts."""
+COINCIDENT = 1e-200
+"""Mean square of distances below which points coincide, and have no scale."""
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -61,7 +58,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         Dimension of the space.
     curvature : "learned" or float, default="learned"
         K, in units of one over a squared dissimilarity; 0 is scikit-learn's ``MDS``. "learned"
-        goes down to K = -(16/largest δ)².
+        goes down to K = -(16/largest δ)². Where the dissimilarities do not decide K, as those of
+        three points in the plane, a warning says so and K is 0.
     metric_mds : bool, default=True
         False keeps only the order of the dissimilarities: d is compared with the closest numbers
         that rise with δ (isotonic regression; equal for equal δ), by Kruskal's normalised stress.
@@ -153,7 +151,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "curvature": [Interval(Real, None, None, closed="neither"), StrOptions({"learned"})],
-        "metric_mds": ["boolean"],
+        "metric_mds": ["boolean", Options(Integral, {0, 1})],
         "n_init": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -205,29 +203,41 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         rows = self._check_rows(X, reset=True)
         n, r = len(rows), int(self.n_components)
         check_memory(40.0 * n * n, f"Scaling {n:,} rows", "Fit a sample, and transform the others.")
-        given = self._dissimilarities(rows)
-        known = check_weights(weights, np.isnan(given))
+        name = "X" if self._precomputed else "The dissimilarity of X"
+        given = symmetric_dissimilarities(
+            rows if self._precomputed else self._between(rows, None), name
+        )
+        known = pair_weights(weights, np.isnan(given))
         delta = given.copy() if known is None else np.where(known > 0, given, 0.0)
         pairs = n * (n - 1) if known is None else np.count_nonzero(known)
         size = float(np.sqrt(np.square(delta).sum() / pairs)) or 1.0
         delta /= size
         filled = delta if known is None else bridged(delta, known > 0)
-        K = None if self.curvature == "learned" else float(self.curvature) * size**2
-        self._check_curvature(K, float(filled.max()) * size)
-        options = Options(r, K, self.metric_mds, self.max_iter, self.tol)
-        with few_threads(n, n):
-            data = Dissimilarities(delta, known, filled)
-            fit = solve(data, options, None if self.n_init == "auto" else int(self.n_init), rng)
-            fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
-            self._keep(fit, Stress(delta, known, self.metric_mds), size)
-        self.dissimilarity_matrix_ = given
-        self._rows = None if self.metric == "precomputed" else rows
-        if not fit.converged:
-            warn_caller(
-                f"The stress was still falling after max_iter={self.max_iter} iterations; raise "
-                f"max_iter or tol.",
-                ConvergenceWarning,
+        K = None if self.curvature == "learned" else float(self.curvature)
+        longest = float(filled.max()) * size
+        if K is not None and K < 0 and np.sqrt(-K) * longest > STRONGEST_GIVEN:
+            raise InvalidInputError(
+                f"Got curvature={K:g} for dissimilarities up to {longest:g}, but expected at least "
+                f"{-((STRONGEST_GIVEN / longest) ** 2):.4g}: beyond, coordinates in double "
+                f"precision have no digits left."
             )
+        problem = ScalingProblem(
+            delta, known, filled, r, None if K is None else K * size**2, bool(self.metric_mds),
+            self.max_iter, self.tol, rng,
+        )  # fmt: skip
+        with few_threads(n, n):
+            fit = problem.solve(None if self.n_init == "auto" else int(self.n_init))
+            fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
+            self._keep(fit, problem.stress, size)
+        self.dissimilarity_matrix_ = given
+        self._rows = None if self._precomputed else rows
+        if not fit.determined:
+            warn_caller(
+                "The curvature is undetermined: flat and hyperbolic spaces fit these "
+                "dissimilarities equally well. It is set to 0; pass curvature=0.0 if that is "
+                "meant, or more rows."
+            )
+        self._warn_unless(fit.converged)
         return self
 
     def fit_transform(
@@ -253,7 +263,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         check_is_fitted(self, "embedding_")
         rows = self._check_rows(X, reset=False)
         if self._rows is None:
-            check_sign(rows, "X")
+            check_dissimilarities(rows)
             target = rows
         else:
             target = self._between(rows, self._rows)
@@ -266,19 +276,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         target = np.where(known > 0, target, 0.0)
         if self._levels is not None:
             target = np.interp(target, *self._levels)
-        v, K = self._tangent, self.curvature_
-        between = distances(v, K)
-        # the stress of a new point on each fitted one; a twin of a fitted row starts there
-        stress = known @ np.square(between) - 2 * (known * target) @ between
-        stress[(known > 0) & (target == 0)] = -np.inf
-        starts = np.argsort(stress, axis=1, kind="stable")[:, :PLACES]
-        value = PointStress(v, K)
-        found = np.empty((len(target), v.shape[1]))
-        for i, places in enumerate(starts):
-            if stress[i, places[0]] == -np.inf:
-                places = places[:1]
-            found[i] = value.place(v[places], target[i], known[i], self.max_iter)
-        return self._chart(found, "X")
+        found, converged = place(self._tangent, self.curvature_, target, known, self.max_iter)
+        self._warn_unless(bool(converged.all()))
+        return self._chart(found)
 
     @property
     def distances_(self) -> Floats:
@@ -291,13 +291,21 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     def _n_features_out(self) -> int:
         return int(self.embedding_.shape[1])
 
-    def _keep(self, fit: Fit, stress: Stress, size: float) -> None:
+    def _warn_unless(self, converged: bool) -> None:
+        if not converged:
+            warn_caller(
+                f"The stress was still falling after max_iter={self.max_iter} iterations; raise "
+                f"max_iter or tol.",
+                ConvergenceWarning,
+            )
+
+    def _keep(self, fit: Scaling, stress: Stress, size: float) -> None:
         """Set the fitted attributes, in the units of the dissimilarities."""
         self.stress_, self._levels = float(fit.stress * stress.total * size**2), None
         if not stress.metric:
             risen, kruskal, total = stress.disparities(distances(fit.v, fit.K))
             given = stress.values * size
-            if self.curvature in ("learned", 0) and total > TINY:
+            if self.curvature in ("learned", 0) and total > COINCIDENT:
                 size *= np.sqrt(stress.total / total)
             self.stress_, self._levels = float(np.sqrt(kruskal)), (given, risen * size)
         v, K = fit.v * size, fit.K / size**2
@@ -308,9 +316,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.sphere_ = X * radii(X, K) if K > 0 else None
         whole = K > 0 and bool((X[:, -1] <= 0).any())
         self.metric_ = None if whole else CurvedMetric.euclidean(v.shape[1], curvature=K)
-        self.embedding_ = self._chart(v, "X")
+        self.embedding_ = self._chart(v)
 
-    def _chart(self, v: Floats, name: str) -> Floats:
+    def _chart(self, v: Floats) -> Floats:
         """Return the coordinates of `embedding_` of tangent coordinates."""
         K = self.curvature_
         if self.metric_ is None:
@@ -319,34 +327,33 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         beyond = X[:, -1] <= 0
         if beyond.any():
             raise OutsideDomainError(
-                f"{name} has rows beyond the hemisphere that the coordinates of the fitted points "
+                f"X has rows beyond the hemisphere that the coordinates of the fitted points "
                 f"cover: {list_indices(np.flatnonzero(beyond))}. Fit them together with the others."
             )
         return np.asarray(X[:, :-1] / X[:, -1:])
 
     # -- input ----------------------------------------------------------------------
 
+    @property
+    def _precomputed(self) -> bool:
+        return isinstance(self.metric, str) and self.metric == "precomputed"
+
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
         rows: Floats = check_data(
             self,
             X,
             dtype=np.float64,
             reset=reset,
             ensure_min_samples=2 if reset else 1,
-            ensure_all_finite="allow-nan" if precomputed else True,
+            ensure_all_finite="allow-nan" if self._precomputed else True,
         )
-        if reset and not precomputed and looks_precomputed(rows) and len(rows) > 2:
+        square = reset and not self._precomputed and rows.shape[0] == rows.shape[1] > 2
+        if square and not np.diagonal(rows).any() and np.array_equal(rows, rows.T):
             warn_caller(
                 "X looks like a matrix of dissimilarities, but is taken as rows; if it is one, set "
                 'metric="precomputed".'
             )
         return rows
-
-    def _dissimilarities(self, rows: Floats) -> Floats:
-        if isinstance(self.metric, str) and self.metric == "precomputed":
-            return check_dissimilarities(rows)
-        return check_dissimilarities(self._between(rows, None), "The dissimilarity of X")
 
     def _between(self, rows: Floats, others: Floats | None) -> Floats:
         """Return the dissimilarities of rows to other rows, or among themselves."""
@@ -358,20 +365,9 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         with naming("metric"):
             return np.asarray(pairwise_distances(rows, others, metric=metric), dtype=float)
 
-    def _check_curvature(self, K: float | None, longest: float) -> None:
-        """Refuse a curvature at which coordinates lose their digits."""
-        given = 0.0 if K is None else float(self.curvature)
-        if given < 0 and np.sqrt(-given) * longest > STRONGEST:
-            raise InvalidInputError(
-                f"Got curvature={given:g} for dissimilarities up to {longest:g}, but expected at "
-                f"least {-((STRONGEST / longest) ** 2):.4g}: beyond, coordinates in double "
-                f"precision have no digits left."
-            )
-
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        precomputed = isinstance(self.metric, str) and self.metric == "precomputed"
-        tags.input_tags.pairwise = precomputed
-        tags.input_tags.positive_only = precomputed
-        tags.input_tags.allow_nan = precomputed
+        tags.input_tags.pairwise = self._precomputed
+        tags.input_tags.positive_only = self._precomputed
+        tags.input_tags.allow_nan = self._precomputed
         return tags

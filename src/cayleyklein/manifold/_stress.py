@@ -13,25 +13,20 @@ where y are stereographic (for K < 0 Poincaré's) coordinates and c the chord, f
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from cayleyklein._jit import vectorised
-from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats
-from cayleyklein.geometry import cosine, distance_from_sqchord, slopes_from_sqchord, tangent
+from cayleyklein.geometry import lifts
 
-STRIP = 16_384
+CACHED_PAIRS = 16_384
 """Pairs computed at a time, which stay in cache through the passes over them."""
 
-SERIES_BELOW = 1e-2
-"""|K ρ²| under which (1/w - T)/(Kρ²) is a series: its closed form cancels there."""
-
-PLACED = 1e-12
-"""Fall of the stress of one point, relative to it, at which its descent ends."""
+BEND_SERIES_BELOW = 1e-2
+"""|K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels there."""
 
 
 class Stereographic(NamedTuple):
@@ -49,10 +44,10 @@ def to_stereographic(v: Floats, K: float) -> Stereographic:
     sqnorm = np.einsum("ij,ij->i", v, v)
     rho = np.sqrt(sqnorm)
     x = K * sqnorm
-    w = np.square(cosine(rho / 2, K))
-    stretch = np.divide(2 * tangent(rho / 2, K), rho, out=np.ones_like(rho), where=rho > 0)
+    w = np.square(lifts.cosine(rho / 2, K))
+    stretch = np.divide(2 * lifts.tangent(rho / 2, K), rho, out=np.ones_like(rho), where=rho > 0)
     series = 1 / 6 + x * (1 / 30 + x * (17 / 3360 + x * 31 / 45360))
-    far = np.abs(x) > SERIES_BELOW
+    far = np.abs(x) > BEND_SERIES_BELOW
     bend = np.divide(1 / w - stretch, x, out=series, where=far)
     return Stereographic(v * stretch[:, None], w, stretch, bend, sqnorm)
 
@@ -60,19 +55,17 @@ def to_stereographic(v: Floats, K: float) -> Stereographic:
 def distances(v: Floats, K: float, v_to: Floats | None = None) -> Floats:
     """Return the distances between points (n, r) and (m, r), or of all points with each other."""
     p = to_stereographic(v, K)
-    q = p if v_to is None else to_stereographic(v_to, K)
+    return _between(p, p if v_to is None else to_stereographic(v_to, K), K)
+
+
+def _between(p: Stereographic, q: Stereographic, K: float) -> Floats:
     out = np.empty((len(p.w), len(q.w)))
-    for start, stop in strips(*out.shape):
-        fill_sqchords(p.y[start:stop], p.w[start:stop], q.y, q.w, out[start:stop])
-        out[start:stop] = distance_from_sqchord(out[start:stop], K)
+    step = max(1, CACHED_PAIRS // len(q.w))
+    for start in range(0, len(out), step):
+        rows = slice(start, start + step)
+        fill_sqchords(p.y[rows], p.w[rows], q.y, q.w, out[rows])
+        out[rows] = lifts.distance_from_sqchord(out[rows], K)
     return out
-
-
-def strips(n: int, m: int) -> Iterator[tuple[int, int]]:
-    """Cut n rows of m entries into strips."""
-    step = max(1, STRIP // m)
-    for start in range(0, n, step):
-        yield start, min(start + step, n)
 
 
 class Stress:
@@ -101,15 +94,19 @@ class Stress:
             self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
             self.values, self._levels = np.unique(pairs, return_inverse=True)
 
-    def __call__(self, v: Floats, K: float) -> tuple[float, Floats, float]:
-        """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow."""
+    def __call__(self, v: Floats, K: float, shrinkage: float = 0.0) -> tuple[float, Floats, float]:
+        """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow.
+
+        The shrinkage is a share by which c² is made smaller.
+        """
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, K)
             if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
                 return np.inf, v, 0.0
+            at = at._replace(w=np.sqrt(1 - shrinkage) * at.w)
             if self.metric:
-                return self._descend(v, K, at, self.target, 1.0, self.total)
-            fitted = distances(v, K)
+                return self._expand(v, K, at, self.target, 1.0, self.total)
+            fitted = _between(at, at, K)
             if not np.isfinite(fitted).all():
                 return np.inf, v, 0.0
             risen, value, total = self.disparities(fitted)
@@ -117,7 +114,7 @@ class Stress:
             target[self._upper] = risen[self._levels]
             size = total / self.total
             own = 1 - value + 2 * (size - 1) * size
-            _, by_v, by_K = self._descend(v, K, at, target, own, total)
+            _, by_v, by_K = self._expand(v, K, at, target, own, total)
             return value + (size - 1) ** 2, by_v, by_K
 
     def disparities(self, fitted: Floats) -> tuple[Floats, float, float]:
@@ -129,7 +126,7 @@ class Stress:
         total = max(float(weights @ (d * d)), np.finfo(float).tiny)
         return risen, float(weights @ np.square(d - risen[self._levels])) / total, total
 
-    def _descend(
+    def _expand(
         self, v: Floats, K: float, at: Stereographic, target: Floats, own: float, total: float
     ) -> tuple[float, Floats, float]:
         """Return Σ ω (d - t)²/total over pairs, and the gradient of forces 2ω (own d - t)/total."""
@@ -139,57 +136,19 @@ class Stress:
         weights = np.empty((0, 0)) if self.weights is None else self.weights
         start = 0
         while start < n:  # strips of the upper triangle
-            stop = min(n, start + max(1, STRIP // (n - start)))
+            stop = min(n, start + max(1, CACHED_PAIRS // (n - start)))
             sqchord = np.empty((stop - start, n - start))
             fill_sqchords(at.y[start:stop], at.w[start:stop], at.y[start:], at.w[start:], sqchord)
-            slopes = slopes_from_sqchord(sqchord, K)
+            slopes = lifts.slopes_from_sqchord(sqchord, K)
             add_pairs(start, sqchord, *slopes, target, weights, own, lifted, pull, sums)
             start = stop
-        by_v, by_K = _by_tangent(v, K, at, 2 / total * pull)
-        return float(sums[0] / total), by_v, float(2 * sums[1] / total) + by_K
-
-
-def _by_tangent(v: Floats, K: float, at: Stereographic, pull: Floats) -> tuple[Floats, float]:
-    """Return derivatives in v and K from the pull Σ_q (w_q, w_q y_q, c²) ∂ε/∂c² on each point."""
-    by_y = 2 * at.w[:, None] * (pull[:, :1] * at.y - pull[:, 1:-1])
-    by_w = pull[:, -1] / at.w
-    # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2, ∂y/∂K = ρ² b v/2, ∂w/∂K = -ρ² T w/4
-    along = np.einsum("ij,ij->i", by_y, v) * at.bend - by_w * at.stretch * at.w / 2
-    by_v = at.stretch[:, None] * by_y + (K * along)[:, None] * v
-    return by_v, float(along @ at.sqnorm) / 2
-
-
-class PointStress:
-    """Stress of one point against fixed points, as a function of its tangent coordinates."""
-
-    def __init__(self, v: Floats, K: float) -> None:
-        self.K, self._fixed = K, to_stereographic(v, K)
-        self._lifted = np.column_stack([self._fixed.w, self._fixed.w[:, None] * self._fixed.y])
-
-    def __call__(self, v: Floats, target: Floats, weights: Floats) -> tuple[float, Floats]:
-        """Return Σ ω (d - t)² over the fixed points, and its gradient in v (r,)."""
-        point, sqchord = v[None], np.empty((1, len(target)))
-        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            at = to_stereographic(point, self.K)
-            fill_sqchords(at.y, at.w, self._fixed.y, self._fixed.w, sqchord)
-            d, by_sqchord, _ = slopes_from_sqchord(sqchord, self.K)
-            residual = d[0] - target
-            force = 2 * weights * residual * by_sqchord[0]
-            pull = np.column_stack([force[None] @ self._lifted, force @ sqchord[0]])
-            by_v, _ = _by_tangent(point, self.K, at, pull)
-        return float(weights @ (residual * residual)), by_v[0]
-
-    def place(self, starts: Floats, target: Floats, weights: Floats, max_iter: int) -> Floats:
-        """Return the place (r,) of least stress that is found from starts (m, r)."""
-
-        def value(v: Floats) -> tuple[float, Floats]:
-            return self(v, target, weights)
-
-        floor = PLACED * float(weights @ np.square(target))
-        ends = [
-            minimise(value, start, max_iter=max_iter, tol=PLACED, floor=floor).x for start in starts
-        ]
-        return min(ends, key=lambda v: value(v)[0])
+        pull *= 2 / total
+        by_y = 2 * at.w[:, None] * (pull[:, :1] * at.y - pull[:, 1:-1])
+        by_w = pull[:, -1] / at.w
+        # ∂y/∂v = T + K b vvᵀ, ∂w/∂v = -K T w v/2, ∂y/∂K = ρ² b v/2, ∂w/∂K = -ρ² T w/4
+        along = np.einsum("ij,ij->i", by_y, v) * at.bend - by_w * at.stretch * at.w / 2
+        by_v = at.stretch[:, None] * by_y + (K * along)[:, None] * v
+        return float(sums[0] / total), by_v, float(2 * sums[1] / total + along @ at.sqnorm / 2)
 
 
 @vectorised

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from cayleyklein._typing import Floats
-from cayleyklein.geometry import cosine, sine
+from cayleyklein.geometry import lifts
 
 INSIDE = 1e-9
 """Least height above the equator of points that a hemisphere holds, in radii."""
@@ -22,8 +22,8 @@ MOST_STEPS, CENTERED = 200, 1e-7
 def to_surface(v: Floats, K: float) -> Floats:
     """Return X (n, r + 1) of tangent coordinates (n, r)."""
     rho = np.linalg.norm(v, axis=1)
-    stretch = np.divide(sine(rho, K), rho, out=np.ones_like(rho), where=rho > 0)
-    return np.column_stack([v * stretch[:, None], cosine(rho, K)])
+    stretch = np.divide(lifts.sine(rho, K), rho, out=np.ones_like(rho), where=rho > 0)
+    return np.column_stack([v * stretch[:, None], lifts.cosine(rho, K)])
 
 
 def to_tangent(X: Floats, K: float) -> Floats:
@@ -50,7 +50,7 @@ def center(X: Floats, K: float) -> Floats:
         for _ in range(MOST_STEPS):
             v = to_tangent(X, K)
             far = np.sqrt(-K) * np.linalg.norm(v, axis=1).max()
-            step = v.mean(axis=0) / max(1.0, far)  # the mean of d² is up to so much more curved
+            step = v.mean(axis=0) / max(1.0, far)  # d² is this much more curved
             if np.sqrt(-K) * np.abs(step).max() <= CENTERED:
                 break
             X = to_surface(to_tangent(_to_origin(X, to_surface(step[None], K)[0], K), K), K)

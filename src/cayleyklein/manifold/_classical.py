@@ -1,4 +1,4 @@
-"""Classical scaling in constant curvature: where descents start.
+"""Classical scaling in constant curvature, from which descents start.
 
 The Gram matrix of points on the surface of curvature K is cos(√K D) or cosh(√-K D), and the doubly
 centred -D²/2 at K = 0. Its leading eigenvectors are the points, if D fits into the space.
@@ -15,7 +15,7 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein.manifold._surface import center, to_tangent
 
 DENSE = 300
-"""Rows up to which all eigenvectors are computed; of more, only those needed."""
+"""Most rows for which all eigenvectors are computed, instead of those needed."""
 
 NEGATIVE, POSITIVE = (-16.0, -8.0, -4.0, -2.0, -1.0), (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
 """Curvatures tried: √|K| times the largest dissimilarity, with the sign of K."""
@@ -28,21 +28,21 @@ def classical(D: Floats, K: float, r: int) -> Floats:
         gram = np.square(D) / -2
         gram -= gram.mean(axis=0)
         gram -= gram.mean(axis=1)[:, None]
-        u = _leading(gram, r)
+        u = _eigen_coordinates(gram, r)
         return to_tangent(center(np.column_stack([u, np.ones(n)]), K), K)
     if K > 0:
-        unit = _leading(np.cos(np.minimum(k * D, np.pi)), r + 1)
+        unit = _eigen_coordinates(np.cos(np.minimum(k * D, np.pi)), r + 1)
         norm = np.linalg.norm(unit, axis=1)
         unit[norm == 0, -1] = 1.0
         unit /= np.where(norm > 0, norm, 1.0)[:, None]
     else:
-        u = _leading(-np.cosh(k * D), r)
+        u = _eigen_coordinates(-np.cosh(k * D), r)
         unit = np.column_stack([u, np.sqrt(1 + np.einsum("ij,ij->i", u, u))])
     X = unit / np.append(np.full(r, k), 1.0)
     return to_tangent(center(X, K), K)
 
 
-def _leading(matrix: Floats, r: int) -> Floats:
+def _eigen_coordinates(matrix: Floats, r: int) -> Floats:
     """Return the r leading eigenvectors times the roots of their eigenvalues, if positive."""
     n = len(matrix)
     found = min(r, n)
