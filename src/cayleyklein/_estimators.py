@@ -94,7 +94,7 @@ def check_parameters(estimator: Any) -> None:
         if isinstance(value, bool | np.bool_) and "boolean" not in rules:
             number = [rule for rule in rules if isinstance(rule, Interval)]
             expect(not number, name, value, "a number, not a bool")
-    if hasattr(estimator, "n_jobs"):
+    if getattr(estimator, "n_jobs", None) is not None:
         as_jobs(estimator.n_jobs)
     try:
         estimator._validate_params()
@@ -116,27 +116,8 @@ def is_dask(values: Any) -> bool:
 def check_data(estimator: Any, X: Any, y: Any = NO_TARGET, **options: Any) -> Any:
     """Return X, or X and y, in memory and checked, by `validate_data` and its options.
 
-    With `multi_output` or `y_numeric`, y holds numbers; otherwise it is a column of classes.
+    Of y only the length is checked; `encode_classes` or `check_numbers` do the rest.
     """
-    of_y = {name: options.pop(name) for name in ("multi_output", "y_numeric") if name in options}
-    rows = _check_rows(estimator, X, {"dtype": np.float64, **options})
-    if y is NO_TARGET:
-        return rows
-    if y is None:
-        raise InvalidInputError(
-            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
-            f"is None."
-        )
-    (refuse_no_numbers if of_y else refuse_missing)(y, "y")
-    with naming("y"), np.errstate(over="ignore", invalid="ignore"):
-        if of_y:
-            as_finite_array(y, "y")
-        target = _check_y(y, **of_y, estimator=estimator)
-        check_consistent_length(rows, target)
-    return rows, target
-
-
-def _check_rows(estimator: Any, X: Any, options: dict[str, Any]) -> AnyArray:
     if is_dask(X):
         raise InvalidInputError(
             "X is a Dask collection, which must be in memory here; pass X.compute() if it fits."
@@ -150,6 +131,7 @@ def _check_rows(estimator: Any, X: Any, options: dict[str, Any]) -> AnyArray:
         )
     refuse_no_numbers(X, "X")
     finite = options.pop("ensure_all_finite", True)
+    options.setdefault("dtype", np.float64)
     try:
         with naming("X"), np.errstate(over="ignore", invalid="ignore"):  # sums may overflow
             # NaN are looked for below, where their places are named
@@ -175,7 +157,24 @@ def _check_rows(estimator: Any, X: Any, options: dict[str, Any]) -> AnyArray:
                 f"X has NaN or infinite entries at (row, column) {list_indices(bad)}. Drop these "
                 f"rows, or fill the gaps, as sklearn.impute.SimpleImputer does."
             )
-    return rows
+    if y is NO_TARGET:
+        return rows
+    if y is None:
+        raise InvalidInputError(
+            f"This {type(estimator).__name__} estimator requires y to be passed, but the target y "
+            f"is None."
+        )
+    with naming("y"):
+        check_consistent_length(rows, y)
+    return rows, y
+
+
+def check_numbers(y: Any) -> Floats:
+    """Return targets (n,) or (n, t), finite numbers."""
+    refuse_no_numbers(y, "y")
+    as_finite_array(y, "y")
+    with naming("y"), np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(_check_y(y, multi_output=True, y_numeric=True), dtype=np.float64)
 
 
 def _is_numeric(column: Any) -> bool:
@@ -208,22 +207,6 @@ def refuse_no_numbers(values: Any, name: str) -> None:
         )
 
 
-def refuse_missing(labels: Any, name: str) -> None:
-    """Refuse rows without a class; NumPy would turn NaN in a list of texts into the text "nan"."""
-    if is_dask(labels):
-        return  # it is looked at in memory
-    if isinstance(labels, np.ma.MaskedArray) or hasattr(labels, "toarray"):
-        refuse_containers(labels, name)
-    if not isinstance(labels, list | tuple):
-        labels = np.asarray(labels)
-        if labels.dtype.kind != "O" or labels.ndim != 1:
-            return
-    missing = np.array([_is_missing(label) for label in labels], dtype=bool)
-    if missing.any():
-        rows = list_indices(np.flatnonzero(missing))
-        raise InvalidInputError(f"{name} has no class at rows {rows}; drop them.")
-
-
 def _is_missing(label: Any) -> bool:
     try:
         return label is None or bool(label != label)
@@ -240,7 +223,14 @@ def encode_classes(
 
     With `classes` given, sorted, every entry must be one of them.
     """
-    refuse_missing(y, name)
+    if isinstance(y, np.ma.MaskedArray) or hasattr(y, "toarray"):
+        refuse_containers(y, name)
+    # NumPy would turn NaN in a list of texts into the text "nan"
+    if isinstance(y, list | tuple) or getattr(getattr(y, "dtype", None), "kind", "") == "O":
+        missing = [i for i, label in enumerate(y) if _is_missing(label)]
+        if missing:
+            rows = list_indices(np.array(missing))
+            raise InvalidInputError(f"{name} has no class at rows {rows}; drop them.")
     with naming(name):
         target = column_or_1d(y, warn=True)
     if target.dtype.kind == "f" and not np.isfinite(target).all():
@@ -317,8 +307,9 @@ def as_jobs(n_jobs: Any) -> int:
         given = None if n_jobs is None else operator.index(n_jobs)
     except TypeError:
         given = 0
-    known = "a whole number other than 0 (-1 takes every core), or None"
-    expect(given != 0 and not isinstance(n_jobs, bool), "n_jobs", n_jobs, known)
+    if given == 0 or isinstance(n_jobs, bool):
+        known = "a whole number other than 0 (-1 takes every core), or None"
+        raise InvalidInputError(f"Got n_jobs={n_jobs!r}, but expected {known}.")
     # joblib's Dask backend, active in its tasks too, counts the cores of the whole cluster
     on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
     with parallel_config("threading") if on_dask else nullcontext():
@@ -337,45 +328,43 @@ def as_random_state(random_state: Any) -> np.random.RandomState:
     return generator
 
 
-class ThreadLimit:
-    """One thread for BLAS and OpenMP while only small fits run, in the whole process.
-
-    The number of threads belongs to the process. It is set to one while at least one small fit and
-    no large one runs, and restored as soon as that is no longer so, whichever ends first.
-    """
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running = {"small": 0, "large": 0}
-        self._limit: Any = None
-
-    @contextmanager
-    def running(self, size: str) -> Iterator[None]:
-        """Count a fit as "small" or "large" for as long as the context lasts."""
-        self._count(size, 1)
-        try:
-            yield
-        finally:
-            self._count(size, -1)
-
-    def _count(self, size: str, change: int) -> None:
-        with self._lock:
-            self._running[size] += change
-            wanted = self._running["small"] > 0 and self._running["large"] == 0
-            if wanted and self._limit is None:
-                self._limit = threadpool_limits(1)
-            elif not wanted and self._limit is not None:
-                self._limit.restore_original_limits()
-                self._limit = None
-
-
-THREAD_LIMIT = ThreadLimit()
-
 SMALL_WORK = 2e8
 """Multiplications up to which a second thread waits longer than it works."""
 
 
-def few_threads(n_rows: int, n_columns: int) -> Any:
-    """Keep matrix products of few rows in one thread: others would spin for work, and burn CPU."""
+class ThreadLimit:
+    """Fits that run in this process, and the limit of its threads while only small ones do."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.running = {"small": 0, "large": 0}
+        self.limit: Any = None
+
+    def count(self, size: str, change: int) -> None:
+        """Count a fit that begins or ends; set the limit, or restore what was before it."""
+        with self.lock:
+            self.running[size] += change
+            wanted = self.running["small"] > 0 and self.running["large"] == 0
+            if wanted and self.limit is None:
+                self.limit = threadpool_limits(1)
+            elif not wanted and self.limit is not None:
+                self.limit.restore_original_limits()
+                self.limit = None
+
+
+THREAD_LIMIT = ThreadLimit()
+
+
+@contextmanager
+def few_threads(n_rows: int, n_columns: int) -> Iterator[None]:
+    """Keep matrix products of few rows in one thread: others would spin for work, and burn CPU.
+
+    The number of BLAS and OpenMP threads belongs to the process. It is one while at least one small
+    fit and no large one runs, and is restored when that ends, whichever fit ends first.
+    """
     small = float(n_rows) * min(n_rows, 1000) * n_columns < SMALL_WORK
-    return THREAD_LIMIT.running("small" if small else "large")
+    THREAD_LIMIT.count("small" if small else "large", 1)
+    try:
+        yield
+    finally:
+        THREAD_LIMIT.count("small" if small else "large", -1)

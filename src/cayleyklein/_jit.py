@@ -31,6 +31,9 @@ class Kernel:
         update_wrapper(self, function)
 
     def __call__(self, *args: Any) -> Any:
+        home, name = self._function.__globals__, self._function.__name__
+        if home.get(name) is self:  # later calls from its module go straight to Numba
+            home[name] = self.compiled
         return self.compiled(*args)
 
     @cached_property

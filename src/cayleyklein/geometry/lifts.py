@@ -26,6 +26,15 @@ from cayleyklein._typing import Floats
 SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its closed form cancels there
 
 
+def coordinates(x: Floats, factor: Floats, center: Floats | float) -> Floats:
+    """Return z = L(x - μ) for L (r, d), or its diagonal (d,)."""
+    from cayleyklein.geometry.rounding import map_rows
+
+    with np.errstate(over="ignore", invalid="ignore"):
+        u = x - center
+        return map_rows(factor, u) if factor.ndim == 2 else np.multiply(u, factor, order="C")
+
+
 def lift(z: Floats, s: Floats) -> Floats:
     """Return (z, 1)/√s, for s = S(x, x)."""
     return np.concatenate([z, np.ones_like(z[..., :1])], axis=-1) / np.sqrt(s)[..., None]

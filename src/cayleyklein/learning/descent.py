@@ -68,7 +68,7 @@ class Recipe:
         elif K < 0:
             farthest = float(np.linalg.norm(rows.X @ factor.T, axis=1).max())
             factor = self.radius / (farthest or 1.0) * factor
-        return Parameters(factor, np.zeros(rows.n_columns), K)
+        return Parameters(factor, np.zeros(rows.X.shape[1]), K)
 
     def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Objective:
         """Return the objective of a pass that starts at `found`, with terms for some rows."""
@@ -144,16 +144,22 @@ def descend(
     if found is None and recipe.init == "flat":
         flat = descend(rows, type(recipe)("flat", n_components=recipe.n_components), rng)
         found = recipe.start(rows, flat.found.factor)
+    elif found is None and recipe.init == "std" and recipe.n_components is None:
+        found = recipe.start(rows, np.eye(len(rows.varies)) * rows.varies)
     elif found is None:
         found = recipe.start(rows, starts.starting_factor(recipe.init, rows, recipe.n_components))
     losses: list[list[float]] = []
     converged = stopped = False
+    n_before = 0
     for n_pass in range(1, recipe.n_passes + 1):
-        objective = recipe.pose(rows, draw_anchors(rows, rng), found)
-        n_before = sum(len(some) - 1 for some in losses)
+        anchors = np.arange(len(rows.X))
+        if len(anchors) > FEWEST_ANCHORS:
+            anchors = sampling.draw(rows.labels, n_anchors(rows.n_columns), 1, rng)
+        objective = recipe.pose(rows, anchors, found)
         end, seen = _run_pass(objective, found, recipe, rows, (n_pass, n_before), report)
         found, converged, stopped = unpack(end.x, found, recipe), end.converged, end.stopped
         losses.append(seen)
+        n_before += len(seen) - 1
         if stopped:
             break
     return Fit(recipe, found, losses, converged, stopped)
@@ -226,9 +232,3 @@ def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
 def n_anchors(r: int) -> int:
     """Return how many rows of r coordinates have a term in the loss of a pass, at most."""
     return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
-
-
-def draw_anchors(rows: TrainingRows, rng: np.random.Generator) -> Ints:
-    """Return the rows that have a term in the loss of a pass."""
-    most = n_anchors(rows.n_columns)
-    return np.arange(len(rows)) if len(rows) <= most else sampling.draw(rows.labels, most, 1, rng)

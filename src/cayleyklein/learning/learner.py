@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, RealNotInt, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._distributed import check_columns, meta_of, task
 from cayleyklein._estimators import (
-    as_random_state,
     check_data,
     check_parameters,
     few_threads,
@@ -180,7 +180,7 @@ class DescentLearner(MetricLearner):
     }  # fmt: skip
 
     def _generator(self) -> np.random.Generator:
-        random = as_random_state(self.random_state)
+        random = check_random_state(self.random_state)
         return np.random.default_rng(random.randint(np.iinfo(np.int32).max))
 
     def _start(self, rows: TrainingRows, recipe: Recipe) -> Parameters | None:
@@ -253,10 +253,14 @@ class DescentLearner(MetricLearner):
 
     def _given(self, *names: str) -> dict[str, Any]:
         """Return the parameters of a recipe that are not "auto"; a metric as init starts it."""
-        values = {name: getattr(self, name) for name in names}
-        if not isinstance(self.init, str):
-            values["init"] = "std"
-        return {k: v for k, v in values.items() if not (isinstance(v, str) and v == "auto")}
+        values = {}
+        for name in names:
+            value = getattr(self, name)
+            if name == "init" and not isinstance(value, str):
+                value = "std"
+            if not (isinstance(value, str) and value == "auto"):
+                values[name] = value
+        return values
 
 
 class RowLearner(DescentLearner):

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from cayleyklein._typing import AnyArray
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import product, wide
@@ -24,7 +23,7 @@ from cayleyklein.metrics import CurvedMetric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 
-LABEL_PRODUCT = (("elliptic", 0.3), ("elliptic", 1.0), ("flat", 1.0))
+LABEL_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
 """Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m²."""
 
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
@@ -55,8 +54,8 @@ class CurvedLMNN(RowLearner):
     ----------
     geometry : {"product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="product"
-        "product" is a product of spheres of curvature 0.09 and 1 (in units of the margin) and flat
-        space. "flat" is classic LMNN. "learned" makes the curvature a parameter, which may cross
+        "product" is a product of flat space and spheres of curvature 0.09 and 1, in units of the
+        margin. "flat" is classic LMNN. "learned" makes the curvature a parameter, which may cross
         zero. "mixed" is the paper's α d_E + (1-α) d_H, each distance in units of its nearest
         neighbours.
     alpha : float or "auto", default="auto"
@@ -203,10 +202,10 @@ default="product"
         if self.geometry != "product":
             names = ("elliptic", "hyperbolic") if self.geometry == "mixed" else (self.geometry,)
             parts = tuple((name, MARGINS[name]) for name in names)
-        return tuple(
-            replace(base, **{"geometry": name, "margin": margin, **changes})
-            for name, margin in parts
-        )
+        recipes = []
+        for name, margin in parts:
+            recipes.append(replace(base, **{"geometry": name, "margin": margin, **changes}))
+        return tuple(recipes)
 
     def _training_rows(
         self, given: GivenRows, size: int | float | None, rng: np.random.Generator
@@ -221,7 +220,14 @@ default="product"
                 f"a metric needs two or more."
             )
         rows = TrainingRows.from_raw(X, labels, weights, turn=not paper)
-        self._warn_few(rows, given.classes)
+        sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
+        few = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
+        if len(few) and given.classes is not None:
+            warn_caller(
+                f"Classes {given.classes[few].tolist()} have fewer than {self.n_targets + 1} "
+                f"distinct rows, so that their rows have fewer than n_targets={self.n_targets} "
+                f"others of their class to be drawn to. They are learned from as they are."
+            )
         return rows
 
     def _learn(
@@ -254,15 +260,4 @@ default="product"
                 f"Learning from {n:,} rows of {d:,} columns will take about "
                 f"{round(seconds / 60)} minutes. subsample=10000 learns from fewer, verbose=True "
                 f"shows how far it is."
-            )
-
-    def _warn_few(self, rows: TrainingRows, classes: AnyArray | None) -> None:
-        """Warn of classes with fewer target neighbours than asked for."""
-        sizes = rows.class_sizes  # shorter where the last classes weigh nothing
-        small = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
-        if len(small) and classes is not None:
-            warn_caller(
-                f"Classes {classes[small].tolist()} have fewer than {self.n_targets + 1} distinct "
-                f"rows, so that their rows have fewer than n_targets={self.n_targets} others of "
-                f"their class to be drawn to. They are learned from as they are."
             )

@@ -133,9 +133,8 @@ class MMC(MetricLearner):
         weights = as_weights(sample_weight, rows)
         if len(np.unique(labels[weights > 0])) < 2:
             raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, "
-                f"{classes[np.unique(labels[weights > 0])].tolist()}; learning a metric needs two or "
-                f"more."
+                f"y has 1 class in rows of positive weight, {classes[labels[weights > 0][:1]]}; "
+                f"learning a metric needs two or more."
             )
         d = rows.shape[1]
         self._check_columns(d, d)

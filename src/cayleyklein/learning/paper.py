@@ -162,7 +162,7 @@ class PaperDescent:
         targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
         objective = LargeMargin(
             rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin,
-            recipe.push, None, recipe.squared,
+            recipe.push, None, recipe.geometry == "flat",
         )  # fmt: skip
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False

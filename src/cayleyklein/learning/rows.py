@@ -11,9 +11,15 @@ from scipy import linalg
 
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
-from cayleyklein._estimators import as_weights, check_data, encode_classes, is_dask
+from cayleyklein._estimators import (
+    as_weights,
+    check_data,
+    check_numbers,
+    encode_classes,
+    is_dask,
+)
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
-from cayleyklein._validation import as_finite_array, list_indices
+from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import sampling
 from cayleyklein.learning.objectives.lifted import Parameters
@@ -34,6 +40,7 @@ class GivenRows:
     X: Floats | RowBlocks
     target: AnyArray
     weights: Floats
+    n_columns: int
     classes: AnyArray | None = None
     source: Any = None
 
@@ -62,20 +69,15 @@ class GivenRows:
                 y = _distributed.in_memory(y, "y")
             if is_dask(sample_weight):
                 sample_weight = _distributed.in_memory(sample_weight, "sample_weight")
-            of_y = {"multi_output": True, "y_numeric": True} if numeric else {}
             rows, y = check_data(
-                estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset, **of_y
+                estimator, X, y, order="C", ensure_min_samples=least_rows, reset=reset
             )
         if numeric:
-            target: AnyArray = as_finite_array(y, "y")
+            target: AnyArray = check_numbers(y)
         else:
             classes, target = encode_classes(y, classes)
-        return cls(rows, target, as_weights(sample_weight, target), classes, X)
-
-    @property
-    def n_columns(self) -> int:
-        """Number of columns d."""
-        return self.X.n_columns if isinstance(self.X, RowBlocks) else int(self.X.shape[1])
+        d = rows.n_columns if isinstance(rows, RowBlocks) else rows.shape[1]
+        return cls(rows, target, as_weights(sample_weight, target), d, classes, X)
 
     @property
     def labels(self) -> Ints:
@@ -213,11 +215,6 @@ class TrainingRows:
         return int(self.X.shape[1])
 
     @cached_property
-    def class_sizes(self) -> Ints:
-        """Distinct rows of each label, 0 where there is none."""
-        return np.bincount(self.labels)
-
-    @cached_property
     def points(self) -> tuple[Ints, Ints]:
         """The first row at each distinct point, of whatever class, and the point of each row."""
         return distinct_rows(self.X)
@@ -305,7 +302,14 @@ def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
     >>> distinct_rows(np.array([[5.0], [1.0], [5.0]]))
     (array([0, 1]), array([0, 1, 0]))
     """
-    _, first, point = np.unique(_hashes(X), return_index=True, return_inverse=True)
+    hashes = np.zeros(len(X), dtype=np.uint64)
+    for j in range(X.shape[1]):
+        hashes ^= (X[:, j] + 0.0).view(np.uint64)  # which turns -0.0 into 0.0
+        hashes *= np.uint64(0x9E3779B97F4A7C15)
+        hashes ^= hashes >> np.uint64(32)
+        hashes *= np.uint64(0xD6E8FEB86659FD93)
+        hashes ^= hashes >> np.uint64(29)
+    _, first, point = np.unique(hashes, return_index=True, return_inverse=True)
     again = np.flatnonzero(first[point] != np.arange(len(X)))
     if (X[again] != X[first[point[again]]]).any():  # different rows with one hash
         _, first, point = np.unique(X, axis=0, return_index=True, return_inverse=True)
@@ -316,14 +320,3 @@ def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     return first[order], place[point.ravel()]
-
-
-def _hashes(X: Floats) -> AnyArray:
-    found = np.zeros(len(X), dtype=np.uint64)
-    for j in range(X.shape[1]):
-        found ^= (X[:, j] + 0.0).view(np.uint64)  # which turns -0.0 into 0.0
-        found *= np.uint64(0x9E3779B97F4A7C15)
-        found ^= found >> np.uint64(32)
-        found *= np.uint64(0xD6E8FEB86659FD93)
-        found ^= found >> np.uint64(29)
-    return found

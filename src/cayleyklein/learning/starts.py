@@ -51,8 +51,8 @@ def principal_components(rows: TrainingRows, r: int) -> Floats:
 
 def discriminants(rows: TrainingRows, r: int) -> Floats:
     """Project on linear discriminants of within-class whitened rows, then on what is left."""
-    means = np.zeros((len(rows.class_sizes), rows.n_columns))
     mass = np.bincount(rows.labels, weights=rows.shares)
+    means = np.zeros((len(mass), rows.n_columns))
     np.add.at(means, rows.labels, rows.shares[:, None] * rows.X)
     means /= np.where(mass > 0, mass, 1.0)[:, None]
     whiten = _whitening(_covariance(rows, means[rows.labels]), rows.n_columns)

@@ -29,7 +29,7 @@ LEAF = 24
 QUERIES_PER_TASK = 64
 """Queries a thread answers at a time; it decides nothing but the speed."""
 
-GATHERED_PAIRS = 2**18
+BUILT_PAIRS = 2**18
 """Coordinates of pairs gathered at a time while a tree is built."""
 
 
@@ -97,7 +97,9 @@ class VantagePointTree:
             pass
         return values, np.where(rows < 0, -1, self.order[rows]), slack, measured
 
-    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
+    def candidates(
+        self, queries: ChordRows, k: int, wanted: int, pool: Pool
+    ) -> tuple[Ints, Floats]:
         """Return k rows of each query, and a distance that no other row is nearer than."""
         values, rows, slack, _ = self.search(queries, k, pool)
         with np.errstate(invalid="ignore"):  # nan, which certifies nothing
@@ -143,7 +145,7 @@ def build(space: ChordSpace, rows: ChordRows) -> tuple[Ints, Ints, Floats, Float
 def rough_distances(space: ChordSpace, rows: ChordRows, first: Ints, second: Ints) -> Floats:
     """Return the distances of pairs of rows, right to the tree's slack."""
     found = np.zeros(len(first))
-    step = max(1, GATHERED_PAIRS // space.width)
+    step = max(1, BUILT_PAIRS // space.width)
     for start in range(0, len(first), step):
         at = slice(start, start + step)
         p, q = first[at], second[at]

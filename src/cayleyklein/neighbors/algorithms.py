@@ -34,7 +34,7 @@ def build_engine(
     algorithm: Algorithm, space: ChordSpace, rows: ChordRows
 ) -> tuple[EuclideanSearch | VantagePointTree | None, str]:
     """Return the engine of an algorithm, or None to measure every row, and the algorithm's name."""
-    product, single = isinstance(space.metric, ProductMetric), len(space.terms) == 1
+    product, single = isinstance(space.terms[0].metric, ProductMetric), len(space.terms) == 1
     if algorithm == "vptree" and product:
         raise InvalidInputError(
             "Got algorithm='vptree' for a ProductMetric, which is Euclidean after its map; "

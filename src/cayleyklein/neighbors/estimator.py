@@ -21,7 +21,7 @@ from cayleyklein._estimators import (
 )
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import as_choice, as_count, check_memory
+from cayleyklein._validation import as_choice, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import Metric
 from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
@@ -32,6 +32,7 @@ from cayleyklein.neighbors.search import (
     as_metric,
     as_radius,
     checked_queries,
+    number_of_neighbors,
 )
 from cayleyklein.neighbors.shards import LEAST_ROWS, Shards
 from cayleyklein.neighbors.space import refuse_outside
@@ -77,21 +78,6 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
             self._rows_in_memory()  # refuses: shards do not leave their cluster
         return super().__getstate__()
 
-    def _k(self, k: Any, *, own: bool) -> int:
-        """Check a number of neighbours, by default the estimator's, against the fitted rows."""
-        check_is_fitted(self, "metric_")
-        if k is None:
-            auto = isinstance(self.n_neighbors, str) and self.n_neighbors == "auto"
-            k = getattr(self, "n_neighbors_", None) if auto else self.n_neighbors
-        k, available = as_count(k, "n_neighbors"), self.n_samples_fit_ - own
-        if k > available:
-            raise InvalidInputError(
-                f"Expected n_neighbors <= {available}, the number of fitted rows"
-                f"{' other than the query itself' if own else ''}, but "
-                f"n_neighbors = {k}, n_samples_fit = {self.n_samples_fit_}."
-            )
-        return int(k)
-
     # -- searching ------------------------------------------------------------------
 
     @overload
@@ -122,7 +108,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
             array if the queries are a Dask collection.
         rows : ndarray or Dask array of shape (m, n_neighbors)
         """
-        k = self._k(n_neighbors, own=X is None)
+        k = number_of_neighbors(self, n_neighbors, own=X is None)
         index, queries = self._row_index(), checked_queries(self, X)
         if isinstance(queries, np.ndarray):
             check_memory(

@@ -13,11 +13,12 @@ Both are searched from the middle of the rows where that is far from 0.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import cKDTree
-from sklearn.neighbors import KDTree, NearestNeighbors
+from sklearn.metrics._pairwise_distances_reduction import ArgKmin
+from sklearn.neighbors import KDTree
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
@@ -58,20 +59,23 @@ class EuclideanSearch:
         else:
             y, self.middle = centred(rows.v)
         self.usable = FAINT < longest_square(y) < HUGE
-        self.tree = cKDTree(y) if self.usable and algorithm == "tree" else None
-        self.brute = NearestNeighbors(algorithm="brute")
-        if self.usable:
-            self.brute.fit(y)
+        self.tree: Any = cKDTree(y) if self.usable and algorithm == "tree" else None
+        self.y = y if self.tree is None else None
 
-    def candidates(self, queries: ChordRows, k: int, pool: Pool) -> tuple[Ints, Floats]:
-        """Return k rows of each query, and a distance that no other row is nearer than."""
+    def candidates(
+        self, queries: ChordRows, k: int, wanted: int, pool: Pool
+    ) -> tuple[Ints, Floats]:
+        """Return k rows of each query, and a distance that no other row is nearer than.
+
+        Rows that are certainly farther than the `wanted` nearest of them are replaced by -1.
+        """
         q = self.mapped(queries)
         sqnorm = np.einsum("ij,ij->i", q, q)
         if not (self.usable and (sqnorm < HUGE).all()):
             nothing = np.full((len(q), k), -1, dtype=np.intp)
             return nothing, np.full(len(q), -np.inf)
-        if self.tree is None:
-            near, found = self.brute.kneighbors(q, k)
+        if self.y is not None:
+            near, found = nearest_rows(self.y, q, k)
         else:
             near, found = self.tree.query(q, np.arange(1, k + 1), workers=threads_of(pool))
         last = near[:, -1]
@@ -84,6 +88,8 @@ class EuclideanSearch:
                 error = rounding_of(q.shape[1]) * ((2 * np.sqrt(sqnorm) + last) ** 2 + FAINT)
                 chord = np.sqrt(np.maximum(last**2 - error, 0)) - 2 * (blur + self.blur)
                 sqchord = np.maximum(chord, 0) ** 2
+                room = np.sqrt(near[:, wanted - 1] ** 2 + 2 * error) + 4 * (blur + self.blur)
+                found = np.where(near <= room[:, None], found, -1)
             floor = self.term.weight * lifts.distance_from_sqchord(sqchord, self.term.K)
         return found, floor * (1 - SLACK)
 
@@ -114,10 +120,11 @@ class EuclideanSearch:
 
 def centred(v: Floats) -> tuple[Floats, Floats]:
     """Return v from its middle where that is far from 0, and otherwise as it is."""
-    some = v[even_rows(len(v), PLACED_ROWS)]
+    some = v if len(v) <= PLACED_ROWS else v[even_rows(len(v), PLACED_ROWS)]
     with np.errstate(over="ignore", invalid="ignore"):
         middle = some.mean(axis=0)
-        far = middle @ middle > FAR_MIDDLE * some.var(axis=0).sum()
+        size = middle @ middle
+        far = size > FAR_MIDDLE * (np.einsum("ij,ij->", some, some) / len(some) - size)
     return (v - middle, middle) if far else (v, np.zeros_like(middle))
 
 
@@ -159,8 +166,9 @@ def even_rows(n: int, most: int) -> Ints:
 
 def nearest_rows(Z: Floats, Q: Floats, k: int) -> tuple[Floats, Ints]:
     """Return Euclidean distances and positions of the k rows of Z nearest to each of Q."""
-    found = NearestNeighbors(n_neighbors=k, algorithm="brute").fit(Z).kneighbors(Q)
-    return found[0], found[1]
+    Z, Q = np.ascontiguousarray(Z), np.ascontiguousarray(Q)
+    found: tuple[Floats, Ints] = ArgKmin.compute(Q, Z, k, return_distance=True)
+    return found
 
 
 def tree_share(v: Floats, n_queries: int, k: int) -> float:

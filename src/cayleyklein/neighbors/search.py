@@ -15,9 +15,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from functools import cache
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs, check_data, is_dask
@@ -202,8 +204,10 @@ class SearchIndex:
         for width in (least, MORE * least):
             if self.engine is None or not len(doubtful) or width >= len(self):
                 break
-            some, mine = taken(queries, own, doubtful)
-            candidates, floor = self.engine.candidates(some, width, pool)
+            some, mine = queries, own
+            if len(doubtful) < len(values):
+                some, mine = taken(queries, own, doubtful)
+            candidates, floor = self.engine.candidates(some, width, k + (own is not None), pool)
             best, found = self._best_of(some, candidates, k, mine, pool)
             values[doubtful], rows[doubtful] = best, found
             doubtful = doubtful[~(best[:, -1] < floor)]
@@ -262,6 +266,24 @@ class SearchIndex:
             mine = np.flatnonzero((own >= columns.start) & (own < columns.stop))
             rough[mine, own[mine] - columns.start] = np.inf
         return rough
+
+
+def number_of_neighbors(estimator: Any, k: Any = None, *, own: bool = False) -> int:
+    """Check a number of neighbours, by default the estimator's, against the fitted rows."""
+    check_is_fitted(estimator, "metric_")
+    if k is None:
+        auto = isinstance(estimator.n_neighbors, str) and estimator.n_neighbors == "auto"
+        k = estimator.n_neighbors_ if auto else estimator.n_neighbors
+    if type(k) is bool or not isinstance(k, Integral) or k < 1:
+        raise InvalidInputError(f"Got n_neighbors={k!r}, but expected a whole number, at least 1.")
+    n = estimator.n_samples_fit_
+    if k > n - own:
+        other = " other than the query itself" if own else ""
+        raise InvalidInputError(
+            f"Expected n_neighbors <= {n - own}, the number of fitted rows{other}, but "
+            f"n_neighbors = {k}, n_samples_fit = {n}."
+        )
+    return int(k)
 
 
 def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -39,8 +39,8 @@ OPPOSITE = 1 - 1e-3
 FAINT, HUGE = 1e-280, 1e280
 """Squares outside this range may have under- or overflowed."""
 
-GATHERED = 2**16
-"""Coordinates of pairs gathered at a time: 512 kB, which stay in cache."""
+GATHERED, GATHERED_PAIRS = 2**16, 8
+"""Coordinates of pairs gathered at a time, 512 kB, which stay in cache; and pairs, at the least."""
 
 PLACED_ROWS = 16384
 """Rows placed at a time, so that temporary arrays stay small."""
@@ -51,17 +51,31 @@ JUST_INSIDE = 1 - 1e-4
 Pool = ThreadPoolExecutor | None
 
 
-class Term(NamedTuple):
-    """One term of a sum of metrics, weight · distance, and its columns of v."""
+class Part(NamedTuple):
+    """One space of constant curvature: L or its diagonal, μ, K, its unit, and ‖L_j‖ (d,).
 
-    metric: CurvedMetric | ProductMetric
+    In a `plain` one z is x itself.
+    """
+
+    factor: Floats
+    center: Floats
+    K: float
+    unit: float
+    lengths: Floats
+    plain: bool
+
+
+class Term(NamedTuple):
+    """One term of a sum of metrics, weight · distance, and its columns of v.
+
+    K is the curvature of the chord: 0 for a product, whose map is Euclidean.
+    """
+
+    metric: Any
     weight: float
     columns: slice
-
-    @property
-    def K(self) -> float:
-        """Curvature of the chord: 0 for a product, whose map is Euclidean."""
-        return self.metric.curvature if isinstance(self.metric, CurvedMetric) else 0.0
+    K: float
+    parts: tuple[Part, ...]
 
 
 class ChordRows(NamedTuple):
@@ -86,26 +100,29 @@ class ChordSpace:
     """The coordinates of a metric: its terms side by side."""
 
     def __init__(self, metric: Metric) -> None:
-        self.metric = metric
         self.terms: list[Term] = []
         self.width = 0
-        parts = [(metric, 1.0)] if isinstance(metric, ProductMetric) else terms_of(metric)
-        for part, weight in parts:
-            if weight:
-                width = coordinates_of(part)
-                columns = slice(self.width, self.width + width)
-                self.terms.append(Term(part, weight, columns))
-                self.width += width
-
-    @property
-    def ranks_outside(self) -> bool:
-        """Whether queries outside are ranked by an affine function, as by one hyperbolic metric."""
-        return len(self.terms) == 1 and self.terms[0].K < 0
-
-    @property
-    def rounding(self) -> float:
+        terms = [(metric, 1.0)] if isinstance(metric, ProductMetric) else terms_of(metric)
+        for term, weight in terms:
+            if not weight:
+                continue
+            K, metrics, units = 0.0, cast("tuple[CurvedMetric, ...]", (term,)), [1.0]
+            if isinstance(term, ProductMetric):
+                metrics, units = term.metrics, term.units.tolist()
+            else:
+                K = term.curvature
+            parts = tuple(
+                Part(m.compact_factor, m.center, m.curvature, unit, m.column_lengths, is_plain(m))
+                for m, unit in zip(metrics, units, strict=True)
+            )
+            width = sum(len(part.factor) + (part.K != 0) for part in parts)
+            columns = slice(self.width, self.width + width)
+            self.terms.append(Term(term, weight, columns, K, parts))
+            self.width += width
+        self.rounding = rounding_of(metric.dimension + self.width)
         """A bound of the relative rounding of v and of sums over it."""
-        return rounding_of(self.metric.dimension + self.width)
+        self.ranks_outside = len(self.terms) == 1 and self.terms[0].K < 0
+        """Whether queries outside are ranked by an affine function, as by one hyperbolic metric."""
 
     def place(self, X: Floats) -> ChordRows:
         """Place rows; a sum of metrics sees those outside pulled inside."""
@@ -113,15 +130,17 @@ class ChordSpace:
         v, inside = np.empty((n, self.width)), np.ones(n, dtype=bool)
         scale, reach = np.ones((n, t)), np.empty((n, t))
         x = [X] * t
+        if t == 1 and n <= PLACED_ROWS and self.terms[0].K >= 0:  # most queries: no copy
+            v, scale[:, 0], reach[:, 0] = lifted(X, self.terms[0])
+            return ChordRows(x, v, scale, reach, inside)
         for i, term in enumerate(self.terms):
-            if isinstance(term.metric, CurvedMetric) and term.K < 0:
+            if term.K < 0:
                 inside &= term.metric.contains(X)
                 if t > 1:
                     x[i] = pull_inside(X, term.metric)
             for start in range(0, n, PLACED_ROWS):
                 at = slice(start, start + PLACED_ROWS)
-                v[at, term.columns], scale[at, i] = lifted(x[i][at], term.metric)
-                reach[at, i] = reach_of(x[i][at], term.metric)
+                v[at, term.columns], scale[at, i], reach[at, i] = lifted(x[i][at], term)
         return ChordRows(x, v, scale, reach, inside)
 
     def blur(self, rows: ChordRows) -> Floats:
@@ -134,46 +153,50 @@ class ChordSpace:
         self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints, pool: Pool = None
     ) -> Floats:
         """Return the distances (p, w) of queries `which` (p,) to w rows each, inf for column -1."""
-        found = np.empty(columns.shape)
-        step = max(1, GATHERED // max(1, columns.shape[1] * self.width))
+        found = np.full(columns.shape, np.inf)
+        at, place = np.nonzero(columns >= 0)
+        which, columns = which[at], columns[at, place]
+        step = max(GATHERED_PAIRS, GATHERED // self.width)
 
         def run(start: int) -> None:
-            at = slice(start, start + step)
-            found[at] = self._measured(queries, which[at], rows, columns[at])
+            some = slice(start, start + step)
+            found[at[some], place[some]] = self._measured(queries, which[some], rows, columns[some])
 
         starts = range(0, len(columns), step)
         for _ in map(run, starts) if pool is None else pool.map(run, starts):
             pass
-        found[columns < 0] = np.inf
         return found
 
     def _measured(self, queries: ChordRows, which: Ints, rows: ChordRows, columns: Ints) -> Floats:
-        shape = columns.shape
-        apart = rows.v[columns]
-        apart -= queries.v[which][:, None]
-        apart = apart.reshape(-1, self.width)
-        which, columns = np.repeat(which, shape[1]), columns.ravel()
+        """Return the distances of pairs of queries and rows."""
+        apart = np.subtract(rows.v[columns], queries.v[which])
         total = np.zeros(len(columns))
         for i, term in enumerate(self.terms):
             part = apart[:, term.columns]
             reach = queries.reach[which, i] + rows.reach[columns, i]
             with np.errstate(over="ignore", invalid="ignore"):
                 square = np.einsum("ij,ij->i", part, part)
-                exact = (square > FAINT) & (square < HUGE) & (square > (CLOSE * reach) ** 2)
+                in_range = (square > FAINT) & (square < HUGE)
+                exact = in_range & (square > (CLOSE * reach) ** 2)
                 if term.K < 0:
                     square *= queries.scale[which, i] * rows.scale[columns, i]
                 distances = lifts.distance_from_sqchord(square, term.K)
             if term.K > 0:
                 exact &= term.K / 4 * square < OPPOSITE
             again = np.flatnonzero(~exact)
+            if not len(again):
+                total += term.weight * distances
+                continue
             p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
-            apart_rows = (p != q).any(axis=1)
-            distances[again] = 0.0
-            if apart_rows.any():
-                again, p, q = again[apart_rows], p[apart_rows], q[apart_rows]
+            equal = (p == q).all(axis=1)
+            distances[again[equal]] = 0.0
+            again, p, q = again[~equal], p[~equal], q[~equal]
+            if term.K == 0 and in_range[again].all():
+                distances[again] = np.sqrt(exact_squares(p, q, term.parts))
+            elif len(again):
                 distances[again] = term.metric.distance(p, q, outside="inf")
             total += term.weight * distances
-        return total.reshape(shape)
+        return total
 
     def pairwise(self, queries: ChordRows, X: Floats) -> Floats:
         """Return all distances of queries and rows X, right to `doubt`, by matrix products."""
@@ -196,46 +219,51 @@ class ChordSpace:
 
 
 def rounding_of(terms: int) -> float:
-    """Return a bound of the relative rounding of a sum of so many products, and a few more."""
+    """Return a bound of the relative rounding of a sum of `terms` products, and a few more."""
     return (terms + 8) * ROUND_OFF
 
 
-def coordinates_of(metric: CurvedMetric | ProductMetric) -> int:
-    """Return the number of coordinates of v."""
-    if isinstance(metric, ProductMetric):
-        return metric.n_coordinates
-    return len(metric.factor) + (metric.curvature != 0)
+def is_plain(metric: CurvedMetric) -> bool:
+    factor = metric.compact_factor
+    return factor.ndim == 1 and bool((factor == 1).all() and not metric.center.any())
 
 
-def lifted(x: Floats, metric: CurvedMetric | ProductMetric) -> tuple[Floats, Floats]:
-    """Return v and 1/σ, or 1, of rows; v of a row outside is of no use but for its z."""
-    if isinstance(metric, ProductMetric):
-        parts = zip(metric.metrics, metric.units, strict=True)
-        return np.hstack([lifted(x, part)[0] / unit for part, unit in parts]), np.ones(len(x))
-    K, z = metric.curvature, metric._coordinates(x)
-    with np.errstate(over="ignore", invalid="ignore"):
-        fits = np.isfinite(z).all(axis=1)
-        if K:
-            fits &= np.isfinite(K * np.einsum("ij,ij->i", z, z))
-    if not fits.all():
-        rows = list_indices(np.flatnonzero(~fits))
-        raise InvalidInputError(
-            f"K‖L(x - μ)‖² overflows for X at index {rows}; rescale the coordinates."
-        )
-    if K >= 0:
-        return lifts.euclidean_coordinates(z, K), np.ones(len(x))
-    s = metric._form_values(x, z, "X")
-    sigma = np.sqrt(np.where(s > 0, s, 1.0))
-    height = -math.sqrt(-K) * np.einsum("ij,ij->i", z, z) / (1 + sigma)
-    return np.column_stack([z, height]), 1 / sigma
+def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
+    """Return v, 1/σ or 1, and the reach of rows; v of a row outside is of no use but for its z."""
+    columns, reach, scale = [], np.zeros(len(x)), np.ones(len(x))
+    for factor, center, K, unit, lengths, plain in term.parts:
+        z = x if plain else lifts.coordinates(x, factor, center)
+        with np.errstate(over="ignore", invalid="ignore"):
+            terms = np.abs(z).sum(axis=1) if factor.ndim == 1 else np.abs(x - center) @ lengths
+            reach += terms / unit
+            sqnorm = np.einsum("ij,ij->i", z, z) if K else terms
+            fits = np.isfinite(terms + K * sqnorm)
+        if not fits.all():
+            rows = list_indices(np.flatnonzero(~fits))
+            raise InvalidInputError(
+                f"K‖L(x - μ)‖² overflows for X at index {rows}; rescale the coordinates."
+            )
+        if K < 0:
+            s = term.metric._form_values(x, z, "X")  # exact next to the boundary
+            sigma = np.sqrt(np.where(s > 0, s, 1.0))
+            z = np.column_stack([z, -math.sqrt(-K) * sqnorm / (1 + sigma)])
+            scale = 1 / sigma
+        elif K > 0:
+            z = lifts.euclidean_coordinates(z, K)
+        columns.append(z if unit == 1 else z / unit)
+    return columns[0] if len(columns) == 1 else np.hstack(columns), scale, reach
 
 
-def reach_of(x: Floats, metric: CurvedMetric | ProductMetric) -> Floats:
-    """Return Σ_j |x_j - μ_j| ‖L_j‖, with L_j the columns of L; of a product, the parts' sum."""
-    if isinstance(metric, ProductMetric):
-        parts = zip(metric.metrics, metric.units, strict=True)
-        return np.asarray(sum(reach_of(x, part) / unit for part, unit in parts))
-    return np.asarray(np.abs(x - metric.center) @ metric.column_lengths)
+def exact_squares(p: Floats, q: Floats, parts: tuple[Part, ...]) -> Floats:
+    """Return Σ (chord/unit)² of pairs of points close together, K ≥ 0, from their differences."""
+    total = np.zeros(len(p))
+    for factor, center, K, unit, *_ in parts:
+        u = lifts.coordinates(p - q, factor, 0.0)
+        z_p, z_q = lifts.coordinates(p, factor, center), lifts.coordinates(q, factor, center)
+        s_p, s_q = (1 + K * np.einsum("ij,ij->i", z, z) for z in (z_p, z_q))
+        along, rise = lifts.lift_difference(u, z_p, s_p, z_q, s_q, K)
+        total += (np.einsum("ij,ij->i", along, along) + K * rise * rise) / unit**2
+    return total
 
 
 # -- outside a hyperbolic domain ------------------------------------------------------
@@ -248,7 +276,7 @@ def pull_inside(X: Floats, metric: CurvedMetric) -> Floats:
         return X
     X = X.copy()
     away = X[beyond] - metric.center
-    z = map_rows(metric.factor, away)
+    z = lifts.coordinates(away, metric.compact_factor, 0.0)
     radius = np.sqrt(-metric.curvature * np.einsum("ij,ij->i", z, z))
     shrink = JUST_INSIDE / np.maximum(radius, JUST_INSIDE)
     X[beyond] = metric.center + away * shrink[:, None]

@@ -32,7 +32,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import Outside, refuse_growth
-from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries
+from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
 from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.explanation import explanations
@@ -196,12 +196,8 @@ default="auto"
         -------
         self
         """
-        self._check_parameters()
-        return self._fit(GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS))
-
-    def _check_parameters(self) -> None:
-        check_parameters(self)
         check_source(self)
+        return self._fit(GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS))
 
     def _fit(self, given: GivenRows) -> CurvedKNeighborsClassifier:
         learner = CurvedLMNN(
@@ -263,7 +259,7 @@ default="auto"
         >>> model.partial_fit([[5.0]], ["a"]).predict([[4.0]])
         array(['a'], dtype='<U1')
         """
-        self._check_parameters()
+        check_source(self)
         refuse_growth(self, X)
         known = None if classes is None else encode_classes(classes, name="classes")[0]
         if not hasattr(self, "classes_"):
@@ -325,7 +321,7 @@ default="auto"
     def _answer(self, X: Any, finish: Callable[..., tuple[AnyArray]], kind: Any) -> Any:
         """Return what `finish` makes of the votes of the nearest points."""
         check_is_fitted(self, "classes_")
-        k = self._k(None, own=X is None)
+        k = number_of_neighbors(self, own=X is None)
         queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
         if self.weights is not self._votes.weights:  # set after the fit
             check_parameters(self)
@@ -368,7 +364,7 @@ default="auto"
         if single:
             X = cast(Any, X).to_frame().T if hasattr(X, "to_frame") else np.reshape(X, (1, -1))
         queries = cast(Floats, checked_queries(self, X))
-        k = self._k(None, own=False)
+        k = number_of_neighbors(self)
         index = cast(SearchIndex, self._searcher)
         found = index.nearest(queries, candidates_of(self.weights, k), self.n_jobs)
         names = getattr(self, "feature_names_in_", None)

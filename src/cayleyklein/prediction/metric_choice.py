@@ -12,9 +12,9 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
-from cayleyklein._estimators import few_threads
+from cayleyklein._estimators import check_parameters, few_threads
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.learner import RowLearner
+from cayleyklein.learning.learner import LEARN_FROM, RowLearner
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.search import as_metric
@@ -36,24 +36,30 @@ SOURCE_CONSTRAINTS: dict[str, list[Any]] = {
     "verbose": ["verbose", "boolean"],
 }
 
+POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
+"""Rows of a table that are read at most, and their entries; a sample grows among them."""
+
 WITHOUT_LEARNING = {"geometry": "auto", "subsample": "auto", "callback": None, "verbose": False}
 """Parameters of learning, with their defaults."""
 
 
 def check_source(estimator: Any) -> None:
-    """Raise where `geometry`, `learner` and `metric` contradict each other."""
+    """Check the parameters of an estimator; learner, metric and geometry must not conflict."""
+    check_parameters(estimator)
     if isinstance(estimator.learner, type):
         name = estimator.learner.__name__
         raise InvalidInputError(f"learner must be an estimator, {name}(), not the class {name}.")
-    given = [name for name in ("learner", "metric") if getattr(estimator, name) is not None]
-    if len(given) == 2:
+    if estimator.learner is not None and estimator.metric is not None:
         raise InvalidInputError("Got both a learner and a metric; drop one of them.")
-    for name, default in WITHOUT_LEARNING.items() if given else ():
+    source = "learner" if estimator.metric is None else "metric"
+    if getattr(estimator, source) is None:
+        return
+    for name, default in WITHOUT_LEARNING.items():
         value = getattr(estimator, name, default)
         if not (value is default or (isinstance(value, type(default)) and value == default)):
-            advice = "give it to the learner instead" if given == ["learner"] else "drop it"
+            advice = "give it to the learner instead" if source == "learner" else "drop it"
             raise InvalidInputError(
-                f"{name} has no effect when a {given[0]} is given; {advice}. Got {name}={value!r}."
+                f"{name} has no effect when a {source} is given; {advice}. Got {name}={value!r}."
             )
 
 
@@ -75,12 +81,13 @@ def find_metric(
             fitted = fitted_learner(estimator.learner, given)
             return as_metric(fitted.metric_, given.n_columns), fitted, None
         learner = clone(estimator.learner)
+        learner._check_parameters()
         geometry = learner.geometry
-    learner._check_parameters()
     rng = learner._generator()
     size = learner.subsample
     if isinstance(size, str):
-        size = procedure.most_rows_drawn(learner.geometry, given.n_columns)
+        pool = min(POOL_ROWS, POOL_ENTRIES // given.n_columns)
+        size = max(LEARN_FROM, pool) if learner.geometry == "product" else LEARN_FROM
     rows = learner._training_rows(given, size, rng)
     with few_threads(*rows.X.shape):
         chosen = procedure.select(geometry, learner, rows, scorer, rng)

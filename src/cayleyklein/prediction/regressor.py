@@ -30,7 +30,7 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import Outside, refuse_growth
-from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries
+from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
 from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.held_out import best_left_out, held_out_means
@@ -177,7 +177,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         -------
         self
         """
-        self._check_parameters()
+        check_source(self)
         given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
         learner = CurvedMLKR(
             geometry="product" if self.geometry == "auto" else self.geometry,
@@ -202,10 +202,6 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
             k = best_left_out(self._means, self._searcher, self.n_jobs)
         return max(1, min(k, self.n_samples_fit_ - 1))
 
-    def _check_parameters(self) -> None:
-        check_parameters(self)
-        check_source(self)
-
     def _take(self, given: GivenRows, metric: Metric) -> None:
         """Index the rows, and let their targets be averaged."""
         with few_threads(len(given.target), given.n_columns):
@@ -227,7 +223,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         >>> model.partial_fit([[2.0]], [4.0]).predict([[1.9]])
         array([4.])
         """
-        self._check_parameters()
+        check_source(self)
         refuse_growth(self, X)
         if not hasattr(self, "metric_"):
             return self.fit(X, y, sample_weight)
@@ -257,7 +253,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
             A lazy Dask array if the queries are a Dask collection.
         """
         check_is_fitted(self, "metric_")
-        k, outputs = self._k(None, own=X is None), self._given.target.shape[1:]
+        k, outputs = number_of_neighbors(self, own=X is None), self._given.target.shape[1:]
         queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
         if self.weights is not self._means.weights:  # set after the fit
             check_parameters(self)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows, distinct_rows
 
 SELECT_FROM = 60
 """Distinct rows from which held-out ones can tell candidates apart."""
@@ -26,7 +26,7 @@ def split_rows(
     Points are held out with all their rows: no row predicts its copy, and none finds only the other
     classes where it is.
     """
-    first, point = rows.points
+    first, point = distinct_rows(rows.X)
     heaviest = np.lexsort((-rows.weights, point))
     labels = rows.labels[heaviest[np.searchsorted(point[heaviest], np.arange(len(first)))]]
     n = len(labels)
@@ -38,7 +38,8 @@ def split_rows(
         some = rng.permutation(np.flatnonzero(labels == label))
         part[some] = (np.arange(len(some)) + shift) % n_parts
         shift += len(some)
-    return [
-        (rows.take(np.flatnonzero(part[point] != p)), rows.take(np.flatnonzero(part[point] == p)))
-        for p in range(N_FOLDS if few else 1)
-    ]
+    pairs = []
+    for p in range(N_FOLDS if few else 1):
+        mine = part[point] == p
+        pairs.append((rows.take(np.flatnonzero(~mine)), rows.take(np.flatnonzero(mine))))
+    return pairs

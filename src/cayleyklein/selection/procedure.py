@@ -13,7 +13,6 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.learning import descent, product, starts, wide
-from cayleyklein.learning.learner import LEARN_FROM
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
@@ -23,17 +22,8 @@ from cayleyklein.selection.mixed_alpha import choose_alpha
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection, Stage
 
-POOL_ROWS, POOL_ENTRIES = 50_000, 20_000_000
-"""Rows, and their entries, among which a sample may grow."""
-
 PLAIN = {"standardised k-NN": "std", "unscaled k-NN": "identity"}
 """Metrics that nothing is learned for, by the name of their start."""
-
-
-def most_rows_drawn(geometry: str, n_columns: int) -> int:
-    """Return how many rows of a table are read at most: to learn from, or to grow a sample."""
-    pool = min(POOL_ROWS, POOL_ENTRIES // max(n_columns, 1))
-    return max(LEARN_FROM, pool) if geometry == "product" else LEARN_FROM
 
 
 def select(
@@ -47,7 +37,7 @@ def select(
     """
     constant = rows.targets is not None and not rows.targets.any()
     chooses = learner.geometry in ("product", "mixed") and not constant
-    if chooses and len(rows) >= folds.SELECT_FROM:
+    if chooses and len(rows.X) >= folds.SELECT_FROM:
         if geometry == "mixed":
             return choose_alpha(learner, rows, scorer, rng)
         return choose_metric(learner, rows, scorer, rng, plain=geometry == "auto")
@@ -78,7 +68,9 @@ def choose_metric(
     stages: tuple[Stage, ...] = ()
     split = folds.split_rows(rows, rng)
     for train, held_out in split:
-        learn, test = wide.focus(recipes[0].init, train, held_out)
+        learn, test = train, held_out
+        if rows.basis is not None:
+            learn, test = wide.focus(recipes[0].init, train, held_out)
         if len(split) == 1:
             order = train.nested_order(rng)
             fits, found, stages = growth.grow(learn, test, order, recipes, scorer, rng, report)

@@ -19,7 +19,6 @@ from cayleyklein._estimators import (
     FLAG,
     as_random_state,
     check_data,
-    check_parameters,
     few_threads,
     restore_on_error,
 )
@@ -177,7 +176,6 @@ default="auto"
         -------
         self
         """
-        check_parameters(self)
         check_source(self)
         given = GivenRows.read(self, X, y, None)
         rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)

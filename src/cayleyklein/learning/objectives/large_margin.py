@@ -44,14 +44,9 @@ class LargeMarginRecipe(Recipe):
     n_impostors: int | None = 10
 
     @property
-    def squared(self) -> bool:
-        """Whether φ(d) is d² rather than d."""
-        return self.geometry == "flat"
-
-    @property
     def unit(self) -> float:
         """The margin, in curved space."""
-        return 1.0 if self.squared else self.margin
+        return 1.0 if self.geometry == "flat" else self.margin
 
     @property
     def name(self) -> str:
@@ -63,7 +58,7 @@ class LargeMarginRecipe(Recipe):
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
         return LargeMargin(
             rows.X, rows.labels, rows.weights, anchors, targets, self.margin, self.push,
-            self.n_impostors, self.squared,
+            self.n_impostors, squared=self.geometry == "flat",
         )  # fmt: skip
 
 

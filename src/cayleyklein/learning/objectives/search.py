@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 import numpy as np
 
@@ -36,12 +35,9 @@ class NearestRows:
     def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
         self.n_rows, self.anchors, self.first, self.last = n_rows, anchors, first, last
         self._last_found: dict[int, Ints] = {}
-
-    @cached_property
-    def _room(self) -> Floats:
-        """Memory for a block of products: asking the system for it anew costs as much as them."""
-        size = min(len(self.anchors), max(1, CHORD_ENTRIES // self.n_rows))
-        return np.empty((size, self.n_rows))
+        # memory for a block of products: asking the system for it again costs as much as them
+        size = min(len(anchors), max(1, CHORD_ENTRIES // n_rows))
+        self._room = np.empty((size, n_rows))
 
     def products(self, lift: Floats, signature: Floats, block: slice) -> tuple[Floats, Floats]:
         """Return the forms of a block of anchors with all rows, and of each row with itself."""
