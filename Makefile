@@ -45,7 +45,7 @@ check: $(READY) ## Lint, format check, types, layers
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python tests/private_imports.py
+	$(BIN)/python tests/house.py
 
 format: $(READY) ## Rewrite the code in the house format
 	$(BIN)/ruff check --fix-only --quiet .

@@ -80,7 +80,7 @@ def test_separate_estimators_fit_in_many_threads():
 
 def everything(n_jobs):
     """Return models and their answers as plain arrays."""
-    learner = learn(geometry="auto")
+    learner = learn(geometry="product")
     model = CurvedKNeighborsClassifier(metric=learner.metric_, n_jobs=n_jobs).fit(X, CLASSES)
     table = TableClassifier(geometry="hyperbolic", n_jobs=n_jobs).fit(TABLE, Y)
     found = [learner.components_, model.predict_proba(QUERIES), table.predict_proba(TABLE)]

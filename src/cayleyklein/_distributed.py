@@ -218,8 +218,8 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
     kinds = {} if isinstance(like, np.ndarray) else dict(like.dtypes)
     wrong = []
     for name, kind in kinds.items():
-        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
-        if kind.kind not in "fiubO" or str(kind).startswith("str"):  # objects may be numbers
+        held = getattr(getattr(kind, "categories", None), "dtype", kind)
+        if held.kind not in "fiubO" or str(held).startswith("str"):  # objects may be numbers
             wrong.append(f"{name} ({kind})")
     if wrong:
         raise InvalidInputError(

@@ -159,20 +159,21 @@ def shown(estimator):
 
 
 def test_learner_shows_diagram_metric_and_what_was_chosen():
-    learner = CurvedLMNN(random_state=0).fit(X, y)
-    html = shown(learner)
+    model = CurvedKNeighborsClassifier(random_state=0).fit(X, y)
+    html = shown(model)
     assert "sk-top-container" in html
     assert CARD in html
-    selection = learner.selection_
+    selection = model.selection_
     chosen = {trial.name: trial for trial in selection.trials}[selection.chosen]
     assert str(chosen) in html
     assert selection.reason in html
-    assert CARD in shown(pickle.loads(pickle.dumps(learner)))
+    assert CARD in shown(pickle.loads(pickle.dumps(model)))
+    assert CARD in shown(model.learner_)
 
 
 def test_classifier_shows_alpha():
     model = CurvedKNeighborsClassifier(geometry="mixed", random_state=0).fit(X, y)
-    assert model.learner_.selection_.chosen in shown(model)
+    assert model.selection_.chosen in shown(model)
 
 
 def test_nothing_was_chosen_in_one_geometry():

@@ -73,7 +73,7 @@ def test_wrong_features_are_named(features):
 
 @pytest.mark.parametrize("geometry", ["flat", "elliptic", "hyperbolic", "mixed", "product"])
 def test_learned_metric(geometry):
-    asked = "auto" if geometry == "product" else geometry
+    asked = geometry
     learner = CurvedLMNN(geometry=asked, random_state=0)
     model = make_pipeline(StandardScaler(), learner).fit(X, Y)
     display = MetricDisplay.from_estimator(model, X, Y, features=(2, 3)).plot()

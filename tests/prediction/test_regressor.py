@@ -131,7 +131,9 @@ def test_a_learner_or_a_metric_of_ones_own():
     given = CurvedKNeighborsRegressor(model.n_neighbors_, metric=fitted.metric_).fit(*train)
     np.testing.assert_array_equal(model.predict(test[0]), given.predict(test[0]))
     assert given.learner_ is None
-    fresh = CurvedKNeighborsRegressor(learner=clone(fitted)).fit(*train)
+    k = model.n_neighbors_
+    assert k == 9
+    fresh = CurvedKNeighborsRegressor(k, learner=clone(fitted)).fit(*train)
     np.testing.assert_array_equal(fresh.predict(test[0]), model.predict(test[0]))
 
 

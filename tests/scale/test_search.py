@@ -8,6 +8,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.frozen import FrozenEstimator
 from tests.neighbors.rows import make
 
 from cayleyklein import (
@@ -170,7 +171,8 @@ def test_classifier_takes_a_fitted_learner():
     class Learner(CurvedNeighbors):
         metric_ = metric
 
-    spread = CurvedKNeighborsClassifier(learner=Learner()).fit(da.from_array(X, chunks=40), y)
+    learner = FrozenEstimator(Learner().fit(X))
+    spread = CurvedKNeighborsClassifier(learner=learner).fit(da.from_array(X, chunks=40), y)
     inside = CurvedKNeighborsClassifier(metric=metric).fit(X, da.from_array(y))
     np.testing.assert_array_equal(spread.predict(Q), inside.predict(Q))
 

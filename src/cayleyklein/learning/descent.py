@@ -168,14 +168,18 @@ def descend(
 def descend_parts(
     rows: TrainingRows, parts: tuple[Recipe, ...], rng: np.random.Generator,
     report: Report | None = None, before: tuple[Fit, ...] = (), n_passes: int | None = None,
+    keep_all: bool = False,
 ) -> tuple[Fit, ...]:  # fmt: skip
-    """Learn several metrics one after the other, or go on from the fits `before`."""
+    """Learn several metrics one after the other, or go on from the fits `before`.
+
+    Once a callback has stopped one, the rest are left out, or with `keep_all` fitted in one step.
+    """
     fits: list[Fit] = []
     for at, part in enumerate(parts):
         recipe = part if n_passes is None else replace(part, n_passes=n_passes)
         fit = descend(rows, recipe, rng, before[at].found if before else None, report)
         fits.append(fit._replace(losses=before[at].losses + fit.losses) if before else fit)
-        if fit.stopped:
+        if fit.stopped and not keep_all:
             break
     return tuple(fits)
 

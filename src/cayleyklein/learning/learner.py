@@ -346,7 +346,8 @@ class RowLearner(DescentLearner):
         start = self._start(rows, recipes[0])
         if start is None:
             (rows,) = wide.focus(recipes[0].init, rows)
-            fits = descent.descend_parts(rows, recipes, rng, self._report())
+            mixed = self.geometry == "mixed"
+            fits = descent.descend_parts(rows, recipes, rng, self._report(), keep_all=mixed)
         else:
             fits = (descent.descend(rows, recipes[0], rng, start, self._report()),)
         return self._metric_of(rows, fits), fits

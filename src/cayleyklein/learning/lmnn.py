@@ -213,16 +213,17 @@ default="product"
         X, labels, weights = given.draw(size, self.n_targets + 1, rng.spawn(1)[0])
         paper = self.solver == "gradient"
         self._check_columns(X.shape[1] if paper else len(X), X.shape[1])
-        classes = given.classes[np.unique(labels)] if given.classes is not None else ()
-        if len(classes) < 2:
+        assert given.classes is not None
+        seen = np.unique(labels)
+        if len(seen) < 2:
             raise InvalidInputError(
-                f"y has {len(classes)} class in rows of positive weight, {list(classes)}; learning "
-                f"a metric needs two or more."
+                f"y has 1 class in rows of positive weight, {given.classes[seen].tolist()}; "
+                f"learning a metric needs two or more."
             )
         rows = TrainingRows.from_raw(X, labels, weights, turn=not paper)
         sizes = np.bincount(rows.labels)  # shorter where the last classes weigh nothing
         few = np.flatnonzero((sizes > 0) & (sizes <= self.n_targets))
-        if len(few) and given.classes is not None:
+        if len(few):
             warn_caller(
                 f"Classes {given.classes[few].tolist()} have fewer than {self.n_targets + 1} "
                 f"distinct rows, so that their rows have fewer than n_targets={self.n_targets} "

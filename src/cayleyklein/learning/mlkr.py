@@ -166,7 +166,8 @@ class CurvedMLKR(RowLearner):
         rows = TrainingRows.from_targets(X, targets.reshape(len(X), -1), weights)
         if len(rows) < 2:
             raise InvalidInputError(
-                "X has one distinct row of positive weight; learning a metric needs two or more."
+                f"X has one distinct row of positive weight (n_samples = {len(X)}); learning a "
+                f"metric needs two or more."
             )
         return rows
 

@@ -43,6 +43,8 @@ class GivenRows:
     n_columns: int
     classes: AnyArray | None = None
     source: Any = None
+    always: Bools | None = None
+    """Rows that every sample has."""
 
     @classmethod
     def read(
@@ -58,6 +60,8 @@ class GivenRows:
         rows: Floats | RowBlocks
         if is_dask(X):
             _distributed.check_columns(estimator, X, y, reset=reset)
+            if isinstance(y, list | tuple):
+                y = np.array(y, dtype=object)  # NumPy would turn a missing class into a text
             if block_rows:
                 X, y, sample_weight = _distributed.in_place(X, y, sample_weight)
             lengths, (y, sample_weight) = _distributed.read_columns(
@@ -110,6 +114,8 @@ class GivenRows:
                 first, group = distinct_rows(self.X[some], labels)
                 drawn = np.zeros(len(first), dtype=bool)
                 drawn[sampling.draw(labels[first], size, fewest, rng)] = True
+                if self.always is not None:
+                    drawn[group[self.always[some]]] = True
                 some = some[drawn[group]]
         if isinstance(self.X, RowBlocks):
             rows = _distributed.rows_at(self.X, some)

@@ -107,6 +107,12 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
             Only if `return_distance`; inf for queries outside a hyperbolic domain. A lazy Dask
             array if the queries are a Dask collection.
         rows : ndarray or Dask array of shape (m, n_neighbors)
+
+        Examples
+        --------
+        >>> search = CurvedNeighbors(n_neighbors=2).fit([[0.0], [1.0], [3.0]])
+        >>> search.kneighbors([[0.9]])
+        (array([[0.1, 0.9]]), array([[1, 0]]))
         """
         k = number_of_neighbors(self, n_neighbors, own=X is None)
         index, queries = self._row_index(), checked_queries(self, X)

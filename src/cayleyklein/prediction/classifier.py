@@ -24,7 +24,7 @@ from cayleyklein._estimators import (
     naming,
     restore_on_error,
 )
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
@@ -296,8 +296,8 @@ default="auto"
         >>> model.predict_proba([[0.1]]).round(3)
         array([[0.333, 0.667]])
         """
-        kind = ((self._n_classes(),), np.float64)
-        return cast(Floats, self._answer(X, probabilities, kind))
+        check_is_fitted(self, "classes_")
+        return cast(Floats, self._answer(X, probabilities, (self.classes_.shape, np.float64)))
 
     def predict(self, X: ArrayLike | None) -> AnyArray:
         """Return the most probable class.
@@ -311,16 +311,12 @@ default="auto"
         -------
         ndarray or Dask array of shape (m,)
         """
-        best = cast(Ints, self._answer(X, most_probable, ((), np.int64)))
-        return self.classes_[best]
-
-    def _n_classes(self) -> int:
         check_is_fitted(self, "classes_")
-        return len(self.classes_)
+        finish = partial(most_probable, classes=self.classes_)
+        return cast(AnyArray, self._answer(X, finish, ((), self.classes_.dtype)))
 
     def _answer(self, X: Any, finish: Callable[..., tuple[AnyArray]], kind: Any) -> Any:
         """Return what `finish` makes of the votes of the nearest points."""
-        check_is_fitted(self, "classes_")
         k = number_of_neighbors(self, own=X is None)
         queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
         if self.weights is not self._votes.weights:  # set after the fit
@@ -396,6 +392,9 @@ def probabilities(found: Ranked, votes: LabelVotes, first: int | None, *, k: int
     return (votes.probabilities(found, k, left_out),)
 
 
-def most_probable(found: Ranked, votes: LabelVotes, first: int | None, *, k: int) -> tuple[Ints]:
-    """Return the number of the most probable class."""
-    return (probabilities(found, votes, first, k=k)[0].argmax(axis=1),)
+def most_probable(
+    found: Ranked, votes: LabelVotes, first: int | None, *, k: int, classes: AnyArray
+) -> tuple[AnyArray]:
+    """Return the most probable class."""
+    (shares,) = probabilities(found, votes, first, k=k)
+    return (classes[shares.argmax(axis=1)],)

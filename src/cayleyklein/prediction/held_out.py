@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.metrics import CurvedMetric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.prediction.label_votes import LabelVotes
@@ -14,8 +16,8 @@ from cayleyklein.prediction.points import LeftOut, Points
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.selection.n_neighbors import NEIGHBORS, grid_for
 
-LEFT_OUT_POINTS = 2000
-"""Points that are left out, one at a time, to choose the number of neighbours of one geometry."""
+LEFT_OUT_ROWS = 2000
+"""Rows that are left out, one at a time, to choose the number of neighbours of one geometry."""
 
 
 def held_out_probabilities(
@@ -60,18 +62,18 @@ def held_out_means(
     return np.array([means.means(found, k) for k in grid_for(distances.shape[1])])
 
 
-def best_left_out(means: NumberMeans, index: SearchIndex, n_jobs: int | None) -> int:
-    """Return the number of neighbours that predicts points best, each left out in turn."""
-    some = even_rows(len(index), LEFT_OUT_POINTS)
-    found = index.nearest(index.X[some], max(NEIGHBORS) + 2, n_jobs)
-    left_out = LeftOut(means.points.rows[some], some, np.ones(len(some), dtype=bool))
-    found = left_out.drop_from(found, found.rows.shape[1] - 1)
-    weight, truth = means.pooled
-    spread = means.targets.std(axis=0)
-    spread = np.where(spread > 0, spread, 1.0)
-    errors: list[float] = []
-    for k in grid_for(found.rows.shape[1]):
-        error = means.means(found, k) - truth[some]
-        errors.append(float(weight[some] @ ((error / spread) ** 2).sum(axis=1)))
-    best = int(np.argmin(errors))
-    return min(NEIGHBORS[best], len(index) - 1)
+def best_left_out(rows: TrainingRows, found: Parameters) -> int:
+    """Return the number of neighbours that predicts rows best, each left out in turn."""
+    factor, center, K = found
+    index = SearchIndex(rows.X, CurvedMetric(factor=factor, center=center, curvature=K))
+    some = even_rows(len(rows), LEFT_OUT_ROWS)
+    nearest = index.nearest(rows.X[some], max(NEIGHBORS) + 2, None)
+    left_out = LeftOut(some, some, np.ones(len(some), dtype=bool))
+    nearest = left_out.drop_from(nearest, nearest.rows.shape[1] - 1)
+    assert rows.targets is not None
+    means = NumberMeans(Points.separate(len(rows)), rows.targets, rows.weights, "linear")
+    errors = []
+    for k in grid_for(nearest.rows.shape[1]):
+        error = means.means(nearest, k) - rows.targets[some]
+        errors.append(rows.weights[some] @ (error * error).sum(axis=1))
+    return min(NEIGHBORS[int(np.argmin(errors))], len(rows) - 1)

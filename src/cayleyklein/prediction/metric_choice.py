@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
@@ -12,6 +14,7 @@ from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
 
+from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters, few_threads
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import LEARN_FROM, RowLearner
@@ -91,6 +94,12 @@ def find_metric(
     rows = learner._training_rows(given, size, rng)
     with few_threads(*rows.X.shape):
         chosen = procedure.select(geometry, learner, rows, scorer, rng)
+    if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
+        beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
+        if beyond.any():
+            return find_metric(estimator, default, replace(given, always=beyond), scorer)
+    if learner.verbose:
+        sys.stderr.write(f"[{type(estimator).__name__}] {chosen.selection}\n")
     learner._keep(chosen.metric, chosen.fits)
     learner._keep_given(given, chosen.n_learned)
     learner.n_features_in_ = given.n_columns

@@ -53,7 +53,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
     n_neighbors : int or "auto", default="auto"
         Neighbours that are averaged; equal rows in memory are one neighbour with their mean target
         and the weight of all of them. "auto" is the number with the least squared error on held-out
-        rows, or of leaving one row out with a single geometry; 9 with a learner or a metric.
+        rows, or of leaving one row out with a single geometry; 9 with a metric or a frozen learner.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
         Of the metric to learn, see :class:`CurvedMLKR`. "auto" learns the product, and keeps it
         unless plain neighbours, in standardised or unscaled columns, do as well on held-out rows.
@@ -187,20 +187,15 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         metric: Metric = CurvedMetric.euclidean(given.n_columns)
         self.learner_ = self.selection_ = None
         if self.metric is not None or self.learner is not None or varies(given):
-            scorer = NumberScores(held_out_means)
+            scorer = NumberScores(held_out_means, best_left_out)
             metric, self.learner_, self.selection_ = find_metric(self, learner, given, scorer)
         self._take(given, metric)
-        self.n_neighbors_ = self._chosen_neighbors()
+        k: Any = self.n_neighbors
+        if k == "auto":
+            k = self.selection_.n_neighbors if self.selection_ else NUMBER_NEIGHBORS
+            k = max(1, min(k, self.n_samples_fit_ - 1))
+        self.n_neighbors_ = k
         return self
-
-    def _chosen_neighbors(self) -> int:
-        if self.n_neighbors != "auto":
-            return int(self.n_neighbors)
-        k = self.selection_.n_neighbors if self.selection_ else NUMBER_NEIGHBORS
-        single = self.selection_ is not None and getattr(self.learner_, "geometry", "") != "product"
-        if single and isinstance(self._searcher, SearchIndex) and len(self._searcher) > 1:
-            k = best_left_out(self._means, self._searcher, self.n_jobs)
-        return max(1, min(k, self.n_samples_fit_ - 1))
 
     def _take(self, given: GivenRows, metric: Metric) -> None:
         """Index the rows, and let their targets be averaged."""

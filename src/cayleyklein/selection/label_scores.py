@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS
 from cayleyklein.selection.scorer import Scorer
@@ -16,13 +17,16 @@ from cayleyklein.selection.scorer import Scorer
 class LabelScores(Scorer):
     """Judge probabilities (n_numbers, m, C) of held-out rows by their log loss."""
 
-    few_passes: int = 2
-    usual_neighbors: int = LABEL_NEIGHBORS
-    learns_from_few: bool = True
+    few_passes = 2
+    learns_from_few = True
 
     def default_neighbors(self, n: int) -> int:
         """Return a tenth of n rows, from 3 to 15."""
         return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
+
+    def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
+        """Return 15."""
+        return LABEL_NEIGHBORS
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return −log p(true class) and correctness (2, n_numbers, m)."""

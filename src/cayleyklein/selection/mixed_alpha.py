@@ -43,5 +43,5 @@ def choose_alpha(
     selection = choose_candidate(scores, weights, scorer, tie_to_first=True)
     alpha = float(selection.chosen.removeprefix("α = "))
     (rows,) = wide.focus(recipes[0].init, rows)
-    fits = descent.descend_parts(rows, recipes, rng, learner._report())
+    fits = descent.descend_parts(rows, recipes, rng, learner._report(), keep_all=True)
     return Chosen(product.mixed_of(rows, fits, alpha), fits, selection, len(rows))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
 from cayleyklein.selection.scorer import Scorer
@@ -16,13 +18,17 @@ from cayleyklein.selection.scorer import Scorer
 class NumberScores(Scorer):
     """Judge predicted targets (n_numbers, m, t) of held-out rows by their squared error."""
 
-    few_passes: int = 1
-    usual_neighbors: int = NUMBER_NEIGHBORS
-    learns_from_few: bool = False
+    left_out: Callable[[TrainingRows, Parameters], int]
+    few_passes = 1
+    learns_from_few = False
 
     def default_neighbors(self, n: int) -> int:
         """Return a third of n rows, from 1 to 9."""
         return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
+
+    def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
+        """Return the number that predicts rows best, each left out in turn."""
+        return self.left_out(rows, found)
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
         """Return squared errors (1, n_numbers, m), in units of the targets' variance."""

@@ -48,10 +48,12 @@ def select(
         return Chosen(plain_metric(rows, "std", learner.n_components), (), selection, len(rows))
     metric, fits = learner._learn(rows, rng)
     name = learner.geometry
+    if name == "mixed":
+        name = f"α = {0.5 if learner.alpha == 'auto' else learner.alpha:g}"
     if constant:
         name, reason = "standardised k-NN", "y is constant"
     elif not chooses:
-        reason, k = "the geometry that was asked for", scorer.usual_neighbors
+        reason, k = "the geometry that was asked for", scorer.single_neighbors(rows, fits[0].found)
     return Chosen(metric, fits, Selection(name, reason, k), len(rows))
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from cayleyklein._typing import Floats
+from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
 Predict = Callable[[TrainingRows, TrainingRows, Floats, Floats | None], Floats]
@@ -26,19 +28,22 @@ TIE = 0.5
 class Scorer(ABC):
     """A predictor, and how its predictions for held-out rows are scored.
 
-    The first score is the loss. `few_passes` are the passes of fits that only serve the choice,
-    and `usual_neighbors` vote where none are chosen. A metric that `learns_from_few` is learned
-    even where rows are too few to compare it with plain neighbours.
+    The first score is the loss. `few_passes` are the passes of fits that only serve the choice. A
+    predictor that `learns_from_few` learns a metric even where rows are too few to compare it with
+    plain neighbours.
     """
 
     predict: Predict
-    few_passes: int
-    usual_neighbors: int
-    learns_from_few: bool
+    few_passes: ClassVar[int]
+    learns_from_few: ClassVar[bool]
 
     @abstractmethod
     def default_neighbors(self, n: int) -> int:
         """Return the number of neighbours where n rows are too few to hold some out."""
+
+    @abstractmethod
+    def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
+        """Return the number of neighbours for one geometry, learned from all rows."""
 
     @abstractmethod
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:

@@ -128,7 +128,7 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         if metric is None:
             refuse_huge(rows, "X")
             metric = CurvedMetric(factor=standard_factor(rows), center=rows.mean(axis=0))
-        penalties = self._penalties(classes, target, metric.curvature)[labels]
+        penalties = self._penalties(classes, classes[labels], metric.curvature)[labels]
         lifted = lift_rows(rows, metric)
         found = []
         for first, second in combinations(range(len(classes)), 2):

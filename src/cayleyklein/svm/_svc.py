@@ -205,7 +205,7 @@ default="auto"
         unit = median_of(laplacian_kernel(metric, 1.0).distances(some))
         if not self.manhattan:
             return laplacian_kernel(metric, 1.0), unit
-        weights = np.diag(standard_factor(rows))
+        weights = standard_factor(rows)
         weights = weights * (unit / median_of(cdist(some * weights, some * weights, "cityblock")))
         return laplacian_kernel(metric, 1.0, weights), 2 * unit
 

@@ -1,0 +1,75 @@
+"""Rules of the house that no linter has. Run by ``make check``; prints what breaks them.
+
+- A folder imports from other folders only modules without a leading underscore.
+- No two modules define the same top-level name; names with a leading underscore do not count.
+- No package re-exports a name "as" itself.
+- Every path in CONTRIBUTING.md exists.
+"""
+
+import ast
+import re
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src" / "cayleyklein"
+
+
+def private_imports(path, tree):
+    """Yield each import of a private module of another folder."""
+    own = path.relative_to(SOURCE).parts[0]
+    for node in ast.walk(tree):
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+        if isinstance(node, ast.ImportFrom):
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+        for name in names:
+            package, _, inside = name.partition(".")
+            folder, *inner = inside.split(".")
+            private = any(part.startswith("_") for part in inner) and folder != "_version"
+            if package == "cayleyklein" and folder != own and private:
+                yield f"{path.relative_to(ROOT)}:{node.lineno}: {name} is private to its folder"
+
+
+def re_exports(path, tree):
+    """Yield each import of a name as itself."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                if alias.name == alias.asname and (node.module or "").startswith("cayleyklein"):
+                    yield f"{path.relative_to(ROOT)}:{node.lineno}: {alias.name} as itself"
+
+
+def top_level_names(tree):
+    """Yield the public names that a module defines."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        if isinstance(node, ast.AnnAssign):
+            targets = [node.target]
+        for target in targets:
+            yield from (part.id for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def main():
+    """Return 0, or all faults as text."""
+    faults, homes = [], defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        tree = ast.parse(path.read_text("utf-8"))
+        faults += [*private_imports(path, tree), *re_exports(path, tree)]
+        for name in set(top_level_names(tree)):
+            if not name.startswith("_"):
+                homes[name].append(str(path.relative_to(ROOT)))
+    for name, places in sorted(homes.items()):
+        if len(places) > 1:
+            faults.append(f"{name} is defined in {' and in '.join(places)}")
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    for name in sorted(set(re.findall(r"`([\w/]+\.py)`", text))):
+        if not any((base / name).is_file() for base in (ROOT, SOURCE)):
+            faults.append(f"CONTRIBUTING.md: {name} does not exist")
+    return "\n".join(faults) or 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
