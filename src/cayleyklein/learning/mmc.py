@@ -1,9 +1,7 @@
 """Mahalanobis metric for clustering (Xing et al. 2003), the flat baseline of the paper's §4."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +9,7 @@ from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from cayleyklein._estimators import (
-    as_weights,
-    check_data,
-    check_parameters,
-    encode_classes,
-    restore_on_error,
-)
+from cayleyklein import _estimators
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import warn_caller
@@ -26,14 +18,12 @@ from cayleyklein.learning.learner import MetricLearner
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
-UNLIKE_ROWS = 512
-
+UNLIKE_ROWS = 512  # of a block
+# Added to the scatter of like pairs, of columns of variance 1: the problem is unbounded where rows
+# of one class do not differ along a direction and others do.
 SCATTER_RIDGE = 1e-9
-"""Added to the scatter of like pairs, of columns of variance 1. The problem is unbounded where
-rows of one class do not differ along a direction and others do."""
-
+# Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2.
 LEAST_SQUARE = 1e-12
-"""Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2."""
 
 
 class MMC(MetricLearner):
@@ -60,8 +50,7 @@ class MMC(MetricLearner):
     ----------
     metric_ : CurvedMetric
         Flat.
-    geometry_ : str
-        Always "flat".
+    geometry_ : "flat"
     components_ : ndarray of shape (r, d)
         The factor L.
     n_iter_ : int
@@ -71,7 +60,6 @@ class MMC(MetricLearner):
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, if X has them.
 
@@ -110,10 +98,10 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
-    @restore_on_error
+    @_estimators.restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> MMC:
+    ) -> Self:
         """Learn the metric.
 
         Parameters
@@ -122,19 +110,15 @@ class MMC(MetricLearner):
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a pair counts as much as their product; 0 leaves a row out.
-
-        Returns
-        -------
-        self
         """
-        check_parameters(self)
-        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        classes, labels = encode_classes(target)
-        weights = as_weights(sample_weight, rows)
-        if len(np.unique(labels[weights > 0])) < 2:
+        _estimators.check_parameters(self)
+        rows, target = _estimators.check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        classes, labels = _estimators.encode_classes(target)
+        weights = _estimators.as_weights(sample_weight, rows)
+        kept = classes[np.unique(labels[weights > 0])].tolist()
+        if len(kept) < 2:
             raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, "
-                f"{classes[np.unique(labels[weights > 0])].tolist()}; learning a metric needs two or "
+                f"y has 1 class in rows of positive weight, {kept}; learning a metric needs two or "
                 f"more."
             )
         d = rows.shape[1]

@@ -8,52 +8,37 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 (hyperbolic) and of the step (L, not ε) are followed.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import forms
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
-from cayleyklein.learning.objectives.large_margin import (
-    LargeMargin,
-    LargeMarginRecipe,
-    nearest_of_class,
-)
+from cayleyklein.learning.objectives import large_margin
+from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.learning.starts import starting_factor
 from cayleyklein.metrics import CurvedMetric
 
-STANDSTILL = 1e-5
-"""Relative change of the loss at which a fit ends."""
-
-IMPOSTOR_INTERVAL = 10
-"""Iterations after which impostors are searched again."""
-
+STANDSTILL = 1e-5  # relative change of the loss at which a fit ends
+IMPOSTOR_INTERVAL = 10  # iterations after which impostors are searched again
+# Length of the first step relative to L̃; factor of later ones; halvings before giving up.
 FIRST_MOVE, GROWTH, MOST_HALVINGS = 0.01, 1.01, 60
-"""Length of the first step relative to L̃; factor of later ones; halvings before giving up."""
-
-KAPPA = 2.0
-"""The κ > 1 of the hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius."""
+KAPPA = 2.0  # κ > 1 of hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius
 
 
 class PaperDescent:
     """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
 
-    The descent minimises the loss over impostors found every ten iterations, as in the paper. The
-    loss reported, which decides which iterate is returned, is the true one, over all impostors of
-    the iterate's own metric.
+    The loss reported, which decides which iterate is returned, is the true one, over all impostors
+    of the iterate's own metric.
     """
 
     def __init__(
-        self,
-        rows: TrainingRows,
-        recipe: LargeMarginRecipe,
-        start: Parameters | None = None,
+        self, rows: TrainingRows, recipe: LargeMarginRecipe, start: Parameters | None = None,
         report: Report | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rows, self.recipe, self.report = rows, recipe, report
         # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
         self._varies = rows.varies
@@ -62,10 +47,10 @@ class PaperDescent:
         X = rows.X[:, self._varies]
         self._homogeneous = np.column_stack([X, np.ones(len(X))])
         self._losses: list[float] = []
+        self._c = 1.0
         if start is None:
             self._begin()
         else:
-            self._c = 1.0
             self._matrix = self._bordered(start.factor, start.center)
             if self._metric(self._matrix) is None:
                 raise InvalidInputError("init has rows outside its domain; take another start.")
@@ -84,11 +69,10 @@ class PaperDescent:
         if recipe.init == "diagonal":
             center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
         self._matrix = self._bordered(factor, center)
-        self._c = 1.0
         if recipe.geometry == "hyperbolic":
             y, _ = self._coordinates(self._matrix)
             farthest = float((y * y).sum(axis=1).max())
-            self._c = KAPPA * farthest if farthest > 0 else 1.0
+            self._c = KAPPA * farthest or 1.0
         if self._metric(self._matrix) is None:
             raise InvalidInputError(
                 f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
@@ -117,7 +101,6 @@ class PaperDescent:
         return np.vstack([np.column_stack([factor, -factor @ center]), border])
 
     def _inside(self, matrix: Floats) -> Parameters:
-        """Return the parameters of an L̃ that was accepted."""
         metric = self._metric(matrix)
         assert metric is not None
         return Parameters(metric.factor, metric.center, metric.curvature)
@@ -125,7 +108,7 @@ class PaperDescent:
     def _metric(self, matrix: Floats) -> CurvedMetric | None:
         """Return the metric of L̃ with |K| = 1, or None outside the domain."""
         with np.errstate(over="ignore", invalid="ignore"):
-            sign = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0}[self.recipe.geometry]
+            sign = CURVATURES[self.recipe.geometry]
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
             S = (matrix.T * signs) @ matrix
         if not np.isfinite(S).all():
@@ -159,7 +142,9 @@ class PaperDescent:
         rows, recipe = self.rows, self.recipe
         everyone = np.arange(len(rows))
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
-        targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
+        targets = large_margin.nearest_of_class(
+            rows.X, rows.labels, everyone, recipe.n_targets, euclidean
+        )
         objective = LargeMargin(
             rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin,
             recipe.push, None, recipe.squared,
@@ -168,8 +153,8 @@ class PaperDescent:
         before, converged, stopped, halved = np.inf, False, False, False
         impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            if self._told(*self._remember(objective), iteration):
-                stopped = True
+            stopped = self._told(*self._remember(objective), iteration)
+            if stopped:
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
             if fresh:
@@ -211,14 +196,10 @@ class PaperDescent:
             w = np.ones_like(w)
         z = y / (np.sqrt(self._c) * w[:, None])
         d = z.shape[1]
-        return (
-            LiftedRows(z, Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])),
-            z,
-            w,
-        )
+        metric = Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])
+        return LiftedRows(z, metric), z, w
 
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
-        """Return the loss over given impostors and its gradient in L̃."""
         placed, z, w = self._placed()
         loss, _ = objective.evaluate(placed, impostors)
         by_z, _ = placed.row_gradient()
@@ -231,7 +212,6 @@ class PaperDescent:
         return loss, gradient
 
     def _told(self, loss: float, n_active: int, iteration: int) -> bool:
-        """Tell the callback the true loss and the metric of the present iterate."""
         if self.report is None:
             return False
         metric = self.rows.to_metric(self._inside(self._matrix))

@@ -19,8 +19,7 @@ from cayleyklein.learning import sampling
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-LARGEST_COLUMN = 1e151
-"""Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
+LARGEST_COLUMN = 1e151  # of a column's largest entry, whose smallest is the inverse
 
 
 @dataclass(frozen=True)
@@ -45,8 +44,7 @@ class GivenRows:
     ) -> GivenRows:  # fmt: skip
         """Check X, y and weights once, for all that a fit does with them.
 
-        Dask rows are computed twice by a learner. With `block_rows` they stay in memory where they
-        are, and blocks are joined until each has that many.
+        With `block_rows`, Dask rows stay in memory where they are, and blocks of fewer are joined.
         """
         rows: Floats | RowBlocks
         if is_dask(X):
@@ -74,7 +72,6 @@ class GivenRows:
 
     @property
     def n_columns(self) -> int:
-        """Number of columns d."""
         return self.X.n_columns if isinstance(self.X, RowBlocks) else int(self.X.shape[1])
 
     @property
@@ -83,7 +80,6 @@ class GivenRows:
         return np.zeros(len(self.target), int) if self.classes is None else self.target
 
     def joined(self, added: GivenRows) -> GivenRows:
-        """Return these rows in memory and others after them."""
         return replace(
             self,
             X=np.concatenate([self.X, added.X]),
@@ -146,11 +142,7 @@ class TrainingRows:
     def from_raw(
         cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True, name: str = "X"
     ) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight.
-
-        `turn` says whether wide rows may be turned into the space that they span, and `name` is
-        what errors call the rows.
-        """
+        """Merge, sort and standardise the rows of positive weight; `turn` wide ones."""
         kept = weights > 0
         keyed = np.column_stack([labels, X])
         rows, inverse = np.unique(keyed if kept.all() else keyed[kept], axis=0, return_inverse=True)
@@ -184,10 +176,7 @@ class TrainingRows:
 
     @classmethod
     def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight and their targets (n, t).
-
-        Equal rows are one row, whose weight is the sum of theirs and whose target is their mean.
-        """
+        """Merge, sort and standardise rows and targets (n, t); equal rows have their mean."""
         some = weights > 0
         X, Y, weights = X[some], Y[some], weights[some] / weights.max()
         rows, inverse = np.unique(X, axis=0, return_inverse=True)
@@ -209,12 +198,10 @@ class TrainingRows:
 
     @property
     def n_columns(self) -> int:
-        """Coordinates of a row, r."""
         return int(self.X.shape[1])
 
     @cached_property
     def class_sizes(self) -> Ints:
-        """Distinct rows of each label, 0 where there is none."""
         return np.bincount(self.labels)
 
     @cached_property
@@ -224,12 +211,10 @@ class TrainingRows:
 
     @property
     def shares(self) -> Floats:
-        """Share of each row in the total weight."""
         return np.asarray(self.weights / self.weights.sum())
 
     @property
     def varies(self) -> Bools:
-        """Coordinates that are not constant."""
         if self.basis is None:
             return np.isfinite(self.scale)
         return np.ones(self.n_columns, dtype=bool)
@@ -241,7 +226,6 @@ class TrainingRows:
         return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
 
     def take(self, rows: Ints) -> Self:
-        """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         targets = None if self.targets is None else self.targets[rows]
         return replace(
@@ -272,8 +256,7 @@ class TrainingRows:
     def from_metric(self, metric: CurvedMetric) -> Parameters:
         """Return the parameters for standardised rows of a metric for rows as given.
 
-        A constant column is dropped; what it adds to every row's coordinates moves the centre, as
-        far as the other columns reach.
+        What a constant column adds to every row's coordinates moves the centre.
         """
         varies = np.isfinite(self.scale)
         factor = metric.factor * np.where(varies, self.scale, 0.0)
@@ -292,9 +275,6 @@ def principal_axes(X: Floats, r: int) -> Floats:
     _, sizes, axes = linalg.svd(X, full_matrices=False)
     kept = sizes > max(X.shape) * np.finfo(float).eps * sizes[0]
     return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])
-
-
-# -- equal rows ---------------------------------------------------------------------
 
 
 def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:

@@ -1,7 +1,5 @@
 """Tables with many more columns than rows: weigh the columns, and learn on few components."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,9 +7,7 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows, principal_axes
 
-COLUMNS_PER_ROW = 2
-"""Ratio d/n above which a table counts as wide; below it weights did not help."""
-
+COLUMNS_PER_ROW = 2  # d/n above which a table counts as wide; below it weights did not help
 ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
 
 

@@ -9,8 +9,6 @@ lets a few far rows decide. Triplets and quadruplets are such comparisons as the
 and dissimilar pairs, each similar one is compared with each dissimilar one.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
@@ -18,31 +16,24 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import (
-    Evaluation,
-    LiftedRows,
-    Parameters,
-    distance_power,
-)
+from cayleyklein.learning.objectives import lifted
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import blocks_of
+from cayleyklein.learning.rows import TrainingRows
 
 if TYPE_CHECKING:
-    from cayleyklein.learning.rows import TrainingRows
     from cayleyklein.learning.tuples import ComparedRows
 
 
 @dataclass(frozen=True)
 class ComparisonRecipe(Recipe):
-    """A descent of the comparison objective."""
-
     n_passes: int = 1
     max_iter: int = 20
     spread: float = 0.3
     radius: float = 0.7
     margin: float = 0.5
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Comparisons:
-        """Return the objective: all comparisons, in every pass."""
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Comparisons":
         compared = cast("ComparedRows", rows)
         return Comparisons(
             rows.X, compared.near, compared.far, compared.near_weights, compared.far_weights,
@@ -66,19 +57,20 @@ class Comparisons:
     margin: float
 
     def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
         K = metric.curvature
-        near = distance_power(placed.sqchords(self.near[:, 0], self.near[:, 1:]), K, squared=True)
-        far = distance_power(placed.sqchords(self.far[:, 0], self.far[:, 1:]), K, squared=True)
+        near, far = (
+            lifted.distance_power(placed.sqchords(pairs[:, 0], pairs[:, 1:]), K, squared=True)
+            for pairs in (self.near, self.far)
+        )
         loss, by_near, by_far, n_active = self._compare(near[0][:, 0], far[0][:, 0])
-        for pairs, (_, slope, by_K), force in (
+        for pairs, (_, slope, by_K), by_value in (
             (self.near, near, by_near[:, None]), (self.far, far, by_far[:, None])
         ):  # fmt: skip
-            curved = float((force * by_K).sum())
-            placed.push_apart(pairs[:, 0], pairs[:, 1:], force * slope, curved)
+            by_curvature = float((by_value * by_K).sum())
+            placed.push_apart(pairs[:, 0], pairs[:, 1:], by_value * slope, by_curvature)
         return Evaluation(loss, placed.gradient(), n_active)
 
     def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:

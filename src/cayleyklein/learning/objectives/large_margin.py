@@ -10,12 +10,9 @@ metric at which the loss is evaluated**), margin γ and weights w,
 count, which is the paper's loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -29,9 +26,7 @@ from cayleyklein.learning.objectives.lifted import (
     distance_power,
 )
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
-
-if TYPE_CHECKING:
-    from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows
 
 
 @dataclass(frozen=True)
@@ -45,21 +40,17 @@ class LargeMarginRecipe(Recipe):
 
     @property
     def squared(self) -> bool:
-        """Whether φ(d) is d² rather than d."""
         return self.geometry == "flat"
 
     @property
     def unit(self) -> float:
-        """The margin, in curved space."""
         return 1.0 if self.squared else self.margin
 
     @property
     def name(self) -> str:
-        """What is being learned, in words."""
         return f"{self.geometry}, margin {self.margin:g}"
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> LargeMargin:
-        """Return the objective with the target neighbours under `found`."""
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "LargeMargin":
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
         return LargeMargin(
             rows.X, rows.labels, rows.weights, anchors, targets, self.margin, self.push,
@@ -87,14 +78,12 @@ class LargeMargin:
 
     @cached_property
     def _search(self) -> NearestRows:
-        """Search among the rows that are not of an anchor's class."""
         own = self.labels[self.anchors]
         first = np.searchsorted(self.labels, own)
         last = np.searchsorted(self.labels, own, side="right")
         return NearestRows(len(self.X), self.anchors, first, last)
 
     def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
@@ -117,7 +106,6 @@ class LargeMargin:
         return loss, n_active
 
     def impostors(self, placed: LiftedRows) -> Ints:
-        """Return the impostors (a, w) of all anchors, -1 for none."""
         blocks = [self._impostors(placed, block, reach) for block, reach in self._blocks(placed)]
         found = np.full((len(self.anchors), max(block.shape[1] for block in blocks)), -1)
         start = 0
@@ -156,7 +144,6 @@ class LargeMargin:
     def _add_block(
         self, placed: LiftedRows, anchors: Ints, targets: Ints, impostors: Ints
     ) -> tuple[float, int]:
-        """Return the loss and violated triplets of some anchors; tell `placed` the forces."""
         K = placed.metric.curvature
         k = targets.shape[1]
         columns = np.hstack([targets, impostors])

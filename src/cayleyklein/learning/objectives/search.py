@@ -1,7 +1,5 @@
 """The nearest rows of anchors under the metric being evaluated, in blocks of bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
@@ -10,18 +8,13 @@ import numpy as np
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 
-CHORD_ENTRIES = 2_000_000
-"""Entries of a block of squared chords: 16 MB."""
-
-SCAN_ROUNDING = 1e-9
-"""Room for the rounding of a matrix product, a million times what it can be."""
-
+CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
+SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
 
 Sqchords = Callable[[Ints, Ints], Floats]
 
 
 def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of anchors whose chords to all rows fit a block."""
     size = max(1, CHORD_ENTRIES // n_rows)
     for start in range(0, n_anchors, size):
         yield slice(start, min(start + size, n_anchors))
