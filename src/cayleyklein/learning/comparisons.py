@@ -11,7 +11,8 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.tuples import ComparedRows, TupleLearner, fill_in_parameters
+from cayleyklein.learning.objectives.comparisons import ComparedRows
+from cayleyklein.learning.tuples import TupleLearner, fill_in_parameters
 
 PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
@@ -150,8 +151,6 @@ class CurvedPairs(TupleLearner):
 
 
 class Comparer(TupleLearner):
-    """Base of the learners from comparisons: scores and decisions."""
-
     near: ClassVar[list[int]]  # the two rows of a tuple that should be close
     far: ClassVar[list[int]]  # the two that should be farther apart
 

@@ -209,7 +209,6 @@ def unpack(x: Floats, like: Parameters, recipe: Recipe) -> Parameters:
 
 
 def n_anchors(r: int) -> int:
-    """Return how many rows of r coordinates have a term in the loss of a pass, at most."""
     return max(FEWEST_ANCHORS, ANCHORS_PER_COLUMN * r)
 
 

@@ -121,24 +121,13 @@ default="product"
     }
 
     def __init__(
-        self,
-        *,
-        geometry: str = "product",
-        alpha: float | str = "auto",
-        n_targets: int = 3,
-        n_impostors: int | None = 10,
-        margin: float | str = "auto",
-        push: float = 0.5,
-        init: Any = "auto",
-        n_components: int | None = None,
-        solver: str = "lbfgs",
-        max_iter: int | str = "auto",
-        n_passes: int | str = "auto",
-        subsample: int | float | str | None = "auto",
-        random_state: Any = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
+        self, *, geometry: str = "product", alpha: float | str = "auto", n_targets: int = 3,
+        n_impostors: int | None = 10, margin: float | str = "auto", push: float = 0.5,
+        init: Any = "auto", n_components: int | None = None, solver: str = "lbfgs",
+        max_iter: int | str = "auto", n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto", random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
         self.geometry = geometry
         self.alpha = alpha
         self.n_targets = n_targets

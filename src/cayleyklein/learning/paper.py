@@ -8,13 +8,14 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 (hyperbolic) and of the step (L, not ε) are followed.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import forms
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
-from cayleyklein.learning.objectives import large_margin
 from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
 from cayleyklein.learning.rows import TrainingRows
@@ -51,10 +52,9 @@ class PaperDescent:
         if start is None:
             self._begin()
         else:
-            self._matrix = self._bordered(start.factor, start.center)
-            if self._metric(self._matrix) is None:
+            if not self._accepts(self._bordered(start.factor, start.center)):
                 raise InvalidInputError("init has rows outside its domain; take another start.")
-        self._best: tuple[float, Floats] = (np.inf, self._matrix)
+        self._best: tuple[float, Parameters] = (np.inf, self._found)
 
     def _begin(self) -> None:
         """Take L̃ from L' and a centre, and c so that all rows are inside.
@@ -68,12 +68,11 @@ class PaperDescent:
         center = np.zeros(rows.n_columns)
         if recipe.init == "diagonal":
             center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
-        self._matrix = self._bordered(factor, center)
+        matrix = self._bordered(factor, center)
         if recipe.geometry == "hyperbolic":
-            y, _ = self._coordinates(self._matrix)
-            farthest = float((y * y).sum(axis=1).max())
-            self._c = KAPPA * farthest or 1.0
-        if self._metric(self._matrix) is None:
+            y, _ = self._coordinates(matrix)
+            self._c = KAPPA * float((y * y).sum(axis=1).max()) or 1.0
+        if not self._accepts(matrix):
             raise InvalidInputError(
                 f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
                 f"its factor is too ill-conditioned, or rows are too far from its centre. Take "
@@ -100,13 +99,14 @@ class PaperDescent:
         border = np.append(np.zeros(d), 1.0)
         return np.vstack([np.column_stack([factor, -factor @ center]), border])
 
-    def _inside(self, matrix: Floats) -> Parameters:
-        metric = self._metric(matrix)
-        assert metric is not None
-        return Parameters(metric.factor, metric.center, metric.curvature)
+    def _accepts(self, matrix: Floats) -> bool:
+        """Keep L̃ and its metric, |K| = 1, if the rows are inside its domain; say whether so."""
+        found = self._metric_of(matrix)
+        if found is not None:
+            self._matrix, self._found = matrix, found
+        return found is not None
 
-    def _metric(self, matrix: Floats) -> CurvedMetric | None:
-        """Return the metric of L̃ with |K| = 1, or None outside the domain."""
+    def _metric_of(self, matrix: Floats) -> Parameters | None:
         with np.errstate(over="ignore", invalid="ignore"):
             sign = CURVATURES[self.recipe.geometry]
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
@@ -114,7 +114,7 @@ class PaperDescent:
         if not np.isfinite(S).all():
             return None
         if sign == 0:
-            return CurvedMetric(factor=matrix[:-1, :-1])
+            return Parameters(matrix[:-1, :-1], np.zeros(len(self._varies)), 0.0)
         if sign < 0:
             y, w = self._coordinates(matrix)
             if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
@@ -131,27 +131,20 @@ class PaperDescent:
         factor[np.ix_(self._varies, self._varies)] = root
         center[self._varies] = middle
         metric = CurvedMetric(factor=factor, center=center, curvature=sign)
-        return metric if (metric.form_values(self.rows.X) > 0).all() else None
+        inside = (metric.form_values(self.rows.X) > 0).all()
+        return Parameters(factor, center, sign) if inside else None
 
     def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
         return image[:, :-1], image[:, -1]
 
     def run(self) -> Fit:
-        """Descend for `max_iter` iterations, or until the loss stands still."""
         rows, recipe = self.rows, self.recipe
-        everyone = np.arange(len(rows))
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
-        targets = large_margin.nearest_of_class(
-            rows.X, rows.labels, everyone, recipe.n_targets, euclidean
-        )
-        objective = LargeMargin(
-            rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin,
-            recipe.push, None, recipe.squared,
-        )  # fmt: skip
+        everyone = np.arange(len(rows))
+        objective = replace(recipe, n_impostors=None).pose(rows, everyone, euclidean)
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False
-        impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
             stopped = self._told(*self._remember(objective), iteration)
             if stopped:
@@ -174,19 +167,18 @@ class PaperDescent:
             if not moved:
                 break
         self._remember(objective)
-        return Fit(recipe, self._inside(self._best[1]), [self._losses], converged, stopped)
+        return Fit(recipe, self._best[1], [self._losses], converged, stopped)
 
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
         """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
-            rotated *= np.sign(rotated[-1, -1])
-            if self._metric(rotated) is not None:  # rounding may lose a metric near the limit
-                self._matrix = rotated
+            # rounding may lose a metric near the limit: then the matrix stays as it is
+            self._accepts(rotated * np.sign(rotated[-1, -1]))
         loss, n_active = objective.evaluate(self._placed()[0])
         self._losses.append(loss)
         if loss < self._best[0]:
-            self._best = loss, self._matrix
+            self._best = loss, self._found
         return loss, n_active
 
     def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
@@ -214,16 +206,14 @@ class PaperDescent:
     def _told(self, loss: float, n_active: int, iteration: int) -> bool:
         if self.report is None:
             return False
-        metric = self.rows.to_metric(self._inside(self._matrix))
+        metric = self.rows.to_metric(self._found)
         name = f"{self.recipe.geometry}, the paper's solver"
         return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
     def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
         for _ in range(MOST_HALVINGS):
-            matrix = self._matrix - gamma * gradient
-            if self._metric(matrix) is not None:
-                self._matrix = matrix
+            if self._accepts(self._matrix - gamma * gradient):
                 return gamma * GROWTH, True
             gamma /= 2
         return gamma, False

@@ -35,7 +35,6 @@ def mixed_of(rows: TrainingRows, fits: Fits, alpha: float) -> MixedMetric:
 
 
 def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
-    """Return the Euclidean map of the product, for standardised rows."""
     parts = [(fit.found, part_unit(rows, fit.found)) for fit in fits]
     return lambda X: np.hstack([_coordinates(X, found) / unit for found, unit in parts])
 

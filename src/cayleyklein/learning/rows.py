@@ -24,17 +24,13 @@ LARGEST_COLUMN = 1e151  # of a column's largest entry, whose smallest is the inv
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Checked rows in memory, or Dask blocks of rows, with targets and weights in memory.
-
-    The target is the number of a class among `classes`, or one or more numbers a row. `source` is X
-    as it was given.
-    """
+    """Checked rows in memory, or Dask blocks of rows, with targets and weights in memory."""
 
     X: Floats | RowBlocks
-    target: AnyArray
+    target: AnyArray  # the number of a class among `classes`, or one or more numbers a row
     weights: Floats
     classes: AnyArray | None = None
-    source: Any = None
+    source: Any = None  # X as it was given
 
     @classmethod
     def read(
@@ -90,17 +86,13 @@ class GivenRows:
     def draw(
         self, size: int | float | None, fewest: int, rng: np.random.Generator
     ) -> tuple[Floats, AnyArray, Floats]:
-        """Draw rows of positive weight, by class; return them, their targets and weights.
-
-        In memory, equal rows of a class are drawn together, so that a row of weight 2 is drawn like
-        two rows.
-        """
+        """Draw rows of positive weight, by class; return them, their targets and weights."""
         some = np.flatnonzero(self.weights > 0)
         if size is not None and (isinstance(size, float) or size < len(some)):
             labels = self.labels[some]
             if isinstance(self.X, RowBlocks):
                 some = some[sampling.draw(labels, size, fewest, rng)]
-            else:
+            else:  # equal rows together, so that a row of weight 2 is drawn like two rows
                 first, group = distinct_rows(self.X[some], labels)
                 drawn = np.zeros(len(first), dtype=bool)
                 drawn[sampling.draw(labels[first], size, fewest, rng)] = True
@@ -123,20 +115,15 @@ class TrainingRows:
     Rows of more columns than rows span a space of few dimensions, and a descent from standardised
     columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
     `basis`, with the same distances, and what is learned there is the same metric.
-
-    Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
-    weight. Labels are 0, 1, …, ascending; all are 0 where the targets are numbers. Weights are
-    positive, 1 on average. The rows of a `basis` (r, d) come by falling variance. `targets` (n, t)
-    are standardised numbers, divided by √t.
     """
 
-    X: Floats
-    labels: Ints
-    weights: Floats
+    X: Floats  # (columns - mean)/scale
+    labels: Ints  # 0, 1, …, ascending; all 0 where the targets are numbers
+    weights: Floats  # positive, 1 on average
     mean: Floats
-    scale: Floats
-    basis: Floats | None = None
-    targets: Floats | None = None
+    scale: Floats  # inf for a constant column, which so has no weight
+    basis: Floats | None = None  # (r, d), by falling variance
+    targets: Floats | None = None  # (n, t) standardised numbers, divided by √t
 
     @classmethod
     def from_raw(
@@ -254,15 +241,12 @@ class TrainingRows:
         )
 
     def from_metric(self, metric: CurvedMetric) -> Parameters:
-        """Return the parameters for standardised rows of a metric for rows as given.
-
-        What a constant column adds to every row's coordinates moves the centre.
-        """
+        """Return the parameters for standardised rows of a metric for rows as given."""
         varies = np.isfinite(self.scale)
         factor = metric.factor * np.where(varies, self.scale, 0.0)
         scale = np.where(varies, self.scale, 1.0)
         center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
-        if not varies.all():
+        if not varies.all():  # what a constant column adds to every row moves the centre
             constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
             center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
         if self.basis is not None:
@@ -278,9 +262,7 @@ def principal_axes(X: Floats, r: int) -> Floats:
 
 
 def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return the first row at each distinct point, ascending, and the point of each row.
-
-    With `labels`, equal rows of different labels are different points.
+    """Return the first row at each distinct point (and label), ascending, and each row's point.
 
     >>> distinct_rows(np.array([[5.0], [1.0], [5.0]]))
     (array([0, 1]), array([0, 1, 0]))

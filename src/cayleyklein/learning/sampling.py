@@ -19,13 +19,10 @@ def sample_sizes(counts: Ints, size: int | float | None, fewest: int) -> Ints:
 
 
 def draw(labels: Ints, size: int | float | None, fewest: int, rng: np.random.Generator) -> Ints:
-    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers.
-
-    Where no row is left out, the generator is left as it is.
-    """
+    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers."""
     counts = np.bincount(labels)
     wanted = sample_sizes(counts, size, fewest)
-    if np.array_equal(wanted, counts):
+    if np.array_equal(wanted, counts):  # leaves the generator as it is
         return np.arange(len(labels))
     order = np.lexsort((rng.random(len(labels)), labels))
     own = labels[order]

@@ -69,10 +69,7 @@ def _whitening(covariance: Floats, r: int) -> Floats:
 
 
 def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
-    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular.
-
-    A constant column comes last: it has the least variance, and none in common with the others.
-    """
+    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular."""
     centred = rows.X if centers is None else rows.X - centers
     matrix = np.asarray((centred * rows.shares[:, None]).T @ centred)
     varies = rows.varies
@@ -84,6 +81,6 @@ def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
         amount = max(float(ledoit_wolf(centred[:, varies], assume_centered=True)[1]), SINGULAR)
         some = (1 - amount) * some + amount * np.trace(some) / len(some) * np.eye(len(some))
     matrix[np.ix_(varies, varies)] = some
-    constant = np.flatnonzero(~varies)
+    constant = np.flatnonzero(~varies)  # which come last, with the least variance
     matrix[constant, constant] = np.linalg.eigvalsh(some)[0] / 2
     return matrix

@@ -1,9 +1,8 @@
 """Base of the learners from tuples of rows, given as rows or as indices of a preprocessor."""
 
 import inspect
-from dataclasses import dataclass, fields
 from numbers import Real
-from typing import Any, ClassVar, NoReturn, Self, TypeVar
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import check_parameters
-from cayleyklein._typing import AnyFloats, Floats, Ints
-from cayleyklein._validation import as_finite_array, as_points, list_indices, warn_caller
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._validation import as_finite_array, as_points, list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import descend
 from cayleyklein.learning.learner import DescentLearner, as_tuples
-from cayleyklein.learning.objectives.comparisons import ComparisonRecipe
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.objectives.comparisons import ComparedRows, ComparisonRecipe
 
 PARAMETERS = """
 Parameters
@@ -69,77 +67,6 @@ def fill_in_parameters(cls: Class) -> Class:
     """Put the text above, which three learners share, into the docstring of one."""
     cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{parameters}", PARAMETERS.strip())
     return cls
-
-
-@dataclass(frozen=True, kw_only=True)
-class ComparedRows(TrainingRows):
-    """Standardised distinct rows, and the pairs of them that :class:`Comparisons` compares."""
-
-    near: Ints
-    far: Ints
-    near_weights: Floats
-    far_weights: Floats | None
-
-    @classmethod
-    def from_tuples(
-        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
-    ) -> Self:
-        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
-        d = near.shape[2]
-        points, numbers = np.unique(
-            np.vstack([near.reshape(-1, d), far.reshape(-1, d)]), axis=0, return_inverse=True
-        )
-        n = len(points)
-        if n < 2:
-            raise InvalidInputError(
-                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
-            )
-        base = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
-        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
-        pairs = numbers.reshape(-1, 2)
-        return cls(
-            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
-            far_weights=far_weights,
-        )  # fmt: skip
-
-    @property
-    def pair_numbers(self) -> tuple[Ints, Ints]:
-        """A number for each near and each far pair, the same for the same two rows."""
-        base = np.array([len(self), 1])
-        return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
-
-    def report_both_ways(self) -> None:
-        near, far = self.pair_numbers
-        both, every = np.intersect1d(near, far), np.union1d(near, far)
-        why = "labelled both similar and dissimilar"
-        _report(
-            len(both), len(every), f"Every pair is {why}: no metric is better than any other.",
-            f"{len(both)} pairs are {why}.",
-        )  # fmt: skip
-        equal = int((self.far[:, 0] == self.far[:, 1]).sum())
-        why = "of equal rows, whose distance is 0 under every metric."
-        some = f"{equal} dissimilar pairs are {why}"
-        _report(equal, len(self.far), f"Every dissimilar pair is {why}", some)
-
-    def report_contradictions(self, name: str, numbers: Ints) -> None:
-        near, far = self.pair_numbers
-        bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
-        _report(
-            int(bad.sum()),
-            len(bad),
-            f"Every one of the {len(bad)} {name} is contradicted by another, or compares a pair "
-            f"with itself: no metric is better than any other.",
-            f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a pair "
-            f"with itself: {list_indices(numbers[bad])}.",
-        )
-
-
-def _report(n_bad: int, n: int, every: str, some: str) -> None:
-    """Raise an error where all of n are bad; warn where some are."""
-    if n_bad == n:
-        raise InvalidInputError(every)
-    if n_bad:
-        warn_caller(some)
 
 
 class TupleLearner(DescentLearner):

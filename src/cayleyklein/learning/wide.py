@@ -14,10 +14,9 @@ ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
 def focus(init: str, rows: TrainingRows, *others: TrainingRows) -> tuple[TrainingRows, ...]:
     """Return labelled rows, and others in the same coordinates, on weighted components.
 
-    Only for wide tables and the default start `init`; other rows are returned as they are. Most
-    columns of a wide table, such as gene expression, are noise, and equal weights drown the others.
-    So columns are weighted by how much they tell of the classes, and the metric is learned on the
-    leading principal components, one for each four rows.
+    Only for wide tables and the default start. Most columns of such a table, as of gene expression,
+    are noise, and equal weights drown the others. So columns are weighted by what they tell of the
+    classes, and the metric is learned on the leading principal components.
     """
     wide = rows.basis is not None and len(rows.mean) > COLUMNS_PER_ROW * len(rows)
     if not wide or init != "std" or rows.targets is not None:

@@ -55,18 +55,14 @@ class KernelRecipe(Recipe):
 
 @dataclass(frozen=True)
 class KernelRegression:
-    """The objective for two or more rows, no two alike, and targets (n, t).
-
-    Some rows, the `anchors` (a,), have a term in the loss; all may be neighbours. A window has no
-    `bandwidth`.
-    """
+    """The objective for two or more rows, no two alike, and targets (n, t)."""
 
     X: Floats
     targets: Floats
     weights: Floats
-    anchors: Ints
+    anchors: Ints  # rows with a term in the loss; all may be neighbours
     n_neighbors: int
-    bandwidth: float | None
+    bandwidth: float | None  # None for a window
 
     @cached_property
     def _search(self) -> NearestRows:
@@ -79,9 +75,8 @@ class KernelRegression:
         m = min(self.n_neighbors, len(self.X) - 1)
         loss = 0.0
         for block in blocks_of(len(self.anchors), len(self.X)):
-            columns = self._search.find(
-                placed.lift, placed.signature, block, m, sqchords=placed.sqchords
-            )
+            lift, signature = placed.lift, placed.signature
+            columns = self._search.find(lift, signature, block, m, sqchords=placed.sqchords)
             loss += self._add_block(placed, self.anchors[block], columns)
         return Evaluation(loss, placed.gradient())
 

@@ -19,12 +19,8 @@ import numpy as np
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import (
-    Evaluation,
-    LiftedRows,
-    Parameters,
-    distance_power,
-)
+from cayleyklein.learning.objectives import lifted
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
 from cayleyklein.learning.rows import TrainingRows
 
@@ -60,17 +56,13 @@ class LargeMarginRecipe(Recipe):
 
 @dataclass(frozen=True)
 class LargeMargin:
-    """The objective for rows sorted by label.
-
-    Some rows, the `anchors` (a,), have a term in the loss; all may be impostors or targets.
-    `targets` (a, k) are rows of the anchor's class, -1 for none.
-    """
+    """The objective for rows sorted by label, of which some, the anchors, have a term in it."""
 
     X: Floats
     labels: Ints
     weights: Floats
-    anchors: Ints
-    targets: Ints
+    anchors: Ints  # (a,)
+    targets: Ints  # (a, k) rows of the anchor's class, -1 for none
     margin: float
     push: float
     n_impostors: int | None
@@ -91,10 +83,7 @@ class LargeMargin:
         return Evaluation(loss, placed.gradient(), n_active)
 
     def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> tuple[float, int]:
-        """Return the loss and the number of violated triplets, and tell `placed` the forces.
-
-        The loss is over the given `impostors` (a, w), -1 for none, or those found now.
-        """
+        """Return the loss over `impostors` (a, w), or those found now, and violated triplets."""
         loss, n_active = 0.0, 0
         for block, reach in self._blocks(placed):
             if impostors is None:
@@ -121,7 +110,7 @@ class LargeMargin:
             targets = self.targets[block]
             sqchord = placed.sqchords(self.anchors[block], np.maximum(targets, 0))
             farthest = np.where(targets >= 0, sqchord, -1.0).max(axis=1)
-            value, *_ = distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
+            value, *_ = lifted.distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
             distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
             yield block, np.where(farthest >= 0, lifts.sqchord_from(distance, K), -np.inf)
 
@@ -149,7 +138,7 @@ class LargeMargin:
         columns = np.hstack([targets, impostors])
         there = columns >= 0
         columns = np.where(there, columns, anchors[:, None])
-        value, slope, by_K = distance_power(
+        value, slope, by_K = lifted.distance_power(
             placed.sqchords(anchors, columns), K, squared=self.squared
         )
         near, far = value[:, :k], np.where(there[:, k:], value[:, k:], np.inf)
@@ -170,10 +159,7 @@ class LargeMargin:
 def nearest_of_class(
     X: Floats, labels: Ints, anchors: Ints, n_targets: int, metric: Parameters
 ) -> Ints:
-    """Return the nearest rows (a, k) of each anchor's class under a metric, -1 for none.
-
-    Equally near rows come in their order. k is `n_targets`, or fewer where no class has so many.
-    """
+    """Return the n_targets nearest rows, or fewer, of each anchor's class; -1 for none."""
     placed = LiftedRows(X, metric)
     n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)

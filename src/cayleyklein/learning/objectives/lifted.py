@@ -35,10 +35,9 @@ class Evaluation(NamedTuple):
 
 
 class LiftedRows:
-    """Rows (n, d) lifted under a metric.
+    """Rows (n, d) lifted under a metric; where not all are `inside`, nothing else is set.
 
-    `inside` says whether every row is inside the domain; if not, nothing else is set. c² is the
-    square of a difference of `lift` (n, r + 1) in the form with the `signature` 1, …, 1, K.
+    c² is the square of a difference of `lift` (n, r + 1) in the form of `signature` 1, …, 1, K.
     """
 
     def __init__(self, X: Floats, metric: Parameters) -> None:
@@ -68,10 +67,7 @@ class LiftedRows:
         return out
 
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
-        """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
-
-        `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
-        """
+        """Add pairs of rows (b,) and columns (b, w): ∂ε/∂c² (b, w), and ∂ε/∂K at fixed c²."""
         pushed = force != 0
         each = np.broadcast_to(rows[:, None], columns.shape)
         self._pairs.append((each[pushed], columns[pushed], force[pushed]))

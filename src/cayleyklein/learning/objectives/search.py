@@ -21,10 +21,7 @@ def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
 
 
 class NearestRows:
-    """Search the nearest rows of anchors (a,), leaving out those from `first` to before `last`.
-
-    These are the rows of an anchor's own class, or itself.
-    """
+    """Search the nearest rows of anchors (a,), without rows `first` to `last` (its own class)."""
 
     def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
         self.n_rows, self.anchors, self.first, self.last = n_rows, anchors, first, last
@@ -48,8 +45,7 @@ class NearestRows:
     ) -> Ints:  # fmt: skip
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
 
-        With `sqchords`, rows found by the last call narrow the search of this one: the m nearest
-        are no farther than the farthest of m rows that are known. What is found is the same.
+        With `sqchords`, the m rows of the last call bound how far those of this one are.
         """
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
@@ -68,11 +64,8 @@ class NearestRows:
 
 @vectorised
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
-    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first.
-
-    Columns from first_i to last_i are left out. The minimum of a chunk decides whether to look.
-    """
-    chunk, n, m = 16, product.shape[1], found.shape[1]
+    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first."""
+    chunk, n, m = 16, product.shape[1], found.shape[1]  # of a chunk the minimum is looked at first
     value = np.empty(m)
     for i in range(product.shape[0]):
         count, bound = 0, reach[i] - own[i]
