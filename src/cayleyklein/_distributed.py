@@ -186,8 +186,8 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
         raise InvalidInputError("X has no columns.")
     refuse_no_numbers(like, "X")
     wrong = []
-    for name, kind in dict(getattr(like, "dtypes", {})).items():
-        kind = getattr(getattr(kind, "categories", None), "dtype", kind)
+    for name, dtype in dict(getattr(like, "dtypes", {})).items():
+        kind: Any = getattr(getattr(dtype, "categories", None), "dtype", dtype)
         if kind.kind not in "fiubO" or str(kind).startswith("str"):  # objects may be numbers
             wrong.append(f"{name} ({kind})")
     if wrong:
