@@ -1,41 +1,34 @@
 """Dask collections as lists of row blocks, and the errors of a cluster in one sentence.
 
-Nothing here imports dask before a Dask collection is met. Work is written as ``dask.delayed``
-tasks, which run on the active ``distributed.Client``, or, where there is none, on Dask's default
-scheduler: the threads of this process.
+Nothing here imports dask before a Dask collection is met. Tasks are ``dask.delayed`` and run on
+the active ``distributed.Client``, or else in the threads of this process.
 """
-
-from __future__ import annotations
 
 import operator
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils.validation import validate_data
 
 from cayleyklein._estimators import is_dask, naming, refuse_no_numbers
+from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_finite_array, refuse_containers, require
 from cayleyklein.exceptions import ClusterError, InvalidInputError
-
-LARGE_GRAPH = "distributed.admin.large-graph-warning-threshold"
 
 
 def active_client() -> Any | None:
     """Return the active ``distributed.Client``, or None where Dask would run in this process."""
-    distributed = sys.modules.get("distributed")
-    if distributed is None:
-        return None
-    try:
-        client = distributed.default_client()
-    except ValueError:
-        return None
-    return None if client.status == "closed" else client
+    if distributed := sys.modules.get("distributed"):
+        with suppress(ValueError):
+            client = distributed.default_client()
+            return None if client.status == "closed" else client
+    return None
 
 
 @contextmanager
@@ -43,7 +36,7 @@ def clear_cluster_errors(doing: str) -> Iterator[None]:
     """Turn a lost scheduler or worker into one :class:`ClusterError` that says what stopped."""
     try:
         yield
-    except lost_errors() as error:
+    except _lost_errors() as error:
         reason = " ".join(str(error).split()).rstrip(".")
         raise ClusterError(
             f"Dask could not finish {doing}: the scheduler is gone, or what the rows are read "
@@ -53,38 +46,31 @@ def clear_cluster_errors(doing: str) -> Iterator[None]:
         ) from error
 
 
-def lost_errors() -> tuple[type[BaseException], ...]:
-    """Return the errors by which distributed says that it lost a worker or the scheduler."""
-    if "distributed" not in sys.modules:
+def _lost_errors() -> tuple[type[BaseException], ...]:
+    if (distributed := sys.modules.get("distributed")) is None:
         return ()
-    from concurrent.futures import CancelledError
-
-    from distributed import client
-    from distributed.comm.core import CommClosedError
-    from distributed.scheduler import KilledWorker
-
-    closed = getattr(client, "ClosedClientError", CancelledError)
+    closed = getattr(distributed.client, "ClosedClientError", CancelledError)
+    lost = (distributed.comm.core.CommClosedError, distributed.scheduler.KilledWorker)
     # not OSError, which a missing file is too
-    return (CancelledError, closed, CommClosedError, ConnectionError, KilledWorker, TimeoutError)
+    return (CancelledError, closed, *lost, ConnectionError, TimeoutError)
 
 
 def futures_in(tasks: Sequence[Any]) -> list[Any]:
-    """Return what some persisted tasks are on a cluster; nothing where they are in this process."""
     distributed = sys.modules.get("distributed")
     return [] if distributed is None else list(distributed.client.futures_of(tasks))
 
 
 def large_graphs() -> Any:
     """Keep Dask from warning of data inside tasks, which is meant to be there."""
-    # settings made before distributed is imported would be lost, and without it nothing warns
-    if "distributed" not in sys.modules:
+    if "distributed" not in sys.modules:  # without it nothing warns, and settings would be lost
         return nullcontext()
-    return require("dask", "scale").config.set({LARGE_GRAPH: "1 TB"})
+    limit = {"distributed.admin.large-graph-warning-threshold": "1 TB"}
+    return require("dask", "scale").config.set(limit)
 
 
 def task(function: Callable[..., Any], *args: Any) -> Any:
     """Return a call as a task of its own: two calls are two tasks, and nothing is hashed."""
-    return require("dask", "scale").delayed(function, pure=False, traverse=False)(*args)
+    return held(function)(*args)
 
 
 def held(value: Any) -> Any:
@@ -93,22 +79,17 @@ def held(value: Any) -> Any:
 
 
 def compute(*tasks: Any, doing: str) -> tuple[Any, ...]:
-    """Return the results of tasks."""
-    dask = require("dask", "scale")
     with clear_cluster_errors(doing), large_graphs():
-        return tuple(dask.compute(*tasks))
+        return tuple(require("dask", "scale").compute(*tasks))
 
 
 def in_memory(values: Any, name: str) -> Any:
-    """Compute what is a Dask collection, and leave the rest as it is."""
     return compute(values, doing=f"reading {name}")[0] if is_dask(values) else values
 
 
 def persist(*tasks: Any, doing: str) -> tuple[Any, ...]:
-    """Start tasks and let their results stay where they are computed, to be used by later ones."""
-    dask = require("dask", "scale")
     with clear_cluster_errors(doing), large_graphs():
-        return tuple(dask.persist(*tasks))
+        return tuple(require("dask", "scale").persist(*tasks))
 
 
 def in_place(*values: Any) -> tuple[Any, ...]:
@@ -128,36 +109,29 @@ class RowBlocks(NamedTuple):
 
     @property
     def starts(self) -> list[int]:
-        """The row at which each block begins."""
         return block_starts(self.lengths)
 
     @property
     def n_rows(self) -> int:
-        """The rows of all blocks together."""
         return sum(self.lengths)
 
 
 def row_blocks(X: Any, lengths: list[int] | None = None, *, least_rows: int = 1) -> RowBlocks:
-    """Cut a Dask array or dataframe into row blocks, of `least_rows` where there are so many.
-
-    Where the lengths of chunks are not known, rows are computed to count them, and stay in memory.
-    """
+    """Cut a Dask collection into blocks of `least_rows`; compute it if lengths are not known."""
     n_columns = meta_of(X, "X").shape[1]
     if lengths is None:
         if known_lengths(X) is None:
             (X,) = in_place(X)
         lengths, _ = read_columns(X)
-    raw = raw_blocks(X)
     if not sum(lengths):
         raise InvalidInputError("X is empty: it has no rows.")
     wanted = joined_lengths(lengths, least_rows)
-    pieces = zip(aligned_pieces(raw, lengths, wanted), block_starts(wanted), strict=True)
+    pieces = zip(aligned_pieces(raw_blocks(X), lengths, wanted), block_starts(wanted), strict=True)
     blocks = [task(checked_rows, some, "X", n_columns, start) for some, start in pieces]
     return RowBlocks(blocks, wanted, n_columns)
 
 
-def rows_at(blocks: RowBlocks, numbers: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Return the rows of given numbers, ascending, of Dask blocks; check all rows."""
+def rows_at(blocks: RowBlocks, numbers: Ints) -> Floats:
     tasks = [
         task(operator.getitem, rows, numbers[(numbers >= start) & (numbers < start + n)] - start)
         for rows, start, n in zip(blocks.blocks, blocks.starts, blocks.lengths, strict=True)
@@ -165,7 +139,7 @@ def rows_at(blocks: RowBlocks, numbers: NDArray[np.intp]) -> NDArray[np.float64]
     return np.concatenate(compute(*tasks, doing="reading rows"))
 
 
-def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] | None]]:
+def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[AnyArray | None]]:
     """Return the rows of each chunk of X, and the columns beside them; one computation for all."""
     lazy = {name: column for name, column in columns.items() if is_dask(column)}
     for name, column in lazy.items():
@@ -176,22 +150,18 @@ def read_columns(X: Any, **columns: Any) -> tuple[list[int], list[NDArray[Any] |
         doing=f"reading {' and '.join(lazy)}" if lazy else "counting the rows of X",
     )
     pieces = dict(zip(lazy, read, strict=True))
-    found: list[NDArray[Any] | None] = []
+    found: dict[str, AnyArray | None] = dict.fromkeys(columns)
     for name, column in columns.items():
-        if column is None:
-            found.append(None)
-            continue
-        array = np.atleast_1d(concatenated(pieces.get(name, [column]), name))
-        if sum(lengths) not in (0, len(array)):  # no rows at all are refused as such
-            raise InvalidInputError(
-                f"X has {sum(lengths)} rows, but {name} has {len(array)}; each row needs one."
-            )
-        found.append(array)
-    return lengths, found
+        if column is not None:
+            found[name] = array = np.atleast_1d(concatenated(pieces.get(name, [column]), name))
+            if sum(lengths) not in (0, len(array)):  # no rows at all are refused as such
+                raise InvalidInputError(
+                    f"X has {sum(lengths)} rows, but {name} has {len(array)}; each row needs one."
+                )
+    return lengths, list(found.values())
 
 
 def block_starts(lengths: Sequence[int]) -> list[int]:
-    """Return the row at which each block begins."""
     return [0, *accumulate(lengths)][:-1]
 
 
@@ -215,12 +185,11 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
     if like.shape[1] == 0:
         raise InvalidInputError("X has no columns.")
     refuse_no_numbers(like, "X")
-    kinds = {} if isinstance(like, np.ndarray) else dict(like.dtypes)
     wrong = []
-    for name, kind in kinds.items():
-        held = getattr(getattr(kind, "categories", None), "dtype", kind)
-        if held.kind not in "fiubO" or str(held).startswith("str"):  # objects may be numbers
-            wrong.append(f"{name} ({kind})")
+    for name, dtype in dict(getattr(like, "dtypes", {})).items():
+        values: Any = getattr(getattr(dtype, "categories", None), "dtype", dtype)
+        if values.kind not in "fiubO" or str(values).startswith("str"):  # objects may be numbers
+            wrong.append(f"{name} ({dtype})")
     if wrong:
         raise InvalidInputError(
             f"X has columns that hold no numbers: {', '.join(wrong)}. Drop them, or convert them, "
@@ -231,7 +200,6 @@ def check_columns(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bo
 
 
 def refuse_other_collections(values: Any, name: str) -> None:
-    """Raise an error for a Dask collection that is neither an array nor a dataframe or series."""
     if not all(hasattr(type(values), attribute) for attribute in ("ndim", "to_delayed")):
         raise InvalidInputError(
             f"{name} is a Dask {type(values).__name__}; pass a Dask array or a Dask dataframe."
@@ -245,50 +213,40 @@ def is_array(X: Any) -> bool:
 
 def raw_blocks(X: Any) -> list[Any]:
     """Return the chunks of a Dask array, all columns in one, or the partitions of a dataframe."""
-    # graphs are not optimised: two arrays would each read their common source
     if not is_array(X):
         return list(X.to_delayed())
     whole = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
+    # not optimised: two arrays would each read their common source
     return list(np.ravel(whole.to_delayed(optimize_graph=False)))
 
 
 def known_lengths(X: Any) -> list[int] | None:
-    """Return the rows of each chunk of a Dask array, or None where they are not known."""
-    if not is_array(X) or np.isnan(X.shape[0]):
-        return None
-    return [int(length) for length in X.chunks[0]]
+    known = is_array(X) and not np.isnan(X.shape[0])
+    return [int(length) for length in X.chunks[0]] if known else None
 
 
 def joined_lengths(lengths: Sequence[int], least: int) -> list[int]:
-    """Join neighbouring blocks until each has so many rows; none is empty.
-
-    >>> joined_lengths([3, 0, 4, 9, 2], 5)
-    [7, 11]
-    """
+    """Join neighbouring blocks until each has `least` rows: [3, 0, 4, 9, 2] to [7, 11] for 5."""
     wanted = [0]
     for length in lengths:
         if wanted[-1] >= max(least, 1):
             wanted.append(0)
         wanted[-1] += length
     if len(wanted) > 1 and wanted[-1] < max(least, 1):
-        last = wanted.pop()
-        wanted[-1] += last
+        wanted[-2:] = [sum(wanted[-2:])]
     return wanted
 
 
-def aligned_pieces(
-    blocks: list[Any], lengths: Sequence[int], wanted: Sequence[int]
-) -> list[list[Any]]:
+def aligned_pieces(blocks: list[Any], lengths: list[int], wanted: list[int]) -> list[list[Any]]:
     """Return for each wanted length the blocks, or slices of them, that it is made of."""
     pieces = []
     current, used = 0, 0
     for length in wanted:
         some = []
         while length:
-            rest = min(length, lengths[current] - used)
-            whole = rest == lengths[current]
+            rest, block = min(length, lengths[current] - used), blocks[current]
             if rest:
-                block = blocks[current]
+                whole = rest == lengths[current]
                 some.append(block if whole else rows_between(block, used, used + rest))
             length, used = length - rest, used + rest
             if used == lengths[current]:
@@ -297,32 +255,25 @@ def aligned_pieces(
     return pieces
 
 
-def as_block(piece: Any, name: str) -> NDArray[Any]:
-    """Return a chunk, a partition or an array as an array, what is missing as NaN."""
-    refuse_containers(piece, name)
-    array = np.asarray(piece)
-    if array.dtype.kind == "O" and hasattr(piece, "iloc"):  # pandas has a missing value of its own
-        return np.asarray(piece.to_numpy(dtype=object, na_value=np.nan))
-    return array
-
-
 def rows_between(block: Any, first: int, last: int | None) -> Any:
-    """Return some rows of a block; of one that is a task, a task."""
-    # an array in this process is cut here, or every task would take all of it along
-    if is_dask(block):
+    if is_dask(block):  # others are cut here, or every task would take all of them along
         return task(rows_between, block, first, last)
     return block.iloc[first:last] if hasattr(block, "iloc") else block[first:last]
 
 
-def concatenated(pieces: list[Any], name: str) -> NDArray[Any]:
-    """Return pieces as one array."""
-    arrays = [as_block(piece, name) for piece in pieces]
+def concatenated(pieces: list[Any], name: str) -> AnyArray:
+    """Return chunks, partitions or arrays as one array, what is missing as NaN."""
+    arrays = []
+    for piece in pieces:
+        refuse_containers(piece, name)
+        array = np.asarray(piece)
+        if array.dtype.kind == "O" and hasattr(piece, "iloc"):  # pandas has its own missing value
+            array = np.asarray(piece.to_numpy(dtype=object, na_value=np.nan))
+        arrays.append(array)
     return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)
 
 
-def checked_rows(
-    pieces: list[Any], name: str, n_columns: int, start: int | None
-) -> NDArray[np.float64]:
+def checked_rows(pieces: list[Any], name: str, n_columns: int, start: int | None) -> Floats:
     """Return pieces as finite float64 rows; errors count rows from start, or in their block."""
     array = concatenated(pieces, name)
     if array.ndim != 2 or array.shape[1] != n_columns:

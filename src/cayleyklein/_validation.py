@@ -1,12 +1,7 @@
-"""Checks of the arguments of public functions.
-
-Computations are in float64; `float_dtype` remembers float32 input, so that the answer can be
-float32 too.
-"""
+"""Checks of the arguments of public functions. Computations are in float64."""
 
 import difflib
 import importlib
-import math
 import operator
 import os
 import sys
@@ -20,28 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cayleyklein.exceptions import (
-    CayleyKleinError,
-    InvalidInputError,
-    MissingExtraError,
-    TooLargeError,
-)
+from cayleyklein import exceptions
+from cayleyklein.exceptions import InvalidInputError
 
-SYMMETRY_TOLERANCE = 1e-10
-"""Largest |A - Aᵀ| / |A| that counts as rounding; the matrix is then symmetrised."""
-
-LARGEST_SQUARED = 1e150
-"""Largest entry for which sums of many squares stay finite."""
-
-LARGEST_ENTRY = 1e300
-"""Bound, with its inverse, of the largest entry of a symmetric matrix."""
-
-
-# -- messages ------------------------------------------------------------------------------
+SYMMETRY_TOLERANCE = 1e-10  # of |A - Aᵀ| / |A|, which counts as rounding
+LARGEST_SQUARED = 1e150  # entry for which sums of many squares stay finite
+LARGEST_ENTRY = 1e300  # of a symmetric matrix; its inverse is the smallest that the largest may be
 
 
 def expect(holds: bool, name: str, value: Any, expected: str) -> None:
-    """Raise for an argument that is not as expected."""
     if not holds:
         raise InvalidInputError(f"Got {name}={value!r}, but expected {expected}.")
 
@@ -54,26 +36,17 @@ def list_indices(indices: NDArray[np.intp], most: int = 5) -> str:
 
 
 def at_index(bad: NDArray[np.bool_] | np.bool_) -> str:
-    """Format " at index …" for the True entries of a mask; empty for a scalar."""
     return f" at index {list_indices(np.argwhere(bad))}" if np.ndim(bad) else ""
 
 
-def nearest_name(name: str, names: Iterable[str]) -> str:
-    """Format " Did you mean …?" for a name close to a known one; empty otherwise.
-
-    >>> nearest_name("Clas", ["colour", "class"])
-    " Did you mean 'class'?"
-    """
+def did_you_mean(name: str, names: Collection[str], what: str | None = "columns") -> str:
+    """Write " Did you mean …?" when a name is close; otherwise list them, unless `what` is None."""
     by_case = {known.casefold(): known for known in names}
     near = difflib.get_close_matches(name.casefold().strip(), list(by_case), n=1)
-    return f" Did you mean {by_case[near[0]]!r}?" if near else ""
-
-
-def did_you_mean(name: str, names: Collection[str], what: str = "columns") -> str:
-    """Write " Did you mean …?" when one of the names is close, and list them otherwise."""
+    if near or what is None:
+        return f" Did you mean {by_case[near[0]]!r}?" if near else ""
     shown = ", ".join(repr(known) for known in list(names)[:12])
-    all_of_them = f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
-    return nearest_name(name, names) or all_of_them
+    return f" The {what} are {shown}{' …' if len(names) > 12 else ''}."
 
 
 @contextmanager
@@ -81,7 +54,7 @@ def about(name: str) -> Iterator[None]:
     """Prefix the errors of a block with the name of an argument."""
     try:
         yield
-    except CayleyKleinError as error:
+    except exceptions.CayleyKleinError as error:
         raise type(error)(f"{name}: {error}") from error
 
 
@@ -97,9 +70,6 @@ def warn_caller(message: str, category: type[Warning] = UserWarning) -> None:
     warnings.warn(message, category, stacklevel=level + 1)
 
 
-# -- arrays --------------------------------------------------------------------------------
-
-
 def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
     """Return float32 if every array is float32 (or float16), and float64 otherwise."""
     try:
@@ -112,7 +82,6 @@ def float_dtype(*arrays: ArrayLike) -> np.dtype[Any]:
 
 
 def broadcast_points(**points: NDArray[Any]) -> tuple[NDArray[Any], ...]:
-    """Broadcast named arrays against each other; raise with their names and shapes."""
     try:
         return np.broadcast_arrays(*points.values())
     except ValueError as error:
@@ -133,7 +102,6 @@ def refuse_containers(values: Any, name: str) -> None:
 
 
 def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) -> None:
-    """Raise for the entries of an argument where the expression `what` overflows."""
     if not np.all(fits):
         raise InvalidInputError(
             f"{what} overflows for {name}{at_index(~fits)}; rescale the coordinates."
@@ -141,7 +109,6 @@ def refuse_overflow(fits: NDArray[np.bool_] | np.bool_, what: str, name: str) ->
 
 
 def refuse_huge(values: NDArray[Any], name: str) -> None:
-    """Raise for an argument when sums of its squares would overflow."""
     largest = float(np.abs(values).max())
     if largest > LARGEST_SQUARED:
         raise InvalidInputError(
@@ -218,18 +185,8 @@ def as_symmetric(values: ArrayLike, name: str) -> NDArray[np.float64]:
     return matrix / 2 + matrix.T / 2
 
 
-# -- single values -------------------------------------------------------------------------
-
-
 def as_real(value: Any, name: str, interval: str | None = None) -> float:
-    """Check one finite number, perhaps in an interval such as ``"[0, 1)"``.
-
-    >>> as_real(0, "rtol", "[0, 1)")
-    0.0
-    >>> as_real(1, "rtol", "[0, 1)")
-    Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: Got rtol=1, but expected a number in [0, 1).
-    """
+    """Check one finite number, perhaps in an interval such as ``"[0, 1)"``."""
     array = as_finite_array(value, name)
     if array.ndim:
         raise InvalidInputError(
@@ -245,7 +202,6 @@ def as_real(value: Any, name: str, interval: str | None = None) -> float:
 
 
 def as_count(value: Any, name: str) -> int:
-    """Check a whole number of at least 1; floats, strings and bools are errors."""
     try:
         count = 0 if isinstance(value, bool | np.bool_) else operator.index(value)
     except TypeError:
@@ -255,44 +211,36 @@ def as_count(value: Any, name: str) -> int:
 
 
 def as_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Check that a string parameter is one of its choices."""
     allowed = ", ".join(repr(choice) for choice in choices)
     expect(isinstance(value, str) and value in choices, name, value, f"one of {allowed}")
     return str(value)
 
 
 def as_text(value: Any, name: str) -> str:
-    """Check a single text."""
     expect(isinstance(value, str), name, value, "a str")
     return str(value)
 
 
 def as_texts(values: Any, name: str) -> tuple[str, ...]:
-    """Check a sequence of str; a single str is an error."""
     several = isinstance(values, Iterable) and not isinstance(values, str | bytes)
     expect(several, name, values, "a sequence of str")
     return tuple(as_text(value, name) for value in values)
 
 
 def as_callback(value: Any, name: str) -> Any:
-    """Check a function that may be None."""
     expect(value is None or callable(value), name, value, "a function, or None")
     return value
 
 
 def as_path(value: Any, name: str = "path") -> Path:
-    """Check the path of a file or folder."""
     expect(isinstance(value, str | os.PathLike), name, value, "a path, a str or a pathlib.Path")
     return Path(value)
-
-
-# -- the machine ---------------------------------------------------------------------------
 
 
 def memory_limit() -> float:
     """Return the memory limit of the machine, the container or ``ulimit -v`` in bytes, or inf."""
     # not the free memory: the same request must always have the same answer
-    limits = [math.inf]
+    limits = [np.inf]
     if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         limits.append(float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE"))
     with suppress(OSError, ValueError):  # no such file, or no limit ("max")
@@ -301,28 +249,20 @@ def memory_limit() -> float:
         import resource
 
         soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-        limits.append(math.inf if soft == resource.RLIM_INFINITY else float(soft))
+        limits.append(np.inf if soft == resource.RLIM_INFINITY else float(soft))
     return min(limits)
 
 
 def check_memory(needed: float, what: str, remedy: str) -> None:
-    """Raise when a result of so many bytes would not fit into memory, and say what to do.
-
-    >>> check_memory(8e18, "All distances of 10⁹ rows", "Take fewer rows.")
-    Traceback (most recent call last):
-    cayleyklein.exceptions.TooLargeError: All distances of 10⁹ rows would take 8,000,000,000 GB, but
-    there are only ... GB of memory. Take fewer rows.
-    """
     limit = memory_limit()
     if needed > limit:
-        raise TooLargeError(
+        raise exceptions.TooLargeError(
             f"{what} would take {needed / 1e9:,.0f} GB, but there are only {limit / 1e9:,.0f} GB "
             f"of memory. {remedy}"
         )
 
 
 def require(module: str, extra: str) -> ModuleType:
-    """Import an optional dependency; raise with the extra that installs it."""
     try:
         return importlib.import_module(module)
     except ImportError as error:
@@ -330,4 +270,4 @@ def require(module: str, extra: str) -> ModuleType:
         said = f"{package} is not installed; pip install {wanted} adds it."
         if not isinstance(error, ModuleNotFoundError):  # it is there, and broken
             said = f"{package} cannot be imported: {error}. Try pip install --upgrade {wanted}."
-        raise MissingExtraError(said) from error
+        raise exceptions.MissingExtraError(said) from error

@@ -17,7 +17,7 @@ from cayleyklein._validation import (
     as_real,
     as_text,
     as_texts,
-    nearest_name,
+    did_you_mean,
 )
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
@@ -114,7 +114,7 @@ def load_problem(
     if not path.exists():
         raise InvalidInputError(
             f"{str(data)!r} is neither the name of a data set ({', '.join(PROBLEMS)}) nor a file."
-            f"{nearest_name(str(data), PROBLEMS)}"
+            f"{did_you_mean(str(data), PROBLEMS, None)}"
         )
     if target is None:
         raise InvalidInputError(

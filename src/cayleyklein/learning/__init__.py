@@ -7,11 +7,6 @@ from cayleyklein.learning.mlkr import CurvedMLKR
 from cayleyklein.learning.mmc import MMC
 
 __all__ = [
-    "MMC",
-    "CurvedLMNN",
-    "CurvedMLKR",
-    "CurvedPairs",
-    "CurvedQuadruplets",
-    "CurvedTriplets",
+    "MMC", "CurvedLMNN", "CurvedMLKR", "CurvedPairs", "CurvedQuadruplets", "CurvedTriplets",
     "Progress",
-]
+]  # fmt: skip

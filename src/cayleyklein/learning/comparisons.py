@@ -1,7 +1,5 @@
 """Learning a metric from pairs, triplets and quadruplets of rows."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,14 +11,14 @@ from cayleyklein._estimators import as_weights, restore_on_error
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import about, as_choice, as_finite_array, as_real, list_indices
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.learning.tuples import ComparedRows, TupleLearner
+from cayleyklein.learning.objectives.comparisons import ComparedRows
+from cayleyklein.learning.tuples import TupleLearner, fill_in_parameters
 
-PAIRS_OF_A_KIND = 1500
-"""Most pairs of each kind to learn from: each is compared with each of the other kind."""
-
+PAIRS_OF_A_KIND = 1500  # at most: each is compared with each of the other kind
 STRATEGIES = ("accuracy", "f_beta", "max_tpr", "max_tnr")
 
 
+@fill_in_parameters
 class CurvedPairs(TupleLearner):
     """Learn a metric from pairs of rows that are similar, and others that are not.
 
@@ -28,49 +26,9 @@ class CurvedPairs(TupleLearner):
     [γ + (a² - b²)/(a² + b²)]₊ over all of them, a and b being the distances of a similar and of a
     dissimilar pair. Distances above a threshold, which is calibrated, are called dissimilar.
 
-    Parameters
-    ----------
-    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
-        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
-    margin : float, default=0.5
-        γ, between 0 and 1: a similar pair's squared distance should be at most (1 - γ)/(1 + γ)
-        times a dissimilar pair's.
-    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
-        learned first), a metric, or a factor L.
-    n_components : int or None, default=None
-        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
-    max_iter : int or "auto", default="auto"
-        Iterations; "auto" is 20.
-    preprocessor : array-like of shape (n_rows, d) or None, default=None
-        Rows that pairs of indices refer to.
-    random_state : int, RandomState or None, default=None
-        Draws 1,500 pairs of a kind where there are more.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-
-    Attributes
-    ----------
-    metric_ : CurvedMetric
-        The learned metric.
+    {parameters}
     threshold_ : float
         The distance up to which pairs are called similar.
-    geometry_ : str
-        "flat", "elliptic" or "hyperbolic".
-    curvature_ : ndarray of shape (1,)
-        K.
-    components_ : ndarray of shape (r, d)
-        The factor L.
-    n_iter_ : int
-        Number of iterations.
-    loss_history_ : list of list of float
-        One list: the loss before the first iteration and after each.
-    n_features_in_ : int
-        Number of columns of a row.
 
     Examples
     --------
@@ -93,7 +51,7 @@ class CurvedPairs(TupleLearner):
     @restore_on_error
     def fit(
         self, pairs: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> CurvedPairs:
+    ) -> Self:
         """Learn the metric, and the threshold with the best accuracy on these pairs.
 
         Parameters
@@ -103,10 +61,6 @@ class CurvedPairs(TupleLearner):
             1 for similar and -1 for dissimilar pairs.
         sample_weight : array-like of shape (n,), optional
             Weights of the pairs.
-
-        Returns
-        -------
-        self
         """
         formed = self._training_tuples(pairs)
         alike = as_signs(y, len(formed))
@@ -125,19 +79,14 @@ class CurvedPairs(TupleLearner):
         rows = ComparedRows.from_tuples(
             formed[near], formed[far], weights[near], weights[far], self.name
         )
-        rows.refuse_both_ways()
+        rows.report_both_ways()
         self._fit_compared(rows)
         distances = self.metric_.distance(formed[:, 0], formed[:, 1], outside="inf")
         self.threshold_ = best_threshold(distances, alike, weights)
         return self
 
     def decision_function(self, pairs: ArrayLike) -> Floats:
-        """Return minus the distances of pairs: the larger, the more similar.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
-        """
+        """Return minus the distances of pairs (n, 2, d) or (n, 2): large for similar ones."""
         return np.asarray(self.pair_score(pairs), dtype=np.float64)
 
     def predict(self, pairs: ArrayLike) -> Ints:
@@ -150,7 +99,7 @@ class CurvedPairs(TupleLearner):
         alike = as_signs(y, len(score), both=True)
         return float(roc_auc_score(alike, np.maximum(score, -np.finfo(float).max)))
 
-    def set_threshold(self, threshold: float) -> CurvedPairs:
+    def set_threshold(self, threshold: float) -> Self:
         """Set the distance up to which pairs are called similar.
 
         Examples
@@ -164,13 +113,9 @@ class CurvedPairs(TupleLearner):
         return self
 
     def calibrate_threshold(
-        self,
-        pairs: ArrayLike,
-        y: ArrayLike,
-        strategy: str = "accuracy",
-        min_rate: float | None = None,
-        beta: float = 1.0,
-    ) -> CurvedPairs:
+        self, pairs: ArrayLike, y: ArrayLike, strategy: str = "accuracy",
+        min_rate: float | None = None, beta: float = 1.0,
+    ) -> Self:  # fmt: skip
         """Choose the threshold on given pairs.
 
         Parameters
@@ -200,15 +145,12 @@ class CurvedPairs(TupleLearner):
         beta = as_real(beta, "beta", "[0, inf)")
         distances = self.pair_distance(pairs)
         alike = as_signs(y, len(distances), both=True)
-        self.threshold_ = best_threshold(
-            distances, alike, np.ones(len(alike)), strategy, rate, beta
-        )
+        weights = np.ones(len(alike))
+        self.threshold_ = best_threshold(distances, alike, weights, strategy, rate, beta)
         return self
 
 
 class Comparer(TupleLearner):
-    """Base of the learners from comparisons: scores and decisions."""
-
     near: ClassVar[list[int]]  # the two rows of a tuple that should be close
     far: ClassVar[list[int]]  # the two that should be farther apart
 
@@ -223,27 +165,18 @@ class Comparer(TupleLearner):
         y : ignored
         sample_weight : array-like of shape (n,), optional
             Weights of the tuples.
-
-        Returns
-        -------
-        self
         """
         formed = self._training_tuples(tuples)
         weights = as_weights(sample_weight, formed)
         some = np.flatnonzero(weights > 0)
         near, far = formed[some][:, self.near], formed[some][:, self.far]
         rows = ComparedRows.from_tuples(near, far, weights[some], None, self.name)
-        rows.refuse_contradictions(self.name, some)
+        rows.report_contradictions(self.name, some)
         self._fit_compared(rows)
         return self
 
     def decision_function(self, tuples: ArrayLike) -> Floats:
-        """Return how much farther apart the second pair is: positive where as stated.
-
-        Parameters
-        ----------
-        tuples : array-like of shape (n, size, d), or (n, size) of indices of the preprocessor
-        """
+        """Return how much farther apart the second pair of a tuple is: positive where as stated."""
         rows = self._fitted_tuples(tuples)
         with about(self.name):
             a, b = (
@@ -267,53 +200,14 @@ class Comparer(TupleLearner):
         return tags
 
 
+@fill_in_parameters
 class CurvedTriplets(Comparer):
     """Learn a metric from triplets: the first row is closer to the second than to the third.
 
     The metric minimises the mean of [γ + (a² - b²)/(a² + b²)]₊, a and b being the distances of the
     first row to the second and to the third.
 
-    Parameters
-    ----------
-    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
-        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
-    margin : float, default=0.5
-        γ, between 0 and 1: the squared distance of the near pair should be at most
-        (1 - γ)/(1 + γ) times that of the far pair.
-    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
-        learned first), a metric, or a factor L.
-    n_components : int or None, default=None
-        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
-    max_iter : int or "auto", default="auto"
-        Iterations; "auto" is 20.
-    preprocessor : array-like of shape (n_rows, d) or None, default=None
-        Rows that triplets of indices refer to.
-    random_state : int, RandomState or None, default=None
-        Has no effect: all triplets are learned from.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-
-    Attributes
-    ----------
-    metric_ : CurvedMetric
-        The learned metric.
-    geometry_ : str
-        "flat", "elliptic" or "hyperbolic".
-    curvature_ : ndarray of shape (1,)
-        K.
-    components_ : ndarray of shape (r, d)
-        The factor L.
-    n_iter_ : int
-        Number of iterations.
-    loss_history_ : list of list of float
-        One list: the loss before the first iteration and after each.
-    n_features_in_ : int
-        Number of columns of a row.
+    {parameters}
 
     Examples
     --------
@@ -335,53 +229,14 @@ class CurvedTriplets(Comparer):
     far: ClassVar = [0, 2]
 
 
+@fill_in_parameters
 class CurvedQuadruplets(Comparer):
     """Learn a metric from quadruplets: the first two rows are closer than the last two.
 
     The metric minimises the mean of [γ + (a² - b²)/(a² + b²)]₊, a and b being the distances of the
     first two rows and of the last two.
 
-    Parameters
-    ----------
-    geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
-        Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
-    margin : float, default=0.5
-        γ, between 0 and 1: the squared distance of the near pair should be at most
-        (1 - γ)/(1 + γ) times that of the far pair.
-    init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
-        Start: "std" (standardised columns, the default), "identity" (columns as they are),
-        "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
-        learned first), a metric, or a factor L.
-    n_components : int or None, default=None
-        Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
-    max_iter : int or "auto", default="auto"
-        Iterations; "auto" is 20.
-    preprocessor : array-like of shape (n_rows, d) or None, default=None
-        Rows that quadruplets of indices refer to.
-    random_state : int, RandomState or None, default=None
-        Has no effect: all quadruplets are learned from.
-    callback : callable or None, default=None
-        Called with a :class:`Progress` after each iteration; a true answer stops the fit, and
-        leaves a usable metric.
-    verbose : bool, default=False
-        Write a line for each iteration to standard error.
-
-    Attributes
-    ----------
-    metric_ : CurvedMetric
-        The learned metric.
-    geometry_ : str
-        "flat", "elliptic" or "hyperbolic".
-    curvature_ : ndarray of shape (1,)
-        K.
-    components_ : ndarray of shape (r, d)
-        The factor L.
-    n_iter_ : int
-        Number of iterations.
-    loss_history_ : list of list of float
-        One list: the loss before the first iteration and after each.
-    n_features_in_ : int
-        Number of columns of a row.
+    {parameters}
 
     Examples
     --------
@@ -399,7 +254,6 @@ class CurvedQuadruplets(Comparer):
 
 
 def as_signs(y: ArrayLike | None, n: int, *, both: bool = False) -> Ints:
-    """Check a label for each of n pairs, 1 or -1, and if asked that both kinds are there."""
     signs = as_finite_array(y, "y") if y is not None else None
     if signs is None or signs.shape != (n,):
         got = "None" if signs is None else f"an array of shape {signs.shape}"

@@ -1,7 +1,5 @@
 """Bases of the learners: what all do with their metric, and how the iterative ones fit."""
 
-from __future__ import annotations
-
 import sys
 from abc import abstractmethod
 from collections.abc import Callable
@@ -43,11 +41,8 @@ from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.shards import Blocks
 
-SOLVER_COPIES, SQUARES = 24, 3
-"""Arrays of the size of a factor, and of a covariance, that a fit keeps."""
-
-LEARN_FROM = 10_000
-"""Rows that a metric is learned from by default: d² numbers need no more."""
+SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
+LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
 
 Metric = CurvedMetric | MixedMetric | ProductMetric
 
@@ -60,7 +55,8 @@ class MetricLearner(
     Examples
     --------
     >>> from cayleyklein import MMC
-    >>> learner = MMC().fit([[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1])
+    >>> X, y = [[0.0, 0.0], [0.2, 5.0], [1.0, 0.0], [1.2, 5.0]], [0, 0, 1, 1]
+    >>> learner = MMC().fit(X, y)
     >>> pairs = [[[0.0, 0.0], [0.2, 5.0]], [[0.0, 0.0], [1.0, 0.0]]]
     >>> near, far = learner.pair_distance(pairs)
     >>> bool(near < far), bool((learner.pair_score(pairs) == [-near, -far]).all())
@@ -69,6 +65,8 @@ class MetricLearner(
     CurvedMetric(flat, d=2, K=0)
     >>> learner.get_mahalanobis_matrix().shape, learner.transform([[0.0, 0.0]]).shape
     ((2, 2), (1, 2))
+    >>> learner.fit_transform(X, y).shape
+    (4, 2)
     """
 
     metric_: Metric
@@ -80,15 +78,7 @@ class MetricLearner(
         Flat, elliptic and product metrics: Euclidean distance has exactly the metric's order.
         Hyperbolic and mixed metrics: tangent coordinates at the centre, parts side by side, which
         keep the order approximately (docs/learning.md says how well); rows outside the domain are
-        put just inside its boundary.
-
-        Parameters
-        ----------
-        X : array-like, Dask array or Dask dataframe of shape (n, d)
-
-        Returns
-        -------
-        ndarray or lazy Dask array of shape (n, n_coordinates)
+        put just inside its boundary. A Dask array or dataframe (n, d) gives a lazy Dask array.
         """
         check_is_fitted(self, "metric_")
         if is_dask(X):
@@ -109,12 +99,7 @@ class MetricLearner(
         return int(self.metric_.embed(np.zeros((1, self.metric_.dimension))).shape[1])
 
     def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
-        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n, 2, d)
-        """
+        """Return the distances of pairs (n, 2, d) of rows; inf outside a hyperbolic domain."""
         check_is_fitted(self, "metric_")
         rows = as_tuples(pairs, "pairs", 2, self.metric_.dimension)
         with about("pairs"):
@@ -140,7 +125,6 @@ class MetricLearner(
         return metric.matrix
 
     def _check_columns(self, n: int, d: int) -> None:
-        """Check n_components, and the memory that a factor of rank n at most needs."""
         if self.n_components is not None and self.n_components > d:
             raise InvalidInputError(
                 f"Got n_components={self.n_components}, but X has only {d} columns."
@@ -159,8 +143,6 @@ class MetricLearner(
 
 
 class DescentLearner(MetricLearner):
-    """Base of the learners that descend from a start by L-BFGS."""
-
     geometry: str
     init: Any
     max_iter: int | str
@@ -235,7 +217,6 @@ class DescentLearner(MetricLearner):
         return report
 
     def _keep(self, metric: Metric, fits: tuple[Fit, ...]) -> None:
-        """Set the fitted attributes; warn where a number of iterations asked for was too small."""
         parts = [metric] if isinstance(metric, CurvedMetric) else metric.metrics
         self.metric_ = metric
         self.geometry_ = metric.geometry
@@ -277,8 +258,7 @@ class RowLearner(DescentLearner):
         ],
     }
     _numeric: ClassVar[bool]
-    _fewest: ClassVar[int] = 2
-    """Rows of a class that a sample has at least, if there are."""
+    _fewest: ClassVar[int] = 2  # rows of a class that a sample has at least, if there are
 
     subsample: int | float | str | None
 
@@ -292,16 +272,11 @@ class RowLearner(DescentLearner):
         ----------
         X : array-like, Dask array or Dask dataframe of shape (n, d)
             Of Dask rows a sample is drawn, and learned from here.
-        y : array-like or Dask collection
-            A class for each row, of shape (n,), or for :class:`CurvedMLKR` numbers, of shape (n,)
-            or (n, n_targets).
+        y : array-like or Dask collection of shape (n,)
+            A class for each row; for :class:`CurvedMLKR` numbers, also of shape (n, n_targets).
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows' terms in the loss; 0 leaves a row out, 2 counts it twice. A common
             factor of all weights changes nothing.
-
-        Returns
-        -------
-        self
         """
         self._check_parameters()
         given = GivenRows.read(self, X, y, sample_weight, numeric=self._numeric, least_rows=2)
@@ -329,19 +304,16 @@ class RowLearner(DescentLearner):
             )
 
     @abstractmethod
-    def _recipes(self) -> tuple[Recipe, ...]:
-        """Return the recipes of the parts."""
+    def _recipes(self) -> tuple[Recipe, ...]: ...
 
     @abstractmethod
     def _training_rows(
         self, given: GivenRows, size: int | float | None, rng: np.random.Generator
-    ) -> TrainingRows:
-        """Draw rows, and standardise them."""
+    ) -> TrainingRows: ...
 
     def _learn(
         self, rows: TrainingRows, rng: np.random.Generator
     ) -> tuple[Metric, tuple[Fit, ...]]:
-        """Return the metric and the fits of its parts."""
         recipes = self._recipes()
         start = self._start(rows, recipes[0])
         if start is None:
@@ -353,7 +325,6 @@ class RowLearner(DescentLearner):
         return self._metric_of(rows, fits), fits
 
     def _metric_of(self, rows: TrainingRows, fits: tuple[Fit, ...]) -> Metric:
-        """Return the metric of fits, for rows as they were given."""
         if self.geometry == "product":
             return product.product_of(rows, fits)
         return rows.to_metric(fits[0].found)
@@ -365,7 +336,6 @@ class RowLearner(DescentLearner):
 
 
 def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> Floats:
-    """Check tuples of rows (n, size, d)."""
     rows = as_points(tuples, name)
     if rows.ndim != 3 or rows.shape[1] != size:
         hint = " For indices of rows X, pass X[indices]." if rows.ndim == 2 else ""
@@ -376,6 +346,5 @@ def as_tuples(tuples: ArrayLike, name: str, size: int, d: int | None = None) -> 
 
 
 def embedded(rows: AnyFloats, metric: Metric, dtype: Any) -> AnyFloats:
-    """Return the Euclidean coordinates of rows, computed in float64."""
     rows = np.ascontiguousarray(rows, dtype=np.float64)  # BLAS may round differently by layout
     return metric.embed(rows).astype(dtype, copy=False)

@@ -1,7 +1,5 @@
 """Large margin nearest neighbours in flat and curved space: the estimator."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral, Real
@@ -22,24 +20,15 @@ from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
-
+# Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m².
 LABEL_PRODUCT = (("flat", 1.0), ("elliptic", 0.3), ("elliptic", 1.0))
-"""Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m²."""
-
+# Default margins: of d² in flat space, of d at |K| = 1 in curved space.
 MARGINS = {"flat": 1.0, "elliptic": 0.3, "hyperbolic": 0.1, "learned": 0.3}
-"""Default margins: of d² in flat space, of d at |K| = 1 in curved space."""
-
-PAPER_RECIPE = {
-    "margin": 1.0,
-    "init": "precision",
-    "n_passes": 1,
-    "max_iter": 200,
-    "n_impostors": None,
-}
-"""What solver="gradient" does, as the paper has it."""
-
+PAPER_RECIPE = {  # what solver="gradient" does, as the paper has it
+    "margin": 1.0, "init": "precision", "n_passes": 1, "max_iter": 200, "n_impostors": None,
+}  # fmt: skip
+# Evaluations of the loss in a pass, multiplications in a second, and seconds that are long.
 EVALUATIONS, RATE, LONG = 7, 2e10, 120
-"""Evaluations of the loss in a pass, multiplications in a second, and seconds that are long."""
 
 
 class CurvedLMNN(RowLearner):
@@ -54,10 +43,9 @@ class CurvedLMNN(RowLearner):
     ----------
     geometry : {"product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="product"
-        "product" is a product of flat space and spheres of curvature 0.09 and 1, in units of the
-        margin. "flat" is classic LMNN. "learned" makes the curvature a parameter, which may cross
-        zero. "mixed" is the paper's α d_E + (1-α) d_H, each distance in units of its nearest
-        neighbours.
+        "product": flat space and spheres of curvature 0.09 and 1, in units of the margin. "flat":
+        classic LMNN. "learned": the curvature is a parameter, which may cross zero. "mixed": the
+        paper's α d_E + (1-α) d_H, each distance in units of its nearest neighbours.
     alpha : float or "auto", default="auto"
         Share α of the elliptic metric in a mixed one. "auto" is 0.5;
         :class:`CurvedKNeighborsClassifier` chooses it on held-out rows.
@@ -81,11 +69,9 @@ default="product"
     max_iter : int or "auto", default="auto"
         Iterations of a pass; 5 by default.
     n_passes : int or "auto", default="auto"
-        Passes of the fit, each with target neighbours chosen under the metric learned so far; 4 by
-        default. 1 is the paper's behaviour.
+        Passes, 4 by default, each with target neighbours of the metric so far. 1 is the paper's.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn from, or their share, drawn from each class by its share. "auto" takes at most
-        10,000. None takes all rows.
+        Rows to learn from, or their share, by class. "auto" takes at most 10,000, None all rows.
     random_state : int, RandomState or None, default=None
         Draws the subsample, and the rows with a term in the loss where there are many.
     callback : callable or None, default=None
@@ -106,8 +92,7 @@ default="product"
     n_iter_ : int
         Iterations of all passes of all parts.
     loss_history_ : list of list of float
-        For each pass of each part the loss before its first iteration and after each. It never
-        rises within a pass.
+        For each pass of each part the loss at its start and after each iteration; never rising.
     n_samples_learned_ : int
         Distinct rows of positive weight that the metric was learned from.
     classes_ : ndarray
@@ -118,11 +103,8 @@ default="product"
     --------
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
-    >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
-    >>> learner.metric_
+    >>> CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y).metric_
     CurvedMetric(elliptic, d=4, K=1)
-    >>> learner.transform(X).shape
-    (150, 5)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -138,24 +120,13 @@ default="product"
     }
 
     def __init__(
-        self,
-        *,
-        geometry: str = "product",
-        alpha: float | str = "auto",
-        n_targets: int = 3,
-        n_impostors: int | None = 10,
-        margin: float | str = "auto",
-        push: float = 0.5,
-        init: Any = "auto",
-        n_components: int | None = None,
-        solver: str = "lbfgs",
-        max_iter: int | str = "auto",
-        n_passes: int | str = "auto",
-        subsample: int | float | str | None = "auto",
-        random_state: Any = None,
-        callback: Callable[[Progress], bool | None] | None = None,
-        verbose: bool = False,
-    ) -> None:
+        self, *, geometry: str = "product", alpha: float | str = "auto", n_targets: int = 3,
+        n_impostors: int | None = 10, margin: float | str = "auto", push: float = 0.5,
+        init: Any = "auto", n_components: int | None = None, solver: str = "lbfgs",
+        max_iter: int | str = "auto", n_passes: int | str = "auto",
+        subsample: int | float | str | None = "auto", random_state: Any = None,
+        callback: Callable[[Progress], bool | None] | None = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
         self.geometry = geometry
         self.alpha = alpha
         self.n_targets = n_targets
@@ -250,7 +221,6 @@ default="product"
         return super()._metric_of(rows, fits)
 
     def _warn_if_long(self, rows: TrainingRows) -> None:
-        """Warn before a fit that takes minutes."""
         n, d = rows.X.shape
         passes = 4 if isinstance(self.n_passes, str) else self.n_passes
         steps = EVALUATIONS if isinstance(self.max_iter, str) else 1.2 * self.max_iter

@@ -1,9 +1,7 @@
 """Mahalanobis metric for clustering (Xing et al. 2003), the flat baseline of the paper's §4."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,13 +9,7 @@ from scipy.linalg import eigh
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
-from cayleyklein._estimators import (
-    as_weights,
-    check_data,
-    check_parameters,
-    encode_classes,
-    restore_on_error,
-)
+from cayleyklein import _estimators
 from cayleyklein._lbfgs import minimise
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import warn_caller
@@ -26,14 +18,12 @@ from cayleyklein.learning.learner import MetricLearner
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 
-UNLIKE_ROWS = 512
-
+UNLIKE_ROWS = 512  # of a block
+# Added to the scatter of like pairs, of columns of variance 1: the problem is unbounded where rows
+# of one class do not differ along a direction and others do.
 SCATTER_RIDGE = 1e-9
-"""Added to the scatter of like pairs, of columns of variance 1. The problem is unbounded where
-rows of one class do not differ along a direction and others do."""
-
+# Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2.
 LEAST_SQUARE = 1e-12
-"""Added to squared distances: the root has no derivative at 0. Like pairs have a mean of 1/2."""
 
 
 class MMC(MetricLearner):
@@ -60,8 +50,7 @@ class MMC(MetricLearner):
     ----------
     metric_ : CurvedMetric
         Flat.
-    geometry_ : str
-        Always "flat".
+    geometry_ : "flat"
     components_ : ndarray of shape (r, d)
         The factor L.
     n_iter_ : int
@@ -71,7 +60,6 @@ class MMC(MetricLearner):
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     n_features_in_ : int
-        Number of columns.
     feature_names_in_ : ndarray of shape (d,)
         Names of the columns, if X has them.
 
@@ -81,13 +69,12 @@ class MMC(MetricLearner):
 
     Notes
     -----
-    The optimum is nearly of rank one, or of few: every pair of rows counts, and the sum of
-    distances over unlike pairs gains most along the few directions that separate whole classes.
+    The optimum has few directions, those that separate whole classes: every pair of rows counts.
     That serves clustering, and classes that are one clump each. It is not made for nearest
     neighbours: rows that differ only in other directions coincide. On half of the digits' first
     900 rows the optimum has rank 3, and 3-NN with it is right for 0.84 of the others, where
-    standardised columns have 0.96. With 2 and 3 classes one and two directions are enough (breast
-    cancer 0.965, wine 0.966, iris 0.973).
+    standardised columns have 0.96. For 2 and 3 classes it is enough (breast cancer 0.965, wine
+    0.966, iris 0.973).
 
     Examples
     --------
@@ -110,10 +97,10 @@ class MMC(MetricLearner):
         self.tol = tol
         self.n_components = n_components
 
-    @restore_on_error
+    @_estimators.restore_on_error
     def fit(
         self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
-    ) -> MMC:
+    ) -> Self:
         """Learn the metric.
 
         Parameters
@@ -122,19 +109,16 @@ class MMC(MetricLearner):
         y : array-like of shape (n,)
         sample_weight : array-like of shape (n,), optional
             Weights of the rows: a pair counts as much as their product; 0 leaves a row out.
-
-        Returns
-        -------
-        self
         """
-        check_parameters(self)
-        rows, target = check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
-        classes, labels = encode_classes(target)
-        weights = as_weights(sample_weight, rows)
-        if len(np.unique(labels[weights > 0])) < 2:
+        _estimators.check_parameters(self)
+        rows, target = _estimators.check_data(self, X, y, dtype=np.float64, ensure_min_samples=2)
+        classes, labels = _estimators.encode_classes(target)
+        weights = _estimators.as_weights(sample_weight, rows)
+        kept = classes[np.unique(labels[weights > 0])].tolist()
+        if len(kept) < 2:
             raise InvalidInputError(
-                f"y has 1 class in rows of positive weight, {classes[labels[weights > 0][:1]]}; "
-                f"learning a metric needs two or more."
+                f"y has 1 class in rows of positive weight, {kept}; learning a metric needs two or "
+                f"more."
             )
         d = rows.shape[1]
         self._check_columns(d, d)

@@ -8,7 +8,7 @@ hyperbolic domain, or a cone) counts as leaving. The corrections of the gradient
 (hyperbolic) and of the step (L, not ε) are followed.
 """
 
-from __future__ import annotations
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,44 +16,30 @@ from cayleyklein._typing import Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import forms
 from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Report
-from cayleyklein.learning.objectives.large_margin import (
-    LargeMargin,
-    LargeMarginRecipe,
-    nearest_of_class,
-)
+from cayleyklein.learning.objectives.large_margin import LargeMargin, LargeMarginRecipe
 from cayleyklein.learning.objectives.lifted import DOMAIN_EDGE, LiftedRows, Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.learning.starts import starting_factor
 from cayleyklein.metrics import CurvedMetric
 
-STANDSTILL = 1e-5
-"""Relative change of the loss at which a fit ends."""
-
-IMPOSTOR_INTERVAL = 10
-"""Iterations after which impostors are searched again."""
-
+STANDSTILL = 1e-5  # relative change of the loss at which a fit ends
+IMPOSTOR_INTERVAL = 10  # iterations after which impostors are searched again
+# Length of the first step relative to L̃; factor of later ones; halvings before giving up.
 FIRST_MOVE, GROWTH, MOST_HALVINGS = 0.01, 1.01, 60
-"""Length of the first step relative to L̃; factor of later ones; halvings before giving up."""
-
-KAPPA = 2.0
-"""The κ > 1 of the hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius."""
+KAPPA = 2.0  # κ > 1 of hyperbolic starts: the farthest row is at 1/√κ of the boundary's radius
 
 
 class PaperDescent:
     """One fit by the paper's method, from a metric for standardised rows or the recipe's start.
 
-    The descent minimises the loss over impostors found every ten iterations, as in the paper. The
-    loss reported, which decides which iterate is returned, is the true one, over all impostors of
-    the iterate's own metric.
+    The loss reported, which decides which iterate is returned, is the true one, over all impostors
+    of the iterate's own metric.
     """
 
     def __init__(
-        self,
-        rows: TrainingRows,
-        recipe: LargeMarginRecipe,
-        start: Parameters | None = None,
+        self, rows: TrainingRows, recipe: LargeMarginRecipe, start: Parameters | None = None,
         report: Report | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self.rows, self.recipe, self.report = rows, recipe, report
         # A constant column has no weight: L̃ of a curved geometry has none, and stays invertible.
         self._varies = rows.varies
@@ -62,14 +48,13 @@ class PaperDescent:
         X = rows.X[:, self._varies]
         self._homogeneous = np.column_stack([X, np.ones(len(X))])
         self._losses: list[float] = []
+        self._c = 1.0
         if start is None:
             self._begin()
         else:
-            self._c = 1.0
-            self._matrix = self._bordered(start.factor, start.center)
-            if self._metric(self._matrix) is None:
+            if not self._accepts(self._bordered(start.factor, start.center)):
                 raise InvalidInputError("init has rows outside its domain; take another start.")
-        self._best: tuple[float, Floats] = (np.inf, self._matrix)
+        self._best: tuple[float, Parameters] = (np.inf, self._found)
 
     def _begin(self) -> None:
         """Take L̃ from L' and a centre, and c so that all rows are inside.
@@ -83,13 +68,11 @@ class PaperDescent:
         center = np.zeros(rows.n_columns)
         if recipe.init == "diagonal":
             center = -rows.mean / rows.scale  # the raw origin; 0 for a constant column
-        self._matrix = self._bordered(factor, center)
-        self._c = 1.0
+        matrix = self._bordered(factor, center)
         if recipe.geometry == "hyperbolic":
-            y, _ = self._coordinates(self._matrix)
-            farthest = float((y * y).sum(axis=1).max())
-            self._c = KAPPA * farthest if farthest > 0 else 1.0
-        if self._metric(self._matrix) is None:
+            y, _ = self._coordinates(matrix)
+            self._c = KAPPA * float((y * y).sum(axis=1).max()) or 1.0
+        if not self._accepts(matrix):
             raise InvalidInputError(
                 f"The start init={recipe.init!r} is not a {recipe.geometry} metric to rounding: "
                 f"its factor is too ill-conditioned, or rows are too far from its centre. Take "
@@ -116,22 +99,22 @@ class PaperDescent:
         border = np.append(np.zeros(d), 1.0)
         return np.vstack([np.column_stack([factor, -factor @ center]), border])
 
-    def _inside(self, matrix: Floats) -> Parameters:
-        """Return the parameters of an L̃ that was accepted."""
-        metric = self._metric(matrix)
-        assert metric is not None
-        return Parameters(metric.factor, metric.center, metric.curvature)
+    def _accepts(self, matrix: Floats) -> bool:
+        """Keep L̃ and its metric, |K| = 1, if the rows are inside its domain; say whether so."""
+        found = self._metric_of(matrix)
+        if found is not None:
+            self._matrix, self._found = matrix, found
+        return found is not None
 
-    def _metric(self, matrix: Floats) -> CurvedMetric | None:
-        """Return the metric of L̃ with |K| = 1, or None outside the domain."""
+    def _metric_of(self, matrix: Floats) -> Parameters | None:
         with np.errstate(over="ignore", invalid="ignore"):
-            sign = {"flat": 0.0, "elliptic": 1.0, "hyperbolic": -1.0}[self.recipe.geometry]
+            sign = CURVATURES[self.recipe.geometry]
             signs = np.append(np.ones(len(matrix) - 1), sign * self._c)
             S = (matrix.T * signs) @ matrix
         if not np.isfinite(S).all():
             return None
         if sign == 0:
-            return CurvedMetric(factor=matrix[:-1, :-1])
+            return Parameters(matrix[:-1, :-1], np.zeros(len(self._varies)), 0.0)
         if sign < 0:
             y, w = self._coordinates(matrix)
             if w.min() <= 0 or np.linalg.eigvalsh(S[:-1, :-1])[0] <= 0:
@@ -148,28 +131,23 @@ class PaperDescent:
         factor[np.ix_(self._varies, self._varies)] = root
         center[self._varies] = middle
         metric = CurvedMetric(factor=factor, center=center, curvature=sign)
-        return metric if (metric.form_values(self.rows.X) > 0).all() else None
+        inside = (metric.form_values(self.rows.X) > 0).all()
+        return Parameters(factor, center, sign) if inside else None
 
     def _coordinates(self, matrix: Floats) -> tuple[Floats, Floats]:
         image = self._homogeneous @ matrix.T
         return image[:, :-1], image[:, -1]
 
     def run(self) -> Fit:
-        """Descend for `max_iter` iterations, or until the loss stands still."""
         rows, recipe = self.rows, self.recipe
-        everyone = np.arange(len(rows))
         euclidean = Parameters(np.eye(rows.n_columns), np.zeros(rows.n_columns), 0.0)
-        targets = nearest_of_class(rows.X, rows.labels, everyone, recipe.n_targets, euclidean)
-        objective = LargeMargin(
-            rows.X, rows.labels, rows.weights, everyone, targets, recipe.margin,
-            recipe.push, None, recipe.geometry == "flat",
-        )  # fmt: skip
+        everyone = np.arange(len(rows))
+        objective = replace(recipe, n_impostors=None).pose(rows, everyone, euclidean)
         gamma: float | None = None
         before, converged, stopped, halved = np.inf, False, False, False
-        impostors = objective.impostors(self._placed()[0])
         for iteration in range(recipe.max_iter):
-            if self._told(*self._remember(objective), iteration):
-                stopped = True
+            stopped = self._told(*self._remember(objective), iteration)
+            if stopped:
                 break
             fresh = iteration % IMPOSTOR_INTERVAL == 0
             if fresh:
@@ -189,19 +167,18 @@ class PaperDescent:
             if not moved:
                 break
         self._remember(objective)
-        return Fit(recipe, self._inside(self._best[1]), [self._losses], converged, stopped)
+        return Fit(recipe, self._best[1], [self._losses], converged, stopped)
 
     def _remember(self, objective: LargeMargin) -> tuple[float, int]:
         """Return the true loss of the iterate and its violated triplets; keep the best iterate."""
         if self.recipe.geometry == "elliptic":  # S = L̃ᵀL̃ does not change with Q
             rotated = np.linalg.qr(self._matrix)[1]
-            rotated *= np.sign(rotated[-1, -1])
-            if self._metric(rotated) is not None:  # rounding may lose a metric near the limit
-                self._matrix = rotated
+            # rounding may lose a metric near the limit: then the matrix stays as it is
+            self._accepts(rotated * np.sign(rotated[-1, -1]))
         loss, n_active = objective.evaluate(self._placed()[0])
         self._losses.append(loss)
         if loss < self._best[0]:
-            self._best = loss, self._matrix
+            self._best = loss, self._found
         return loss, n_active
 
     def _placed(self) -> tuple[LiftedRows, Floats, Floats]:
@@ -211,14 +188,10 @@ class PaperDescent:
             w = np.ones_like(w)
         z = y / (np.sqrt(self._c) * w[:, None])
         d = z.shape[1]
-        return (
-            LiftedRows(z, Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])),
-            z,
-            w,
-        )
+        metric = Parameters(np.eye(d), np.zeros(d), CURVATURES[self.recipe.geometry])
+        return LiftedRows(z, metric), z, w
 
     def _gradient(self, objective: LargeMargin, impostors: Ints) -> tuple[float, Floats]:
-        """Return the loss over given impostors and its gradient in L̃."""
         placed, z, w = self._placed()
         loss, _ = objective.evaluate(placed, impostors)
         by_z, _ = placed.row_gradient()
@@ -231,19 +204,16 @@ class PaperDescent:
         return loss, gradient
 
     def _told(self, loss: float, n_active: int, iteration: int) -> bool:
-        """Tell the callback the true loss and the metric of the present iterate."""
         if self.report is None:
             return False
-        metric = self.rows.to_metric(self._inside(self._matrix))
+        metric = self.rows.to_metric(self._found)
         name = f"{self.recipe.geometry}, the paper's solver"
         return bool(self.report(Progress(name, 1, iteration + 1, loss, n_active, metric)))
 
     def _step(self, gamma: float, gradient: Floats) -> tuple[float, bool]:
         """Move L̃, halving γ until the rows are inside; return the next γ and whether it moved."""
         for _ in range(MOST_HALVINGS):
-            matrix = self._matrix - gamma * gradient
-            if self._metric(matrix) is not None:
-                self._matrix = matrix
+            if self._accepts(self._matrix - gamma * gradient):
                 return gamma * GROWTH, True
             gamma /= 2
         return gamma, False

@@ -3,8 +3,6 @@
 d² = Σ (chord_p / u_p)², where u_p is the median distance of a row to its nearest few in part p.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -17,14 +15,13 @@ from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import MixedMetric, ProductMetric
 from cayleyklein.neighbors import euclidean
 
+# Rows, evenly spaced, whose distances to their nearest few have the median that is a unit.
 UNIT_ROWS, UNIT_NEIGHBORS = 2000, 3
-"""Rows, evenly spaced, whose distances to their nearest few have the median that is a unit."""
 
 Fits = tuple[Fit, ...]
 
 
 def product_of(rows: TrainingRows, fits: Fits) -> ProductMetric:
-    """Return the product of learned parts, for rows as they were given."""
     metrics = [rows.to_metric(fit.found, fit.recipe.unit) for fit in fits]
     units = [part_unit(rows, fit.found) / fit.recipe.unit for fit in fits]
     return ProductMetric(metrics, units)
@@ -38,13 +35,11 @@ def mixed_of(rows: TrainingRows, fits: Fits, alpha: float) -> MixedMetric:
 
 
 def product_map(rows: TrainingRows, fits: Fits) -> Callable[[Floats], Floats]:
-    """Return the Euclidean map of the product, for standardised rows."""
     parts = [(fit.found, part_unit(rows, fit.found)) for fit in fits]
     return lambda X: np.hstack([_coordinates(X, found) / unit for found, unit in parts])
 
 
 def part_unit(rows: TrainingRows, found: Parameters) -> float:
-    """Return the median distance (chord) of a row to its nearest few."""
     Z = _coordinates(rows.X, found)
     some = Z[euclidean.even_rows(len(Z), UNIT_ROWS)]
     k = min(UNIT_NEIGHBORS, len(Z) - 1)

@@ -25,26 +25,20 @@ from cayleyklein.learning import sampling
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.metrics import CurvedMetric
 
-LARGEST_COLUMN = 1e151
-"""Largest entry a column may have; its inverse is the smallest that its largest entry may be."""
+LARGEST_COLUMN = 1e151  # of a column's largest entry, whose smallest is the inverse
 
 
 @dataclass(frozen=True)
 class GivenRows:
-    """Checked rows in memory, or Dask blocks of rows, with targets and weights in memory.
-
-    The target is the number of a class among `classes`, or one or more numbers a row. `source` is X
-    as it was given.
-    """
+    """Checked rows in memory, or Dask blocks of rows, with targets and weights in memory."""
 
     X: Floats | RowBlocks
-    target: AnyArray
+    target: AnyArray  # the number of a class among `classes`, or one or more numbers a row
     weights: Floats
     n_columns: int
     classes: AnyArray | None = None
-    source: Any = None
-    always: Bools | None = None
-    """Rows that every sample has."""
+    source: Any = None  # X as it was given
+    always: Bools | None = None  # rows that every sample has
 
     @classmethod
     def read(
@@ -54,8 +48,7 @@ class GivenRows:
     ) -> GivenRows:  # fmt: skip
         """Check X, y and weights once, for all that a fit does with them.
 
-        Dask rows are computed twice by a learner. With `block_rows` they stay in memory where they
-        are, and blocks are joined until each has that many.
+        With `block_rows`, Dask rows stay in memory where they are, and blocks of fewer are joined.
         """
         rows: Floats | RowBlocks
         if is_dask(X):
@@ -89,7 +82,6 @@ class GivenRows:
         return np.zeros(len(self.target), int) if self.classes is None else self.target
 
     def joined(self, added: GivenRows) -> GivenRows:
-        """Return these rows in memory and others after them."""
         return replace(
             self,
             X=np.concatenate([self.X, added.X]),
@@ -100,17 +92,13 @@ class GivenRows:
     def draw(
         self, size: int | float | None, fewest: int, rng: np.random.Generator
     ) -> tuple[Floats, AnyArray, Floats]:
-        """Draw rows of positive weight, by class; return them, their targets and weights.
-
-        In memory, equal rows of a class are drawn together, so that a row of weight 2 is drawn like
-        two rows.
-        """
+        """Draw rows of positive weight, by class; return them, their targets and weights."""
         some = np.flatnonzero(self.weights > 0)
         if size is not None and (isinstance(size, float) or size < len(some)):
             labels = self.labels[some]
             if isinstance(self.X, RowBlocks):
                 some = some[sampling.draw(labels, size, fewest, rng)]
-            else:
+            else:  # equal rows together, so that a row of weight 2 is drawn like two rows
                 first, group = distinct_rows(self.X[some], labels)
                 drawn = np.zeros(len(first), dtype=bool)
                 drawn[sampling.draw(labels[first], size, fewest, rng)] = True
@@ -135,30 +123,21 @@ class TrainingRows:
     Rows of more columns than rows span a space of few dimensions, and a descent from standardised
     columns never leaves it. They are turned into it: each is r coordinates along an orthonormal
     `basis`, with the same distances, and what is learned there is the same metric.
-
-    Standardised columns are (columns - mean)/scale; a constant column has scale inf, and so no
-    weight. Labels are 0, 1, …, ascending; all are 0 where the targets are numbers. Weights are
-    positive, 1 on average. The rows of a `basis` (r, d) come by falling variance. `targets` (n, t)
-    are standardised numbers, divided by √t.
     """
 
-    X: Floats
-    labels: Ints
-    weights: Floats
+    X: Floats  # (columns - mean)/scale
+    labels: Ints  # 0, 1, …, ascending; all 0 where the targets are numbers
+    weights: Floats  # positive, 1 on average
     mean: Floats
-    scale: Floats
-    basis: Floats | None = None
-    targets: Floats | None = None
+    scale: Floats  # inf for a constant column, which so has no weight
+    basis: Floats | None = None  # (r, d), by falling variance
+    targets: Floats | None = None  # (n, t) standardised numbers, divided by √t
 
     @classmethod
     def from_raw(
         cls, X: Floats, labels: Ints, weights: Floats, *, turn: bool = True, name: str = "X"
     ) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight.
-
-        `turn` says whether wide rows may be turned into the space that they span, and `name` is
-        what errors call the rows.
-        """
+        """Merge, sort and standardise the rows of positive weight; `turn` wide ones."""
         kept = weights > 0
         keyed = np.column_stack([labels, X])
         rows, inverse = np.unique(keyed if kept.all() else keyed[kept], axis=0, return_inverse=True)
@@ -192,10 +171,7 @@ class TrainingRows:
 
     @classmethod
     def from_targets(cls, X: Floats, Y: Floats, weights: Floats) -> TrainingRows:
-        """Merge, sort and standardise the rows of positive weight and their targets (n, t).
-
-        Equal rows are one row, whose weight is the sum of theirs and whose target is their mean.
-        """
+        """Merge, sort and standardise rows and targets (n, t); equal rows have their mean."""
         some = weights > 0
         X, Y, weights = X[some], Y[some], weights[some] / weights.max()
         rows, inverse = np.unique(X, axis=0, return_inverse=True)
@@ -217,7 +193,6 @@ class TrainingRows:
 
     @property
     def n_columns(self) -> int:
-        """Coordinates of a row, r."""
         return int(self.X.shape[1])
 
     @cached_property
@@ -227,12 +202,10 @@ class TrainingRows:
 
     @property
     def shares(self) -> Floats:
-        """Share of each row in the total weight."""
         return np.asarray(self.weights / self.weights.sum())
 
     @property
     def varies(self) -> Bools:
-        """Coordinates that are not constant."""
         if self.basis is None:
             return np.isfinite(self.scale)
         return np.ones(self.n_columns, dtype=bool)
@@ -244,7 +217,6 @@ class TrainingRows:
         return np.diag(finite) if self.basis is None else finite[:, None] * self.basis.T
 
     def take(self, rows: Ints) -> Self:
-        """Return some of the rows, in the same coordinates."""
         rows = np.sort(rows)
         targets = None if self.targets is None else self.targets[rows]
         return replace(
@@ -273,16 +245,12 @@ class TrainingRows:
         )
 
     def from_metric(self, metric: CurvedMetric) -> Parameters:
-        """Return the parameters for standardised rows of a metric for rows as given.
-
-        A constant column is dropped; what it adds to every row's coordinates moves the centre, as
-        far as the other columns reach.
-        """
+        """Return the parameters for standardised rows of a metric for rows as given."""
         varies = np.isfinite(self.scale)
         factor = metric.factor * np.where(varies, self.scale, 0.0)
         scale = np.where(varies, self.scale, 1.0)
         center = np.where(varies, (metric.center - self.mean) / scale, 0.0)
-        if not varies.all():
+        if not varies.all():  # what a constant column adds to every row moves the centre
             constant = metric.factor[:, ~varies] @ (self.mean - metric.center)[~varies]
             center -= np.linalg.lstsq(factor, constant, rcond=None)[0]
         if self.basis is not None:
@@ -297,13 +265,8 @@ def principal_axes(X: Floats, r: int) -> Floats:
     return np.ascontiguousarray(axes[kept][:r]) if kept.any() else np.eye(1, X.shape[1])
 
 
-# -- equal rows ---------------------------------------------------------------------
-
-
 def distinct_rows(X: Floats, labels: Ints | None = None) -> tuple[Ints, Ints]:
-    """Return the first row at each distinct point, ascending, and the point of each row.
-
-    With `labels`, equal rows of different labels are different points.
+    """Return the first row at each distinct point (and label), ascending, and each row's point.
 
     >>> distinct_rows(np.array([[5.0], [1.0], [5.0]]))
     (array([0, 1]), array([0, 1, 0]))

@@ -1,16 +1,12 @@
 """Samples of rows, drawn from each class by its share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from cayleyklein._typing import Ints
 
 
 def sample_sizes(counts: Ints, size: int | float | None, fewest: int) -> Ints:
-    """Return how many rows of each class a sample has: its share, but `fewest` if there are.
-
-    `size` is the rows in all, or their share, or None for all.
+    """Return the rows of each class in a sample of `size` rows, or that share, or all (None).
 
     >>> sample_sizes(np.array([5000, 900, 2]), 500, 4)
     array([424,  76,   2])
@@ -23,14 +19,10 @@ def sample_sizes(counts: Ints, size: int | float | None, fewest: int) -> Ints:
 
 
 def draw(labels: Ints, size: int | float | None, fewest: int, rng: np.random.Generator) -> Ints:
-    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers.
-
-    Each class gives its rows with the smallest random keys. Where no row is left out, nothing is
-    drawn, and the generator is left as it is.
-    """
+    """Draw rows from each class by its share, `fewest` at least; return their sorted numbers."""
     counts = np.bincount(labels)
     wanted = sample_sizes(counts, size, fewest)
-    if np.array_equal(wanted, counts):
+    if np.array_equal(wanted, counts):  # leaves the generator as it is
         return np.arange(len(labels))
     order = np.lexsort((rng.random(len(labels)), labels))
     own = labels[order]

@@ -1,7 +1,5 @@
 """Where a fit starts: the loss is not convex, and the start decides the basin (paper §4.2)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np
@@ -10,8 +8,8 @@ from sklearn.covariance import ledoit_wolf
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows
 
+# Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean.
 SINGULAR = 1e-6
-"""Eigenvalue of a covariance, relative to the largest, below which it is shrunk to its mean."""
 
 
 def starting_factor(name: str, rows: TrainingRows, n_components: int | None = None) -> Floats:
@@ -21,8 +19,7 @@ def starting_factor(name: str, rows: TrainingRows, n_components: int | None = No
 
 
 def standard_deviations(rows: TrainingRows, r: int) -> Floats:
-    """Take the standardised columns as they are; their principal components for r < d."""
-    return np.eye(r) if r == rows.n_columns else principal_components(rows, r)
+    return np.eye(r) if r == rows.n_columns else _leading_axes(_covariance(rows), r)
 
 
 def identity(rows: TrainingRows, r: int) -> Floats:
@@ -39,16 +36,6 @@ def identity(rows: TrainingRows, r: int) -> Floats:
     return _leading_axes(raw @ _covariance(rows) @ raw.T, r) @ raw
 
 
-def precision(rows: TrainingRows, r: int) -> Floats:
-    """Whiten: ΣLᵀL is the identity, for Σ the covariance; the largest r components of it."""
-    return _whitening(_covariance(rows), r)
-
-
-def principal_components(rows: TrainingRows, r: int) -> Floats:
-    """Project on the r principal components of the standardised columns."""
-    return _leading_axes(_covariance(rows), r)
-
-
 def discriminants(rows: TrainingRows, r: int) -> Floats:
     """Project on linear discriminants of within-class whitened rows, then on what is left."""
     mass = np.bincount(rows.labels, weights=rows.shares)
@@ -63,15 +50,13 @@ def discriminants(rows: TrainingRows, r: int) -> Floats:
 STARTS: dict[str, Callable[[TrainingRows, int], Floats]] = {
     "std": standard_deviations,
     "identity": identity,
-    "precision": precision,
-    "pca": principal_components,
+    "precision": lambda rows, r: _whitening(_covariance(rows), r),  # ΣLᵀL is the identity
+    "pca": lambda rows, r: _leading_axes(_covariance(rows), r),
     "lda": discriminants,
 }
-"""Name → start."""
 
 
 def _leading_axes(matrix: Floats, r: int) -> Floats:
-    """Return the eigenvectors of the r largest eigenvalues, as rows."""
     return np.asarray(np.linalg.eigh(matrix)[1][:, ::-1][:, :r].T)
 
 
@@ -84,10 +69,7 @@ def _whitening(covariance: Floats, r: int) -> Floats:
 
 
 def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
-    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular.
-
-    A constant column comes last: it has the least variance, and none in common with the others.
-    """
+    """Return the covariance of standardised rows, shrunk (Ledoit and Wolf) where it is singular."""
     centred = rows.X if centers is None else rows.X - centers
     matrix = np.asarray((centred * rows.shares[:, None]).T @ centred)
     varies = rows.varies
@@ -99,6 +81,6 @@ def _covariance(rows: TrainingRows, centers: Floats | None = None) -> Floats:
         amount = max(float(ledoit_wolf(centred[:, varies], assume_centered=True)[1]), SINGULAR)
         some = (1 - amount) * some + amount * np.trace(some) / len(some) * np.eye(len(some))
     matrix[np.ix_(varies, varies)] = some
-    constant = np.flatnonzero(~varies)
+    constant = np.flatnonzero(~varies)  # which come last, with the least variance
     matrix[constant, constant] = np.linalg.eigvalsh(some)[0] / 2
     return matrix

@@ -1,10 +1,8 @@
 """Base of the learners from tuples of rows, given as rows or as indices of a preprocessor."""
 
-from __future__ import annotations
-
-from dataclasses import dataclass, fields
+import inspect
 from numbers import Real
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,93 +10,66 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import check_parameters
-from cayleyklein._typing import AnyFloats, Floats, Ints
-from cayleyklein._validation import as_finite_array, as_points, list_indices, warn_caller
+from cayleyklein._typing import AnyFloats, Floats
+from cayleyklein._validation import as_finite_array, as_points, list_indices
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import descend
 from cayleyklein.learning.learner import DescentLearner, as_tuples
-from cayleyklein.learning.objectives.comparisons import ComparisonRecipe
-from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.objectives.comparisons import ComparedRows, ComparisonRecipe
+
+PARAMETERS = """
+Parameters
+----------
+geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
+    Space of the metric; "learned" makes the curvature a parameter, which may cross zero.
+margin : float, default=0.5
+    γ, between 0 and 1: the squared distance of a near (similar) pair should be at most
+    (1 - γ)/(1 + γ) times that of a far (dissimilar) pair.
+init : str, CurvedMetric, array of shape (r, d) or "auto", default="auto"
+    Start: "std" (standardised columns, the default), "identity" (columns as they are),
+    "precision" (whitened columns), "pca" (principal components), "flat" (the flat metric,
+    learned first), a metric, or a factor L.
+n_components : int or None, default=None
+    Rows of the factor L: fewer than columns reduce the dimension. None takes all columns.
+max_iter : int or "auto", default="auto"
+    Iterations; "auto" is 20.
+preprocessor : array-like of shape (n_rows, d) or None, default=None
+    Rows that tuples of indices refer to.
+random_state : int, RandomState or None, default=None
+    Draws 1,500 pairs of a kind where there are more; of triplets and quadruplets all are taken.
+callback : callable or None, default=None
+    Called with a :class:`Progress` after each iteration; a true answer stops the fit, and leaves
+    a usable metric.
+verbose : bool, default=False
+    Write a line for each iteration to standard error.
+
+Attributes
+----------
+metric_ : CurvedMetric
+    The learned metric.
+geometry_ : str
+    "flat", "elliptic" or "hyperbolic".
+curvature_ : ndarray of shape (1,)
+    K.
+components_ : ndarray of shape (r, d)
+    The factor L.
+n_iter_ : int
+    Number of iterations.
+loss_history_ : list of list of float
+    One list: the loss before the first iteration and after each.
+n_features_in_ : int
+    Number of columns of a row."""
+
+Class = TypeVar("Class", bound=type)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ComparedRows(TrainingRows):
-    """Standardised distinct rows, and the pairs of them that are compared.
-
-    `near_weights` and `far_weights` are those of :class:`Comparisons`.
-    """
-
-    near: Ints
-    far: Ints
-    near_weights: Floats
-    far_weights: Floats | None
-
-    @classmethod
-    def from_tuples(
-        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
-    ) -> ComparedRows:
-        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
-        d = near.shape[2]
-        points, numbers = np.unique(
-            np.vstack([near.reshape(-1, d), far.reshape(-1, d)]), axis=0, return_inverse=True
-        )
-        if len(points) < 2:
-            raise InvalidInputError(
-                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
-            )
-        base = TrainingRows.from_raw(
-            points, np.zeros(len(points), int), np.ones(len(points)), name=name
-        )
-        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
-        pairs = numbers.reshape(-1, 2)
-        return cls(
-            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
-            far_weights=far_weights,
-        )  # fmt: skip
-
-    @property
-    def pair_numbers(self) -> tuple[Ints, Ints]:
-        """A number for each near and each far pair, the same for the same two rows."""
-        base = np.array([len(self), 1])
-        return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
-
-    def refuse_both_ways(self) -> None:
-        """Refuse pairs all labelled both ways, or of equal rows; warn where some are."""
-        near, far = self.pair_numbers
-        both = np.intersect1d(near, far)
-        if len(both) and len(both) == len(np.union1d(near, far)):
-            raise InvalidInputError(
-                "Every pair is labelled both similar and dissimilar: no metric is better than any "
-                "other."
-            )
-        if len(both):
-            warn_caller(f"{len(both)} pairs are labelled both similar and dissimilar.")
-        equal = int((self.far[:, 0] == self.far[:, 1]).sum())
-        why = "of equal rows, whose distance is 0 under every metric."
-        if equal == len(self.far):
-            raise InvalidInputError(f"Every dissimilar pair is {why}")
-        if equal:
-            warn_caller(f"{equal} dissimilar pairs are {why}")
-
-    def refuse_contradictions(self, name: str, numbers: Ints) -> None:
-        """Refuse comparisons that are all given the other way round too; warn where some are."""
-        near, far = self.pair_numbers
-        bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
-        if bad.all():
-            raise InvalidInputError(
-                f"Every one of the {len(bad)} {name} is contradicted by another, or compares a "
-                f"pair with itself: no metric is better than any other."
-            )
-        if bad.any():
-            warn_caller(
-                f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a "
-                f"pair with itself: {list_indices(numbers[bad])}."
-            )
+def fill_in_parameters(cls: Class) -> Class:
+    """Put the text above, which three learners share, into the docstring of one."""
+    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{parameters}", PARAMETERS.strip())
+    return cls
 
 
 class TupleLearner(DescentLearner):
-    """Base of the learners from tuples of rows, or of indices of a preprocessor's rows."""
-
     name: ClassVar[str]
     size: ClassVar[int]
     margin: float
@@ -112,18 +83,10 @@ class TupleLearner(DescentLearner):
     }
 
     def __init__(
-        self,
-        *,
-        geometry: str = "elliptic",
-        margin: float = 0.5,
-        init: Any = "auto",
-        n_components: int | None = None,
-        max_iter: int | str = "auto",
-        preprocessor: Any = None,
-        random_state: Any = None,
-        callback: Any = None,
-        verbose: bool = False,
-    ) -> None:
+        self, *, geometry: str = "elliptic", margin: float = 0.5, init: Any = "auto",
+        n_components: int | None = None, max_iter: int | str = "auto", preprocessor: Any = None,
+        random_state: Any = None, callback: Any = None, verbose: bool = False,
+    ) -> None:  # fmt: skip
         self.geometry = geometry
         self.margin = margin
         self.init = init
@@ -135,7 +98,6 @@ class TupleLearner(DescentLearner):
         self.verbose = verbose
 
     def _rows_of(self, tuples: ArrayLike, name: str) -> ArrayLike:
-        """Return the rows (n, size, d) of indices (n, size); leave other arrays as they are."""
         if self.preprocessor is None:
             return tuples
         indices = as_finite_array(tuples, name)
@@ -163,12 +125,7 @@ class TupleLearner(DescentLearner):
         )
 
     def pair_distance(self, pairs: ArrayLike) -> AnyFloats:
-        """Return the distances of pairs of rows; inf where one is outside a hyperbolic domain.
-
-        Parameters
-        ----------
-        pairs : array-like of shape (n, 2, d), or (n, 2) of indices of the preprocessor
-        """
+        """Return the distances of pairs (n, 2, d) of rows, or (n, 2) of indices; inf outside."""
         check_is_fitted(self, "metric_")
         return super().pair_distance(self._rows_of(pairs, "pairs"))
 

@@ -1,7 +1,5 @@
 """Tables with many more columns than rows: weigh the columns, and learn on few components."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,19 +7,16 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import TrainingRows, principal_axes
 
-COLUMNS_PER_ROW = 2
-"""Ratio d/n above which a table counts as wide; below it weights did not help."""
-
+COLUMNS_PER_ROW = 2  # d/n above which a table counts as wide; below it weights did not help
 ROWS_PER_COMPONENT, FEWEST_COMPONENTS = 4, 10
 
 
 def focus(init: str, rows: TrainingRows, *others: TrainingRows) -> tuple[TrainingRows, ...]:
     """Return labelled rows, and others in the same coordinates, on weighted components.
 
-    Only for wide tables and the default start `init`; other rows are returned as they are. Most
-    columns of a wide table, such as gene expression, are noise, and equal weights drown the others.
-    So columns are weighted by how much they tell of the classes, and the metric is learned on the
-    leading principal components, one for each four rows.
+    Only for wide tables and the default start. Most columns of such a table, as of gene expression,
+    are noise, and equal weights drown the others. So columns are weighted by what they tell of the
+    classes, and the metric is learned on the leading principal components.
     """
     wide = rows.basis is not None and len(rows.mean) > COLUMNS_PER_ROW * len(rows)
     if not wide or init != "std" or rows.targets is not None:

@@ -9,53 +9,110 @@ lets a few far rows decide. Triplets and quadruplets are such comparisons as the
 and dissimilar pairs, each similar one is compared with each dissimilar one.
 """
 
-from __future__ import annotations
-
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, fields
+from typing import Self
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
+from cayleyklein._validation import list_indices, warn_caller
+from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import (
-    Evaluation,
-    LiftedRows,
-    Parameters,
-    distance_power,
-)
+from cayleyklein.learning.objectives import lifted
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import blocks_of
+from cayleyklein.learning.rows import TrainingRows
 
-if TYPE_CHECKING:
-    from cayleyklein.learning.rows import TrainingRows
-    from cayleyklein.learning.tuples import ComparedRows
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedRows(TrainingRows):
+    """Standardised distinct rows, and the pairs of them that :class:`Comparisons` compares."""
+
+    near: Ints
+    far: Ints
+    near_weights: Floats
+    far_weights: Floats | None
+
+    @classmethod
+    def from_tuples(
+        cls, near: Floats, far: Floats, near_weights: Floats, far_weights: Floats | None, name: str
+    ) -> Self:
+        """Return the rows of near pairs (a, 2, d) and far pairs (b, 2, d); errors use `name`."""
+        d = near.shape[2]
+        every = np.vstack([near, far]).reshape(-1, d)
+        points, numbers = np.unique(every, axis=0, return_inverse=True)
+        n = len(points)
+        if n < 2:
+            raise InvalidInputError(
+                f"All rows of the {name} are equal; learning a metric needs two distinct ones."
+            )
+        base = TrainingRows.from_raw(points, np.zeros(n, int), np.ones(n), name=name)
+        shared = {field.name: getattr(base, field.name) for field in fields(TrainingRows)}
+        pairs = numbers.reshape(-1, 2)
+        return cls(
+            **shared, near=pairs[: len(near)], far=pairs[len(near) :], near_weights=near_weights,
+            far_weights=far_weights,
+        )  # fmt: skip
+
+    @property
+    def pair_numbers(self) -> tuple[Ints, Ints]:
+        """A number for each near and each far pair, the same for the same two rows."""
+        base = np.array([len(self), 1])
+        return np.sort(self.near, axis=1) @ base, np.sort(self.far, axis=1) @ base
+
+    def report_both_ways(self) -> None:
+        near, far = self.pair_numbers
+        both, every = np.intersect1d(near, far), np.union1d(near, far)
+        why = "labelled both similar and dissimilar"
+        _report(
+            len(both), len(every), f"Every pair is {why}: no metric is better than any other.",
+            f"{len(both)} pairs are {why}.",
+        )  # fmt: skip
+        equal = int((self.far[:, 0] == self.far[:, 1]).sum())
+        why = "of equal rows, whose distance is 0 under every metric."
+        some = f"{equal} dissimilar pairs are {why}"
+        _report(equal, len(self.far), f"Every dissimilar pair is {why}", some)
+
+    def report_contradictions(self, name: str, numbers: Ints) -> None:
+        near, far = self.pair_numbers
+        bad = np.isin(near + 1j * far, far + 1j * near)  # a complex number holds both
+        _report(
+            int(bad.sum()),
+            len(bad),
+            f"Every one of the {len(bad)} {name} is contradicted by another, or compares a pair "
+            f"with itself: no metric is better than any other.",
+            f"{int(bad.sum())} of {len(bad)} {name} are contradicted by others, or compare a pair "
+            f"with itself: {list_indices(numbers[bad])}.",
+        )
+
+
+def _report(n_bad: int, n: int, every: str, some: str) -> None:
+    """Raise an error where all of n are bad; warn where some are."""
+    if n_bad == n:
+        raise InvalidInputError(every)
+    if n_bad:
+        warn_caller(some)
 
 
 @dataclass(frozen=True)
 class ComparisonRecipe(Recipe):
-    """A descent of the comparison objective."""
-
     n_passes: int = 1
     max_iter: int = 20
     spread: float = 0.3
     radius: float = 0.7
     margin: float = 0.5
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> Comparisons:
-        """Return the objective: all comparisons, in every pass."""
-        compared = cast("ComparedRows", rows)
-        return Comparisons(
-            rows.X, compared.near, compared.far, compared.near_weights, compared.far_weights,
-            self.margin,
-        )  # fmt: skip
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "Comparisons":
+        assert isinstance(rows, ComparedRows)
+        weights = rows.near_weights, rows.far_weights
+        return Comparisons(rows.X, rows.near, rows.far, *weights, self.margin)
 
 
 @dataclass(frozen=True)
 class Comparisons:
     """The objective for `near` pairs of rows (a, 2) and `far` pairs (b, 2).
 
-    With `far_weights`, each near pair is compared with each far pair, by the product of their
-    weights; None compares pairs one by one, and a = b.
+    Without `far_weights` they are compared one by one, with them each with each.
     """
 
     X: Floats
@@ -66,19 +123,20 @@ class Comparisons:
     margin: float
 
     def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
         K = metric.curvature
-        near = distance_power(placed.sqchords(self.near[:, 0], self.near[:, 1:]), K, squared=True)
-        far = distance_power(placed.sqchords(self.far[:, 0], self.far[:, 1:]), K, squared=True)
+        near, far = (
+            lifted.distance_power(placed.sqchords(pairs[:, 0], pairs[:, 1:]), K, squared=True)
+            for pairs in (self.near, self.far)
+        )
         loss, by_near, by_far, n_active = self._compare(near[0][:, 0], far[0][:, 0])
-        for pairs, (_, slope, by_K), force in (
+        for pairs, (_, slope, by_K), by_value in (
             (self.near, near, by_near[:, None]), (self.far, far, by_far[:, None])
         ):  # fmt: skip
-            curved = float((force * by_K).sum())
-            placed.push_apart(pairs[:, 0], pairs[:, 1:], force * slope, curved)
+            by_curvature = float((by_value * by_K).sum())
+            placed.push_apart(pairs[:, 0], pairs[:, 1:], by_value * slope, by_curvature)
         return Evaluation(loss, placed.gradient(), n_active)
 
     def _compare(self, near: Floats, far: Floats) -> tuple[float, Floats, Floats, int]:

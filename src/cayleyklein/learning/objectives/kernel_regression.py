@@ -14,49 +14,36 @@ which has no bandwidth to choose and follows the density of rows; or, with a ban
 Gaussian exp(-d_ij²/h²) of Weinberger and Tesauro (2007).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import (
-    Evaluation,
-    LiftedRows,
-    Parameters,
-    distance_power,
-)
+from cayleyklein.learning.objectives import lifted
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
+from cayleyklein.learning.rows import TrainingRows
 
-if TYPE_CHECKING:
-    from cayleyklein.learning.rows import TrainingRows
-
+# Weight of a row at the edge of the window, so that equally far rows are a plain mean.
 WINDOW_EDGE = 0.01
-"""Weight of a row at the edge of the window, so that equally far rows are a plain mean."""
 
 
 @dataclass(frozen=True)
 class KernelRecipe(Recipe):
-    """A descent of the kernel-regression objective with the kernel "window" or "gaussian"."""
-
     n_passes: int = 2
     max_iter: int = 10
     spread: float = 0.3
     n_neighbors: int = 30
-    kernel: str = "window"
+    kernel: str = "window"  # or "gaussian"
 
     @property
     def name(self) -> str:
-        """What is being learned, in words."""
         return self.geometry if self.geometry == "flat" else f"{self.geometry}, {self.spread:g}"
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> KernelRegression:
-        """Return the objective."""
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "KernelRegression":
         assert rows.targets is not None
         bandwidth = None
         if self.kernel == "gaussian":  # the size of the start, so that it begins with exp(-d²)
@@ -68,41 +55,34 @@ class KernelRecipe(Recipe):
 
 @dataclass(frozen=True)
 class KernelRegression:
-    """The objective for two or more rows, no two alike, and targets (n, t).
-
-    Some rows, the `anchors` (a,), have a term in the loss; all may be neighbours. A window has no
-    `bandwidth`.
-    """
+    """The objective for two or more rows, no two alike, and targets (n, t)."""
 
     X: Floats
     targets: Floats
     weights: Floats
-    anchors: Ints
+    anchors: Ints  # rows with a term in the loss; all may be neighbours
     n_neighbors: int
-    bandwidth: float | None
+    bandwidth: float | None  # None for a window
 
     @cached_property
     def _search(self) -> NearestRows:
         return NearestRows(len(self.X), self.anchors, self.anchors, self.anchors + 1)
 
     def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
         m = min(self.n_neighbors, len(self.X) - 1)
         loss = 0.0
         for block in blocks_of(len(self.anchors), len(self.X)):
-            columns = self._search.find(
-                placed.lift, placed.signature, block, m, sqchords=placed.sqchords
-            )
+            lift, signature = placed.lift, placed.signature
+            columns = self._search.find(lift, signature, block, m, sqchords=placed.sqchords)
             loss += self._add_block(placed, self.anchors[block], columns)
         return Evaluation(loss, placed.gradient())
 
     def _add_block(self, placed: LiftedRows, anchors: Ints, columns: Ints) -> float:
-        """Return the loss of some anchors; tell `placed` the forces."""
         sqchord = placed.sqchords(anchors, columns)
-        value, slope, by_K = distance_power(sqchord, placed.metric.curvature, squared=True)
+        value, slope, by_K = lifted.distance_power(sqchord, placed.metric.curvature, squared=True)
         edge = value[:, -1:]
         if self.bandwidth is None:
             ratio = np.divide(value, edge, out=np.zeros_like(value), where=edge > 0)

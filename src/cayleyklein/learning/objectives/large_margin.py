@@ -10,28 +10,19 @@ metric at which the loss is evaluated**), margin γ and weights w,
 count, which is the paper's loss.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 from cayleyklein.learning.descent import Recipe
-from cayleyklein.learning.objectives.lifted import (
-    Evaluation,
-    LiftedRows,
-    Parameters,
-    distance_power,
-)
+from cayleyklein.learning.objectives import lifted
+from cayleyklein.learning.objectives.lifted import Evaluation, LiftedRows, Parameters
 from cayleyklein.learning.objectives.search import NearestRows, blocks_of
-
-if TYPE_CHECKING:
-    from cayleyklein.learning.rows import TrainingRows
+from cayleyklein.learning.rows import TrainingRows
 
 
 @dataclass(frozen=True)
@@ -45,16 +36,13 @@ class LargeMarginRecipe(Recipe):
 
     @property
     def unit(self) -> float:
-        """The margin, in curved space."""
         return 1.0 if self.geometry == "flat" else self.margin
 
     @property
     def name(self) -> str:
-        """What is being learned, in words."""
         return f"{self.geometry}, margin {self.margin:g}"
 
-    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> LargeMargin:
-        """Return the objective with the target neighbours under `found`."""
+    def pose(self, rows: TrainingRows, anchors: Ints, found: Parameters) -> "LargeMargin":
         targets = nearest_of_class(rows.X, rows.labels, anchors, self.n_targets, found)
         return LargeMargin(
             rows.X, rows.labels, rows.weights, anchors, targets, self.margin, self.push,
@@ -64,17 +52,13 @@ class LargeMarginRecipe(Recipe):
 
 @dataclass(frozen=True)
 class LargeMargin:
-    """The objective for rows sorted by label.
-
-    Some rows, the `anchors` (a,), have a term in the loss; all may be impostors or targets.
-    `targets` (a, k) are rows of the anchor's class, -1 for none.
-    """
+    """The objective for rows sorted by label, of which some, the anchors, have a term in it."""
 
     X: Floats
     labels: Ints
     weights: Floats
-    anchors: Ints
-    targets: Ints
+    anchors: Ints  # (a,)
+    targets: Ints  # (a, k) rows of the anchor's class, -1 for none
     margin: float
     push: float
     n_impostors: int | None
@@ -82,14 +66,12 @@ class LargeMargin:
 
     @cached_property
     def _search(self) -> NearestRows:
-        """Search among the rows that are not of an anchor's class."""
         own = self.labels[self.anchors]
         first = np.searchsorted(self.labels, own)
         last = np.searchsorted(self.labels, own, side="right")
         return NearestRows(len(self.X), self.anchors, first, last)
 
     def __call__(self, metric: Parameters) -> Evaluation:
-        """Return the loss and its gradient; inf where a row leaves a hyperbolic domain."""
         placed = LiftedRows(self.X, metric)
         if not placed.inside:
             return Evaluation(np.inf, None)
@@ -97,10 +79,7 @@ class LargeMargin:
         return Evaluation(loss, placed.gradient(), n_active)
 
     def evaluate(self, placed: LiftedRows, impostors: Ints | None = None) -> tuple[float, int]:
-        """Return the loss and the number of violated triplets, and tell `placed` the forces.
-
-        The loss is over the given `impostors` (a, w), -1 for none, or those found now.
-        """
+        """Return the loss over `impostors` (a, w), or those found now, and violated triplets."""
         loss, n_active = 0.0, 0
         for block, reach in self._blocks(placed):
             if impostors is None:
@@ -112,7 +91,6 @@ class LargeMargin:
         return loss, n_active
 
     def impostors(self, placed: LiftedRows) -> Ints:
-        """Return the impostors (a, w) of all anchors, -1 for none."""
         blocks = [self._impostors(placed, block, reach) for block, reach in self._blocks(placed)]
         found = np.full((len(self.anchors), max(block.shape[1] for block in blocks)), -1)
         start = 0
@@ -128,7 +106,7 @@ class LargeMargin:
             targets = self.targets[block]
             sqchord = placed.sqchords(self.anchors[block], np.maximum(targets, 0))
             farthest = np.where(targets >= 0, sqchord, -1.0).max(axis=1)
-            value, *_ = distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
+            value, *_ = lifted.distance_power(np.maximum(farthest, 0.0), K, squared=self.squared)
             distance = np.sqrt(self.margin + value) if self.squared else self.margin + value
             yield block, np.where(farthest >= 0, lifts.sqchord_from(distance, K), -np.inf)
 
@@ -151,13 +129,12 @@ class LargeMargin:
     def _add_block(
         self, placed: LiftedRows, anchors: Ints, targets: Ints, impostors: Ints
     ) -> tuple[float, int]:
-        """Return the loss and violated triplets of some anchors; tell `placed` the forces."""
         K = placed.metric.curvature
         k = targets.shape[1]
         columns = np.hstack([targets, impostors])
         there = columns >= 0
         columns = np.where(there, columns, anchors[:, None])
-        value, slope, by_K = distance_power(
+        value, slope, by_K = lifted.distance_power(
             placed.sqchords(anchors, columns), K, squared=self.squared
         )
         near, far = value[:, :k], np.where(there[:, k:], value[:, k:], np.inf)
@@ -178,10 +155,7 @@ class LargeMargin:
 def nearest_of_class(
     X: Floats, labels: Ints, anchors: Ints, n_targets: int, metric: Parameters
 ) -> Ints:
-    """Return the nearest rows (a, k) of each anchor's class under a metric, -1 for none.
-
-    Equally near rows come in their order. k is `n_targets`, or fewer where no class has so many.
-    """
+    """Return the n_targets nearest rows, or fewer, of each anchor's class; -1 for none."""
     placed = LiftedRows(X, metric)
     n_targets = max(1, min(n_targets, int(np.bincount(labels).max()) - 1))
     found = np.full((len(anchors), n_targets), -1)

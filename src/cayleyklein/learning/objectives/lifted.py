@@ -5,8 +5,6 @@ says how it changes with each (the force ∂ε/∂c²), and gets the gradient. T
 objectives, and an objective nothing of curvature but the distance of a chord.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -16,11 +14,8 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.geometry import lifts
 
-DOMAIN_EDGE = 1e-10
-"""S(x, x) every row must keep: a line search that goes further sees an infinite loss."""
-
-KEPT_PAIRS = 4_000_000
-"""Pairs kept until they are added up: 100 MB."""
+DOMAIN_EDGE = 1e-10  # S(x, x) every row must keep: beyond it a line search sees an infinite loss
+KEPT_PAIRS = 4_000_000  # until they are added up: 100 MB
 
 
 class Parameters(NamedTuple):
@@ -40,10 +35,9 @@ class Evaluation(NamedTuple):
 
 
 class LiftedRows:
-    """Rows (n, d) lifted under a metric.
+    """Rows (n, d) lifted under a metric; where not all are `inside`, nothing else is set.
 
-    `inside` says whether every row is inside the domain; if not, nothing else is set. c² is the
-    square of a difference of `lift` (n, r + 1) in the form with the `signature` 1, …, 1, K.
+    c² is the square of a difference of `lift` (n, r + 1) in the form of `signature` 1, …, 1, K.
     """
 
     def __init__(self, X: Floats, metric: Parameters) -> None:
@@ -73,10 +67,7 @@ class LiftedRows:
         return out
 
     def push_apart(self, rows: Ints, columns: Ints, force: Floats, by_curvature: float) -> None:
-        """Add the pairs of rows (b,) and columns (b, w) whose ∂ε/∂c² is `force` (b, w).
-
-        `by_curvature` is ∂ε/∂K at fixed c². A row may come more than once.
-        """
+        """Add pairs of rows (b,) and columns (b, w): ∂ε/∂c² (b, w), and ∂ε/∂K at fixed c²."""
         pushed = force != 0
         each = np.broadcast_to(rows[:, None], columns.shape)
         self._pairs.append((each[pushed], columns[pushed], force[pushed]))
@@ -114,10 +105,8 @@ class LiftedRows:
         return by_z, self._by_curvature + float(by_K.sum())
 
     def gradient(self) -> Parameters:
-        """Return the gradient in (L, μ, K)."""
         by_z, by_K = self.row_gradient()
-        factor = self.metric.factor
-        return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ factor, by_K)
+        return Parameters(by_z.T @ self._offset, -by_z.sum(axis=0) @ self.metric.factor, by_K)
 
 
 def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats, Floats, Floats]:
@@ -132,7 +121,6 @@ def distance_power(sqchord: Floats, K: float, *, squared: bool) -> tuple[Floats,
 
 @vectorised
 def _sqchords(z, sigma, K, rows, columns, out):  # type: ignore[no-untyped-def]
-    """Write c² of rows (b,) to their own columns (b, w)."""
     for i in range(len(rows)):
         p = rows[i]
         for t in range(columns.shape[1]):

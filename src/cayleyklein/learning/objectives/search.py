@@ -1,7 +1,5 @@
 """The nearest rows of anchors under the metric being evaluated, in blocks of bounded memory."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -9,28 +7,20 @@ import numpy as np
 from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats, Ints
 
-CHORD_ENTRIES = 2_000_000
-"""Entries of a block of squared chords: 16 MB."""
-
-SCAN_ROUNDING = 1e-9
-"""Room for the rounding of a matrix product, a million times what it can be."""
-
+CHORD_ENTRIES = 2_000_000  # of a block of squared chords: 16 MB
+SCAN_ROUNDING = 1e-9  # room for the rounding of a matrix product, a million times what it can be
 
 Sqchords = Callable[[Ints, Ints], Floats]
 
 
 def blocks_of(n_anchors: int, n_rows: int) -> Iterator[slice]:
-    """Yield slices of anchors whose chords to all rows fit a block."""
     size = max(1, CHORD_ENTRIES // n_rows)
     for start in range(0, n_anchors, size):
         yield slice(start, min(start + size, n_anchors))
 
 
 class NearestRows:
-    """Search the nearest rows of anchors (a,), leaving out those from `first` to before `last`.
-
-    These are the rows of an anchor's own class, or itself.
-    """
+    """Search the nearest rows of anchors (a,), without rows `first` to `last` (its own class)."""
 
     def __init__(self, n_rows: int, anchors: Ints, first: Ints, last: Ints) -> None:
         self.n_rows, self.anchors, self.first, self.last = n_rows, anchors, first, last
@@ -51,8 +41,7 @@ class NearestRows:
     ) -> Ints:  # fmt: skip
         """Return the m nearest rows (b, m) within reach (c²) of each anchor; -1 for none.
 
-        With `sqchords`, rows found by the last call narrow the search of this one: the m nearest
-        are no farther than the farthest of m rows that are known. What is found is the same.
+        With `sqchords`, the m rows of the last call bound how far those of this one are.
         """
         anchors = self.anchors[block]
         reach = np.full(len(anchors), np.inf) if reach is None else reach
@@ -71,11 +60,8 @@ class NearestRows:
 
 @vectorised
 def _scan(product, sqnorm, own, first, last, reach, found):  # type: ignore[no-untyped-def]
-    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first.
-
-    Columns from first_i to last_i are left out. The minimum of a chunk decides whether to look.
-    """
-    chunk, n, m = 16, product.shape[1], found.shape[1]
+    """Write the columns of least own_i + sqnorm_j - 2 product_ij, nearest first."""
+    chunk, n, m = 16, product.shape[1], found.shape[1]  # of a chunk the minimum is looked at first
     value = np.empty(m)
     for i in range(product.shape[0]):
         count, bound = 0, reach[i] - own[i]
