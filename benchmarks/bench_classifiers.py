@@ -46,7 +46,7 @@ from sklearn.svm import SVC  # noqa: E402
 
 import _peers  # noqa: E402
 from cayleyklein import CurvedKNeighborsClassifier, CurvedSVC, datasets  # noqa: E402
-from cayleyklein.learning.labels import _selection  # noqa: E402
+from cayleyklein.learning import lmnn  # noqa: E402
 
 Set = tuple[np.ndarray, np.ndarray]
 
@@ -82,7 +82,7 @@ class FlatPart:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> CurvedKNeighborsClassifier:
         """Fit the default with the other parts left out."""
-        with mock.patch.object(_selection, "PRODUCT", (("flat", 1.0),)):
+        with mock.patch.object(lmnn, "LABEL_PRODUCT", (("flat", 1.0),)):
             return CurvedKNeighborsClassifier(random_state=0).fit(X, y)
 
 

@@ -133,7 +133,7 @@ def curves(folder: Path | None) -> None:
             loss = log_loss(y[test], chance, labels=model.classes_)
             right = np.mean(model.classes_[chance.argmax(axis=1)] == y[test])
             print(f"  {label:>8}  {loss:.3f}  {right:.3f}", flush=True)
-        print(f"  {default.learner_.selection_}")
+        print(f"  {default.selection_}")
 
 
 def main() -> None:

@@ -30,8 +30,8 @@ from cayleyklein import (  # noqa: E402
     CurvedMetric,
     ProductMetric,
 )
-from cayleyklein.learning.objectives._large_margin import LargeMargin, nearest_of_class  # noqa: E402
-from cayleyklein.learning.objectives._lifted import Parameters  # noqa: E402
+from cayleyklein.learning.objectives.large_margin import LargeMargin, nearest_of_class  # noqa: E402
+from cayleyklein.learning.objectives.lifted import Parameters  # noqa: E402
 
 ROUNDS = 3
 LMNN = """
