@@ -38,13 +38,12 @@ from cayleyklein.learning.descent import CURVATURES, Fit, Progress, Recipe, Repo
 from cayleyklein.learning.objectives.lifted import LiftedRows, Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.learning.starts import STARTS
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.shards import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more
-
-Metric = CurvedMetric | MixedMetric | ProductMetric
 
 
 class MetricLearner(

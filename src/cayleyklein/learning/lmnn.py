@@ -12,12 +12,13 @@ from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import product, wide
 from cayleyklein.learning.descent import Fit, Progress, n_anchors
-from cayleyklein.learning.learner import Metric, RowLearner
+from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.large_margin import LargeMarginRecipe
 from cayleyklein.learning.paper import PaperDescent
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
 
 LABEL_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned", "mixed")
 # Geometries and margins of the product's parts. A margin m at K = 1 is a margin of 1 at K = m².

@@ -10,11 +10,12 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from cayleyklein._validation import warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Fit, Progress
-from cayleyklein.learning.learner import Metric, RowLearner
+from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.objectives.kernel_regression import KernelRecipe
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.learning.starts import starting_factor
+from cayleyklein.metrics.combined import Metric
 
 NUMBER_GEOMETRIES = ("product", "flat", "elliptic", "hyperbolic", "learned")
 # Geometries and spreads of the product's parts: flat space, and spheres of curvature 0.09 and 1

@@ -17,7 +17,7 @@ from cayleyklein.learning.descent import descend
 from cayleyklein.learning.learner import DescentLearner, as_tuples
 from cayleyklein.learning.objectives.comparisons import ComparedRows, ComparisonRecipe
 
-PARAMETERS = """
+TUPLE_PARAMETERS = """
 Parameters
 ----------
 geometry : {"flat", "elliptic", "hyperbolic", "learned"}, default="elliptic"
@@ -65,7 +65,9 @@ Class = TypeVar("Class", bound=type)
 
 def fill_in_parameters(cls: Class) -> Class:
     """Put the text above, which three learners share, into the docstring of one."""
-    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace("{parameters}", PARAMETERS.strip())
+    cls.__doc__ = inspect.cleandoc(cls.__doc__ or "").replace(
+        "{parameters}", TUPLE_PARAMETERS.strip()
+    )
     return cls
 
 

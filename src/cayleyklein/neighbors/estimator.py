@@ -37,7 +37,7 @@ from cayleyklein.neighbors.search import (
 from cayleyklein.neighbors.shards import LEAST_ROWS, Shards
 from cayleyklein.neighbors.space import refuse_outside
 
-Outside = Literal["extend", "raise"]
+OutsideQueries = Literal["extend", "raise"]
 
 
 class NeighborMethods(EstimatorCard, BaseEstimator):
@@ -45,7 +45,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
 
     n_neighbors: int | str
     algorithm: Algorithm
-    outside: Outside
+    outside: OutsideQueries
     n_jobs: int | None
     radius: float = 1.0
     metric_: Metric
@@ -54,7 +54,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
 
     _search_constraints: ClassVar[dict[str, list[Any]]] = {
         "algorithm": [StrOptions(set(ALGORITHMS))],
-        "outside": [StrOptions(set(get_args(Outside)))],
+        "outside": [StrOptions(set(get_args(OutsideQueries)))],
     }
 
     def _row_index(self) -> SearchIndex | Shards:
@@ -304,7 +304,7 @@ class CurvedNeighbors(NeighborMethods):
         metric: Metric | None = None,
         radius: float = 1.0,
         algorithm: Algorithm = "auto",
-        outside: Outside = "extend",
+        outside: OutsideQueries = "extend",
         n_jobs: int | None = None,
     ) -> None:
         self.metric = metric

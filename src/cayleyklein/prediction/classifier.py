@@ -31,14 +31,14 @@ from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.estimator import Outside, refuse_growth
+from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
 from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.explanation import explanations
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.label_votes import LabelVotes
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, find_metric
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, metric_for
 from cayleyklein.prediction.points import LeftOut, leaving_out
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.search_rows import PooledRows, index_points
@@ -158,7 +158,7 @@ default="auto"
         weights: Weights = "local",
         subsample: int | float | str | None = "auto",
         algorithm: Algorithm = "auto",
-        outside: Outside = "extend",
+        outside: OutsideQueries = "extend",
         random_state: int | np.random.RandomState | None = None,
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
@@ -206,7 +206,7 @@ default="auto"
             verbose=self.verbose,
         )  # fmt: skip
         scorer = LabelScores(held_out_probabilities)
-        metric, self.learner_, self.selection_ = find_metric(self, learner, given, scorer)
+        metric, self.learner_, self.selection_ = metric_for(self, learner, given, scorer)
         self._take(given, metric)
         k: Any = self.n_neighbors
         if k == "auto":

@@ -29,12 +29,12 @@ from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
 from cayleyklein.neighbors.algorithms import Algorithm
-from cayleyklein.neighbors.estimator import Outside, refuse_growth
+from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
 from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.held_out import best_left_out, held_out_means
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, find_metric
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, metric_for
 from cayleyklein.prediction.number_means import NumberMeans
 from cayleyklein.prediction.points import LeftOut, leaving_out
 from cayleyklein.prediction.search_rows import PooledRows, index_points
@@ -139,7 +139,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         weights: Weights = "linear",
         subsample: int | float | str | None = "auto",
         algorithm: Algorithm = "auto",
-        outside: Outside = "extend",
+        outside: OutsideQueries = "extend",
         random_state: int | np.random.RandomState | None = None,
         callback: Callable[[Progress], bool | None] | None = None,
         verbose: bool = False,
@@ -188,7 +188,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         self.learner_ = self.selection_ = None
         if self.metric is not None or self.learner is not None or varies(given):
             scorer = NumberScores(held_out_means, best_left_out)
-            metric, self.learner_, self.selection_ = find_metric(self, learner, given, scorer)
+            metric, self.learner_, self.selection_ = metric_for(self, learner, given, scorer)
         self._take(given, metric)
         k: Any = self.n_neighbors
         if k == "auto":

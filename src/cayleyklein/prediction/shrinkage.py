@@ -12,7 +12,7 @@ PRIOR_VOTES = 0.1
 In units of the mean weight of a point: a common factor of all weights changes nothing.
 """
 
-EQUAL = 1e-9
+SAME_VOTES = 1e-9
 """Relative difference up to which votes count as equal: they are sums, in any order."""
 
 
@@ -31,12 +31,12 @@ def class_probabilities(
     """
     strength = PRIOR_VOTES * np.broadcast_to(unit, len(votes))[:, None]
     total = votes + strength * prior
-    tied = votes >= votes.max(axis=1, keepdims=True) * (1 - EQUAL)
+    tied = votes >= votes.max(axis=1, keepdims=True) * (1 - SAME_VOTES)
     several = np.flatnonzero(tied.sum(axis=1) > 1)
     if len(several):
         shares = np.broadcast_to(prior, votes.shape)[several]
         near = np.where(tied[several], nearest[several], np.inf)
-        first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + EQUAL))
+        first = tied[several] & (near <= near.min(axis=1, keepdims=True) * (1 + SAME_VOTES))
         winner = np.where(first, shares, -1.0).argmax(axis=1)
         total[several, winner] += strength[several, 0]
     return np.asarray(total / total.sum(axis=1, keepdims=True))
