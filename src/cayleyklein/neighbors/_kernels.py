@@ -10,7 +10,6 @@ STACK = 128
 
 @vectorised
 def square_gap(v, i, w, j, begin, end):
-    """Return the squared distance of two rows over some of their coordinates."""
     total = 0.0
     for t in range(begin, end):
         e = v[i, t] - w[j, t]

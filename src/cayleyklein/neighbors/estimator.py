@@ -58,7 +58,6 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
     }
 
     def _row_index(self) -> SearchIndex | Shards:
-        """Return the index of all fitted rows."""
         check_is_fitted(self, "metric_")
         return self._searcher
 
@@ -361,12 +360,10 @@ class CurvedNeighbors(NeighborMethods):
 
 
 def distances_and_rows(found: Ranked, table: None, first: int | None) -> tuple[Floats, Ints]:
-    """Return the distances and the rows of the nearest rows."""
     return found.distances, found.rows
 
 
 def refuse_growth(estimator: Any, X: object) -> None:
-    """Raise unless rows in memory can be added to fitted rows in memory."""
     if is_dask(X) or isinstance(getattr(estimator, "_searcher", None), Shards):
         raise InvalidInputError(
             "partial_fit adds rows in memory to rows in memory; fit Dask collections again, as one "

@@ -149,13 +149,11 @@ def lorentz_rows(rows: ChordRows, K: float, blur: float) -> tuple[Floats, Lorent
 
 
 def longest_square(y: Floats) -> float:
-    """Return the largest ‖y‖² of rows."""
     with np.errstate(over="ignore"):
         return float(np.einsum("ij,ij->i", y, y).max(initial=0.0))
 
 
 def threads_of(pool: Pool) -> int:
-    """Return the number of threads of a pool."""
     return 1 if pool is None else pool._max_workers
 
 

@@ -73,7 +73,6 @@ class Ranked(NamedTuple):
 
     @property
     def distances(self) -> Floats:
-        """The distances, inf for queries outside."""
         return np.where(self.inside[:, None], self.values, np.inf)
 
 
@@ -108,7 +107,6 @@ class SearchIndex:
 
     @property
     def X(self) -> Floats:
-        """The fitted rows."""
         return self.rows.x[0]
 
     def __sizeof__(self) -> int:
@@ -219,7 +217,6 @@ class SearchIndex:
     def _best_of(
         self, queries: ChordRows, candidates: Ints, k: int, own: Ints | None, pool: Pool
     ) -> tuple[Floats, Ints]:
-        """Return the k nearest of the candidates of each query."""
         if own is not None:
             candidates = np.where(candidates == own[:, None], -1, candidates)
         each = np.arange(len(candidates))
@@ -317,14 +314,12 @@ def as_metric(metric: object, n_features: int) -> Metric:
 
 
 def as_radius(value: object) -> float:
-    """Check a radius, which may be infinite."""
     infinite = isinstance(value, float) and value == math.inf
     return math.inf if infinite else as_real(value, "radius", "[0, inf)")
 
 
 @contextmanager
 def thread_pool(n_jobs: int | None) -> Iterator[Pool]:
-    """Give a pool of n_jobs threads, or none for a single one."""
     threads = as_jobs(n_jobs)
     if os.getpid() != IMPORTED_BY:
         limit_openmp(os.getpid())
@@ -339,12 +334,10 @@ def limit_openmp(process: int) -> Any:
 
 
 def slices(n: int, size: int) -> list[slice]:
-    """Cut 0…n into slices."""
     return [slice(start, min(start + size, n)) for start in range(0, n, size)]
 
 
 def taken(queries: ChordRows, own: Ints | None, at: Ints | slice) -> tuple[ChordRows, Ints | None]:
-    """Return some queries, and which fitted rows they are."""
     return queries.take(at), None if own is None else own[at]
 
 

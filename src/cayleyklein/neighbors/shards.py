@@ -67,7 +67,6 @@ class Blocks(NamedTuple):
 
     @classmethod
     def of_array(cls, Q: Floats) -> Blocks:
-        """Cut checked rows into blocks."""
         blocks = [Q[start : start + CHUNK] for start in range(0, len(Q), CHUNK)]
         return cls([held(block) for block in blocks], [len(block) for block in blocks])
 
@@ -84,7 +83,6 @@ class Blocks(NamedTuple):
         )
 
     def in_memory(self) -> tuple[AnyArray, ...]:
-        """Compute and join answers."""
         answers = compute(*self.tasks, doing="the search")
         return tuple(np.concatenate(arrays) for arrays in zip(*answers, strict=True))
 
@@ -111,7 +109,6 @@ class Shards:
 
     @classmethod
     def of_index(cls, index: SearchIndex) -> Shards:
-        """Send one index in memory to the workers."""
         (sent,) = persist(held(index), doing="sending the fitted rows to the workers")
         return cls([sent], [len(index)], index.name)
 
@@ -167,7 +164,6 @@ class Shards:
 
 
 def checked_block(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:
-    """Check a block of queries."""
     Q = checked_rows([block], "X", n_columns, start)
     if refuse is not None:
         refuse_queries(Q, refuse, start)

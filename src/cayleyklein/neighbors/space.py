@@ -91,7 +91,6 @@ class ChordRows(NamedTuple):
     inside: Bools
 
     def take(self, rows: Ints | slice) -> ChordRows:
-        """Return some of the rows."""
         x = [points[rows] for points in self.x]
         return ChordRows(x, self.v[rows], self.scale[rows], self.reach[rows], self.inside[rows])
 
@@ -199,7 +198,6 @@ class ChordSpace:
         return total
 
     def pairwise(self, queries: ChordRows, X: Floats) -> Floats:
-        """Return all distances of queries and rows X, right to `doubt`, by matrix products."""
         found = np.zeros((len(queries.v), len(X)))
         for x, term in zip(queries.x, self.terms, strict=True):
             found += term.weight * term.metric.pairwise(x, X)

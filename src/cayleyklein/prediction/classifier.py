@@ -38,7 +38,7 @@ from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.explanation import explanations
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.label_votes import LabelVotes
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, metric_for
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
 from cayleyklein.prediction.points import LeftOut, leaving_out
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.search_rows import PooledRows, index_points
@@ -206,7 +206,7 @@ default="auto"
             verbose=self.verbose,
         )  # fmt: skip
         scorer = LabelScores(held_out_probabilities)
-        metric, self.learner_, self.selection_ = metric_for(self, learner, given, scorer)
+        metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
         self._take(given, metric)
         k: Any = self.n_neighbors
         if k == "auto":
@@ -216,7 +216,6 @@ default="auto"
         return self
 
     def _take(self, given: GivenRows, metric: Metric) -> None:
-        """Index the rows, and let them vote."""
         with few_threads(len(given.target), given.n_columns):
             points, self._searcher = index_points(given, metric, self.algorithm)
             scales = None
@@ -395,6 +394,5 @@ def probabilities(found: Ranked, votes: LabelVotes, first: int | None, *, k: int
 def most_probable(
     found: Ranked, votes: LabelVotes, first: int | None, *, k: int, classes: AnyArray
 ) -> tuple[AnyArray]:
-    """Return the most probable class."""
     (shares,) = probabilities(found, votes, first, k=k)
     return (classes[shares.argmax(axis=1)],)

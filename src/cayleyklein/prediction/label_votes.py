@@ -59,13 +59,11 @@ class LabelVotes:
 
     @cached_property
     def mass(self) -> Floats:
-        """Total weight of each class."""
         weights, most = self.row_weights, self.n_classes
         return np.bincount(self.labels, weights=weights, minlength=most).astype(float)
 
     @property
     def prior(self) -> Floats:
-        """Share of each class in the total weight."""
         return np.asarray(self.mass / self.mass.sum())
 
     def probabilities(

@@ -66,7 +66,7 @@ def check_source(estimator: Any) -> None:
             )
 
 
-def metric_for(
+def obtain_metric(
     estimator: Any, default: RowLearner, given: GivenRows, scorer: Scorer
 ) -> tuple[Metric, Any, Selection | None]:
     """Return the metric of an estimator, the fitted learner, and what was chosen.
@@ -97,7 +97,7 @@ def metric_for(
     if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
         beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
         if beyond.any():
-            return metric_for(estimator, default, replace(given, always=beyond), scorer)
+            return obtain_metric(estimator, default, replace(given, always=beyond), scorer)
     if learner.verbose:
         sys.stderr.write(f"[{type(estimator).__name__}] {chosen.selection}\n")
     learner._keep(chosen.metric, chosen.fits)

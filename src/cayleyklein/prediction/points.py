@@ -35,7 +35,6 @@ class Points(NamedTuple):
 
     @classmethod
     def separate(cls, n: int) -> Points:
-        """Take each of n rows as a point."""
         return cls(np.arange(n), np.arange(n))
 
 

@@ -34,7 +34,7 @@ from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, n
 from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.held_out import best_left_out, held_out_means
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, metric_for
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
 from cayleyklein.prediction.number_means import NumberMeans
 from cayleyklein.prediction.points import LeftOut, leaving_out
 from cayleyklein.prediction.search_rows import PooledRows, index_points
@@ -188,7 +188,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         self.learner_ = self.selection_ = None
         if self.metric is not None or self.learner is not None or varies(given):
             scorer = NumberScores(held_out_means, best_left_out)
-            metric, self.learner_, self.selection_ = metric_for(self, learner, given, scorer)
+            metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
         self._take(given, metric)
         k: Any = self.n_neighbors
         if k == "auto":
@@ -198,7 +198,6 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         return self
 
     def _take(self, given: GivenRows, metric: Metric) -> None:
-        """Index the rows, and let their targets be averaged."""
         with few_threads(len(given.target), given.n_columns):
             points, self._searcher = index_points(given, metric, self.algorithm)
         self._given, self.metric_, self._all_rows = replace(given, source=None), metric, None
@@ -297,5 +296,4 @@ def mean_targets(
 
 
 def varies(given: GivenRows) -> bool:
-    """Say whether the rows are not all equal; a metric can then be learned."""
     return isinstance(given.X, RowBlocks) or bool((given.X[0] != given.X).any())

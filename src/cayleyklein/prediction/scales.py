@@ -27,7 +27,6 @@ LEAST_SCALE = 0.1
 
 
 def as_scales(fifth: Floats, typical: float) -> Floats:
-    """Return scales from distances to the fifth nearest; none is 0."""
     return np.maximum(fifth, LEAST_SCALE * typical) if typical > 0 else np.ones_like(fifth)
 
 

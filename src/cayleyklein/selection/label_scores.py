@@ -21,11 +21,9 @@ class LabelScores(Scorer):
     learns_from_few = True
 
     def default_neighbors(self, n: int) -> int:
-        """Return a tenth of n rows, from 3 to 15."""
         return int(np.clip(n // 10, 3, LABEL_NEIGHBORS))
 
     def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
-        """Return 15."""
         return LABEL_NEIGHBORS
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
@@ -35,5 +33,4 @@ class LabelScores(Scorer):
         return np.stack([losses, predictions.argmax(axis=2) == held_out.labels])
 
     def named(self, means: Floats) -> dict[str, float]:
-        """Give a mean log loss and accuracy their names."""
         return {"log loss": float(means[0]), "accuracy": float(means[1])}

@@ -23,11 +23,9 @@ class NumberScores(Scorer):
     learns_from_few = False
 
     def default_neighbors(self, n: int) -> int:
-        """Return a third of n rows, from 1 to 9."""
         return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
 
     def single_neighbors(self, rows: TrainingRows, found: Parameters) -> int:
-        """Return the number that predicts rows best, each left out in turn."""
         return self.left_out(rows, found)
 
     def scores(self, predictions: Floats, held_out: TrainingRows) -> Floats:
@@ -37,5 +35,4 @@ class NumberScores(Scorer):
         return np.asarray(np.einsum("kmt,kmt->km", error, error)[None])
 
     def named(self, means: Floats) -> dict[str, float]:
-        """Turn a mean squared error into R²."""
         return {"R²": 1 - float(means[0])}

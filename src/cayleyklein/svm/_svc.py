@@ -31,7 +31,7 @@ from cayleyklein.learning.lmnn import LABEL_GEOMETRIES
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
 from cayleyklein.prediction.held_out import held_out_probabilities
-from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, metric_for
+from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
 from cayleyklein.selection.label_scores import LabelScores
 from cayleyklein.svm._linear import refuse_one_class
 
@@ -187,7 +187,7 @@ default="auto"
             geometry = "product" if self.geometry == "auto" else self.geometry
             learner = CurvedLMNN(geometry=geometry, random_state=rng)
             scorer = LabelScores(held_out_probabilities)
-            metric, self.learner_, self.selection_ = metric_for(self, learner, given, scorer)
+            metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
             kernel, unit = self._unit_kernel(rows, metric)
             distances = kernel.distances(rows)
             C, gamma, tried = self._choose(distances, labels, classes, unit, rng)
