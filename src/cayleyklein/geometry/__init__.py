@@ -10,21 +10,8 @@ from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
-from cayleyklein.geometry.bisectors import point_difference as point_difference
-from cayleyklein.geometry.distances import distance as distance
 from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks
-from cayleyklein.geometry.forms import parameters_from_form as parameters_from_form
 from cayleyklein.geometry.geodesics import metric_tensor
-from cayleyklein.geometry.lifts import cosine as cosine
-from cayleyklein.geometry.lifts import distance_from_sqchord as distance_from_sqchord
-from cayleyklein.geometry.lifts import euclidean_coordinates as euclidean_coordinates
-from cayleyklein.geometry.lifts import lift as lift
-from cayleyklein.geometry.lifts import lift_difference as lift_difference
-from cayleyklein.geometry.lifts import lift_points as lift_points
-from cayleyklein.geometry.lifts import sine as sine
-from cayleyklein.geometry.lifts import slopes_from_sqchord as slopes_from_sqchord
-from cayleyklein.geometry.lifts import sqchord_from as sqchord_from
-from cayleyklein.geometry.lifts import tangent as tangent
 from cayleyklein.geometry.projective._absolute import (
     PLANAR_GEOMETRIES,
     Absolute,
@@ -40,8 +27,6 @@ from cayleyklein.geometry.projective._cross_ratio import (
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
-from cayleyklein.geometry.rounding import map_rows as map_rows
-from cayleyklein.geometry.space import as_space as as_space
 
 __all__ = [
     "CHARTS",

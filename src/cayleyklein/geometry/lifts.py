@@ -24,6 +24,33 @@ from numpy.typing import ArrayLike
 from cayleyklein._typing import Floats
 
 SLOPE_SERIES_BELOW = 1e-3  # |K c²| under which ∂d/∂K is a series: its closed form cancels there
+MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
+
+
+def coordinates(x: Floats, factor: Floats, center: Floats) -> Floats:
+    """Return z = L(x - μ) of points (…, d), for L (r, d) or its diagonal (d,); inf on overflow."""
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
+        return map_rows(factor, x - center)
+
+
+def map_rows(matrix: Floats, x: Floats) -> Floats:
+    """Return Lx of points (…, d), L (r, d) or diagonal (d,), the same to the last bit in any array.
+
+    BLAS rounds a row by the size of the product that it is part of; here all have one size. Equal
+    points are then mapped to equal ones, and so are equally far from every other point.
+    """
+    if matrix.ndim == 1:
+        return np.multiply(x, matrix, order="C")
+    rows = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+    r, whole = len(matrix), len(rows) - len(rows) % MAPPED_ROWS
+    found = np.empty((len(rows), r))
+    blocks = rows[:whole].reshape(-1, MAPPED_ROWS, x.shape[-1])
+    np.matmul(blocks, matrix.T, out=found[:whole].reshape(-1, MAPPED_ROWS, r))
+    if whole < len(rows):
+        last = np.zeros((MAPPED_ROWS, x.shape[-1]))
+        last[: len(rows) - whole] = rows[whole:]
+        found[whole:] = (last @ matrix.T)[: len(rows) - whole]
+    return found.reshape(*x.shape[:-1], r)
 
 
 def lift(z: Floats, s: Floats) -> Floats:

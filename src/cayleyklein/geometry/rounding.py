@@ -16,25 +16,6 @@ Pair = tuple[Floats, Floats]
 EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
 DOUBLED_ENTRIES = 2**19  # entries of the largest temporary array, 4 MB; a few of them exist at once
-MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
-
-
-def map_rows(matrix: Floats, x: Floats) -> Floats:
-    """Return matrix @ x for points (…, d), the same to the last bit whatever the other points are.
-
-    BLAS rounds a row by the size of the product that it is part of; here all have one size. Equal
-    points are then mapped to equal ones, and so are equally far from every other point.
-    """
-    rows = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
-    r, whole = len(matrix), len(rows) - len(rows) % MAPPED_ROWS
-    found = np.empty((len(rows), r))
-    blocks = rows[:whole].reshape(-1, MAPPED_ROWS, x.shape[-1])
-    np.matmul(blocks, matrix.T, out=found[:whole].reshape(-1, MAPPED_ROWS, r))
-    if whole < len(rows):
-        last = np.zeros((MAPPED_ROWS, x.shape[-1]))
-        last[: len(rows) - whole] = rows[whole:]
-        found[whole:] = (last @ matrix.T)[: len(rows) - whole]
-    return found.reshape(*x.shape[:-1], r)
 
 
 def binary_scale(values: AnyArray) -> Floats:

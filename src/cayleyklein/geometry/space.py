@@ -20,8 +20,9 @@ from scipy import linalg
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry import lifts
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.rounding import map_rows, one_plus_quadratic_form
+from cayleyklein.geometry.rounding import one_plus_quadratic_form
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 
@@ -163,14 +164,10 @@ class CurvedSpace(Frozen):
         return z
 
     def _coordinates(self, x: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
-            return self._apply(x - self.center)
+        return lifts.coordinates(x, self.compact_factor, self.center)
 
     def _apply(self, u: Floats) -> Floats:
-        """Return Lu, the same to the last bit for any layout and any other vectors of the array."""
-        if self.diagonal is None:
-            return map_rows(self.factor, u)
-        return np.multiply(u, self.diagonal, order="C")
+        return lifts.map_rows(self.compact_factor, u)
 
     def _apply_transpose(self, w: Floats) -> Floats:
         """Return Lᵀw."""
