@@ -1,9 +1,8 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
-Points carry their coordinates along the last axis, with any leading batch shape. Geodesics and
-whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The projective
-side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
-in ``projective``; its public names are here too.
+Points have their coordinates along the last axis, with any leading batch shape. Geodesics and
+whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The public names
+of the projective side, in ``projective``, are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
@@ -29,29 +28,9 @@ from cayleyklein.geometry.projective._measures import measure
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
 
 __all__ = [
-    "CHARTS",
-    "PLANAR_GEOMETRIES",
-    "Absolute",
-    "Ball",
-    "ConvexBody",
-    "Ellipsoid",
-    "Hyperplane",
-    "PlanarGeometry",
-    "Polytope",
-    "apply_collineation",
-    "ball_from_ellipsoid",
-    "classify",
-    "cross_ratio",
-    "curvature_from_kappa",
-    "form_from_blocks",
-    "from_chart",
-    "hilbert_distance",
-    "hyperplane_angle",
-    "hyperplane_measure",
-    "line_intersections",
-    "measure",
-    "metric_tensor",
-    "proximity_planes",
-    "signature",
-    "to_chart",
-]
+    "CHARTS", "PLANAR_GEOMETRIES", "Absolute", "Ball", "ConvexBody", "Ellipsoid", "Hyperplane",
+    "PlanarGeometry", "Polytope", "apply_collineation", "ball_from_ellipsoid", "classify",
+    "cross_ratio", "curvature_from_kappa", "form_from_blocks", "from_chart", "hilbert_distance",
+    "hyperplane_angle", "hyperplane_measure", "line_intersections", "measure", "metric_tensor",
+    "proximity_planes", "signature", "to_chart",
+]  # fmt: skip

@@ -1,10 +1,9 @@
 """Exact scaling, and sums and products in twice the working precision.
 
-Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a
-rounding error of one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at
-1 - 10⁻¹² of the boundary. There the quadratic form is evaluated again here, as
-an unevaluated sum hi + lo (Dekker 1971; Ogita, Rump and Oishi 2005), so that the
-answer is as good as the coordinates that were given.
+Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a rounding error of
+one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at 1 - 10⁻¹² of the boundary. There the
+quadratic form is evaluated again here, as an unevaluated sum hi + lo (Dekker 1971; Ogita, Rump and
+Oishi 2005), so that the answer is as good as the coordinates that were given.
 """
 
 import numpy as np
@@ -47,7 +46,6 @@ def two_product(a: Floats, b: Floats) -> Pair:
 
 
 def multiply(a: Pair, b: Pair) -> Pair:
-    """Multiply two double-length numbers."""
     p, e = two_product(a[0], b[0])
     return p, e + (a[0] * b[1] + a[1] * b[0])
 
@@ -66,7 +64,7 @@ def total(terms: Pair) -> Pair:
 
 
 def one_plus_quadratic_form(
-    points: Floats, center: Floats, scale: float, *, factor: Floats, matrix: Floats | None = None
+    points: Floats, center: Floats, scale: float, factor: Floats, matrix: Floats | None
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 
