@@ -69,7 +69,7 @@ def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
     form = (1 - r) * (1 + r) if sign < 0 else 1 + sign * sqnorm  # 1 - r² cancels
     sigma = np.sqrt(form)[..., None]
     if chart == "conformal":
-        y = w / (1 + sigma)
+        y: Floats = w / (1 + sigma)
     elif chart == "half_space":
         y = np.concatenate([w[..., :-1], sigma], axis=-1) / (1 - w[..., -1:])
     else:

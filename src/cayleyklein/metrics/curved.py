@@ -208,8 +208,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
             In the plane only: the angle from first to second in (-π/2, π/2]. Otherwise the acute
             angle in [0, π/2].
         """
-        pair = (h.homogeneous if isinstance(h, geometry.Hyperplane) else h for h in (first, second))
-        return angles.metric_angle(*pair, self, signed=signed, names=("first", "second"))
+        a, b = (h.homogeneous if isinstance(h, geometry.Hyperplane) else h for h in (first, second))
+        return angles.metric_angle(a, b, self, signed=signed, names=("first", "second"))
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""
@@ -235,20 +235,18 @@ class CurvedMetric(CurvedSpace, MetricBase):
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
         z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        unit, sign = self._unit_and_sign
-        y = geometry.to_chart(unit * z, chart, sign)
+        y = geometry.to_chart(self._unit * z, chart, int(np.sign(self.curvature)))
         return y.astype(checks.float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
-        unit, sign = self._unit_and_sign
         with checks.about("Y"):
-            w = geometry.from_chart(checks.as_points(Y, "Y"), chart, sign)
-            return self.points(w / unit).astype(checks.float_dtype(Y), copy=False)
+            w = geometry.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
+            return self.points(w / self._unit).astype(checks.float_dtype(Y), copy=False)
 
     @property
-    def _unit_and_sign(self) -> tuple[float, int]:
-        return math.sqrt(abs(self.curvature)) or 1.0, int(np.sign(self.curvature))
+    def _unit(self) -> float:
+        return math.sqrt(abs(self.curvature)) or 1.0
 
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:

@@ -58,8 +58,30 @@ class Polytope(Frozen, ConvexBody):
         zero = np.asarray(~normals.any(axis=1))
         if zero.any():
             raise InvalidInputError(f"normals has a zero vector{checks.at_index(zero)}.")
-        _check_bounded(normals, offsets)
         self._fill(normals=read_only(normals), offsets=read_only(offsets))
+        m, d = normals.shape
+        scale = binary_scale(normals)
+        with np.errstate(over="ignore"):
+            normals, offsets = normals / scale, offsets / scale[:, 0]
+        checks.refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
+        sizes = np.sqrt((normals * normals).sum(axis=1))
+        a, b = normals / sizes[:, None], offsets / sizes
+        # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
+        # combination with positive coefficients that vanishes.
+        balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0
+        if not balanced or np.linalg.matrix_rank(a) < d:
+            raise InvalidInputError(
+                f"The half-spaces do not bound their intersection in dimension {d}: "
+                f"{m} normals leave a direction free."
+            )
+        # The largest ball inside: maximise r subject to a·x + r ≤ b.
+        cost = np.append(np.zeros(d), -1.0)
+        ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
+        if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
+            raise InvalidInputError(
+                "normals and offsets have no common inside: the half-spaces have an empty or a "
+                "flat intersection."
+            )
 
     def __repr__(self) -> str:
         return f"Polytope({len(self.normals)} half-spaces, d={self.dimension})"
@@ -147,30 +169,3 @@ def hilbert_distance(body: ConvexBody, p: ArrayLike, q: ArrayLike) -> AnyFloats:
 def _in_precision_of(values: Floats, *given: ArrayLike) -> AnyFloats:
     result: AnyFloats = np.asarray(values).astype(checks.float_dtype(*given), copy=False)[()]
     return result
-
-
-def _check_bounded(normals: Floats, offsets: Floats) -> None:
-    """Check that a·x ≤ b is bounded, and has an inside."""
-    m, d = normals.shape
-    scale = binary_scale(normals)
-    with np.errstate(over="ignore"):
-        normals, offsets = normals / scale, offsets / scale[:, 0]
-    checks.refuse_overflow(np.isfinite(offsets), "offsets / ‖normals‖", "offsets")
-    sizes = np.sqrt((normals * normals).sum(axis=1))
-    a, b = normals / sizes[:, None], offsets / sizes
-    # Stiemke: no direction u ≠ 0 has a·u ≤ 0 throughout iff the a span space and have a
-    # combination with positive coefficients that vanishes.
-    balanced = linprog(np.zeros(m), A_eq=a.T, b_eq=np.zeros(d), bounds=(1, None)).status == 0
-    if not balanced or np.linalg.matrix_rank(a) < d:
-        raise InvalidInputError(
-            f"The half-spaces do not bound their intersection in dimension {d}: "
-            f"{m} normals leave a direction free."
-        )
-    # The largest ball inside: maximise r subject to a·x + r ≤ b.
-    cost = np.append(np.zeros(d), -1.0)
-    ball = linprog(cost, A_ub=np.column_stack([a, np.ones(m)]), b_ub=b, bounds=(None, None))
-    if ball.status != 0 or ball.x[-1] <= 1e-12 * max(1.0, float(np.abs(b).max())):
-        raise InvalidInputError(
-            "normals and offsets have no common inside: the half-spaces have an empty or a flat "
-            "intersection."
-        )
