@@ -1,27 +1,18 @@
 """The errors a user can meet.
 
-Every error derives from :class:`CayleyKleinError`, and from the built-in
-exception that a caller would expect (``ValueError``, ``TypeError``, ``ImportError``), so that
-code written against scikit-learn's habits keeps working.
+Every error derives from :class:`CayleyKleinError`, and from the built-in exception that a caller
+would expect (``ValueError``, …), so that code written against scikit-learn's habits keeps working.
 """
 
 __all__ = [
-    "CayleyKleinError",
-    "ClusterError",
-    "InvalidInputError",
-    "InvalidTypeError",
-    "MissingExtraError",
-    "NotRepresentableError",
-    "OutsideDomainError",
-    "TooLargeError",
-]
+    "CayleyKleinError", "ClusterError", "InvalidInputError", "InvalidTypeError",
+    "MissingExtraError", "NotRepresentableError", "OutsideDomainError", "TooLargeError",
+]  # fmt: skip
 
 
 class CayleyKleinError(Exception):
     """Base class of every error raised on purpose by this package.
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> try:
     ...     CurvedMetric()
@@ -34,8 +25,6 @@ class CayleyKleinError(Exception):
 class InvalidInputError(CayleyKleinError, ValueError):
     """An argument has the wrong shape, type or value (NaN, asymmetric, empty, …).
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> CurvedMetric.euclidean(0)
     Traceback (most recent call last):
@@ -46,8 +35,6 @@ class InvalidInputError(CayleyKleinError, ValueError):
 class InvalidTypeError(InvalidInputError, TypeError):
     """An argument holds values that are not numbers, such as a dict.
 
-    Examples
-    --------
     >>> issubclass(InvalidTypeError, TypeError)
     True
     """
@@ -56,8 +43,6 @@ class InvalidTypeError(InvalidInputError, TypeError):
 class OutsideDomainError(CayleyKleinError, ValueError):
     """A point lies on or outside the boundary of the geometry's domain.
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> try:
@@ -71,11 +56,9 @@ class OutsideDomainError(CayleyKleinError, ValueError):
 class NotRepresentableError(CayleyKleinError, ValueError):
     """The requested object does not exist in the requested form.
 
-    For example a form S of the wrong signature, which is not a curved Mahalanobis
-    metric, or an elliptic ball across the equator, which is not an ellipsoid.
+    For example a form S of the wrong signature, which is not a curved Mahalanobis metric, or an
+    elliptic ball across the equator, which is not an ellipsoid.
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> try:
     ...     CurvedMetric.euclidean(1, curvature=1.0).ball([1.0], 1.0).ellipsoid()
@@ -88,8 +71,6 @@ class NotRepresentableError(CayleyKleinError, ValueError):
 class TooLargeError(CayleyKleinError, MemoryError):
     """The result would not fit into memory; the message says how much it would need.
 
-    Examples
-    --------
     >>> issubclass(TooLargeError, MemoryError)
     True
     """
@@ -98,8 +79,6 @@ class TooLargeError(CayleyKleinError, MemoryError):
 class MissingExtraError(CayleyKleinError, ImportError):
     """An optional dependency is not installed; the message names the extra.
 
-    Examples
-    --------
     >>> issubclass(MissingExtraError, ImportError)
     True
     >>> print(MissingExtraError('This needs matplotlib; pip install "cayleyklein[plot]".'))
@@ -110,8 +89,6 @@ class MissingExtraError(CayleyKleinError, ImportError):
 class ClusterError(CayleyKleinError, RuntimeError):
     """A Dask cluster lost its scheduler, or too many workers, before the work was done.
 
-    Examples
-    --------
     >>> issubclass(ClusterError, RuntimeError)
     True
     """

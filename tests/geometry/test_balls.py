@@ -181,6 +181,12 @@ def test_refusals():
         Ellipsoid([0.0], [[1.0]], 1.0).boundary()
 
 
+def test_points_of_the_boundary_of_an_ellipse():
+    ellipse = Ellipsoid([1.0, 0.0], [[1.0, 0.0], [0.0, 4.0]], 2.0)
+    expected = [[3.0, 0.0], [1.0, 1.0], [-1.0, 0.0], [1.0, -1.0]]
+    np.testing.assert_allclose(ellipse.boundary(4), expected, atol=1e-12)
+
+
 def test_frozen_and_picklable():
     ball = Ball([0.1, 0.2], 0.3, SPHERE)
     for item in (ball, ball.ellipsoid()):

@@ -20,7 +20,8 @@ from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
 from cayleyklein.learning import Progress
-from cayleyklein.metrics import CurvedMetric, Metric, standard_factor
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import sections
 from cayleyklein.prediction import CurvedKNeighborsClassifier
 from cayleyklein.tables import TableClassifier, save_model

@@ -1,30 +1,16 @@
 """Pure array geometry: absolute, distances, angles, charts, geodesics, bisectors, balls, Hilbert.
 
-Points carry their coordinates along the last axis, with any leading batch shape. Geodesics and
-whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The projective
-side (absolute, cross-ratio, complex measures, angles, the seven geometries, Hilbert geometry) is
-in ``projective``; its public names are here too.
+Points have their coordinates along the last axis, with any leading batch shape. Geodesics and
+whatever else belongs to a metric are methods of :class:`cayleyklein.CurvedMetric`. The public names
+of the projective side, in ``projective``, are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
 from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
-from cayleyklein.geometry.bisectors import point_difference as point_difference
-from cayleyklein.geometry.distances import distance as distance
 from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks
-from cayleyklein.geometry.forms import parameters_from_form as parameters_from_form
 from cayleyklein.geometry.geodesics import metric_tensor
-from cayleyklein.geometry.lifts import cosine as cosine
-from cayleyklein.geometry.lifts import distance_from_sqchord as distance_from_sqchord
-from cayleyklein.geometry.lifts import euclidean_coordinates as euclidean_coordinates
-from cayleyklein.geometry.lifts import lift as lift
-from cayleyklein.geometry.lifts import lift_difference as lift_difference
-from cayleyklein.geometry.lifts import lift_points as lift_points
-from cayleyklein.geometry.lifts import sine as sine
-from cayleyklein.geometry.lifts import slopes_from_sqchord as slopes_from_sqchord
-from cayleyklein.geometry.lifts import sqchord_from as sqchord_from
-from cayleyklein.geometry.lifts import tangent as tangent
 from cayleyklein.geometry.projective._absolute import (
     PLANAR_GEOMETRIES,
     Absolute,
@@ -40,33 +26,11 @@ from cayleyklein.geometry.projective._cross_ratio import (
 from cayleyklein.geometry.projective._hilbert import Polytope, hilbert_distance
 from cayleyklein.geometry.projective._measures import measure
 from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_measure
-from cayleyklein.geometry.rounding import map_rows as map_rows
-from cayleyklein.geometry.space import as_space as as_space
 
 __all__ = [
-    "CHARTS",
-    "PLANAR_GEOMETRIES",
-    "Absolute",
-    "Ball",
-    "ConvexBody",
-    "Ellipsoid",
-    "Hyperplane",
-    "PlanarGeometry",
-    "Polytope",
-    "apply_collineation",
-    "ball_from_ellipsoid",
-    "classify",
-    "cross_ratio",
-    "curvature_from_kappa",
-    "form_from_blocks",
-    "from_chart",
-    "hilbert_distance",
-    "hyperplane_angle",
-    "hyperplane_measure",
-    "line_intersections",
-    "measure",
-    "metric_tensor",
-    "proximity_planes",
-    "signature",
-    "to_chart",
-]
+    "CHARTS", "PLANAR_GEOMETRIES", "Absolute", "Ball", "ConvexBody", "Ellipsoid", "Hyperplane",
+    "PlanarGeometry", "Polytope", "apply_collineation", "ball_from_ellipsoid", "classify",
+    "cross_ratio", "curvature_from_kappa", "form_from_blocks", "from_chart", "hilbert_distance",
+    "hyperplane_angle", "hyperplane_measure", "line_intersections", "measure", "metric_tensor",
+    "proximity_planes", "signature", "to_chart",
+]  # fmt: skip

@@ -1,16 +1,14 @@
 """Balls are ellipsoids with displaced centres (paper §3.2).
 
-For a ball of centre c and radius r write s = sin_K(r), C = cos_K(r) and
-S = S(c, c). Its points are W(x, c) ≤ s² S S(x, x), a quadric whose matrix in
-coordinates z is
+For a ball of centre c and radius r write s = sin_K(r), C = cos_K(r) and S = S(c, c). Its points are
+W(x, c) ≤ s² S S(x, x), a quadric whose matrix in coordinates z is
 
     M = C² S I - K c cᵀ,    centre c/D,    D = 1 - K s² S = C² - K²s²‖c‖²,
 
-with semi-axes s C S/D along c and s √(S/D) across it. D ≤ 0 happens in the
-elliptic case only, when the ball reaches the equator: the quadric is then a
-paraboloid or a hyperboloid. This is the paper's Σ' = r̃²Σ - a'a'ᵀ (corrected: a',
-not a; r̃² signed) divided by 1/K, so that it tends to (Σ, r) as K tends to 0. For
-K < 0 everything is divided by C², which overflows.
+with semi-axes s C S/D along c and s √(S/D) across it. D ≤ 0 happens in the elliptic case only, when
+the ball reaches the equator: the quadric is then a paraboloid or a hyperboloid. This is the paper's
+Σ' = r̃²Σ - a'a'ᵀ (corrected: a', not a; r̃² signed) divided by 1/K, so that it tends to (Σ, r) as K
+tends to 0. For K < 0 everything is divided by C², which overflows.
 """
 
 import math
@@ -27,12 +25,10 @@ from cayleyklein.geometry.distances import distance_between
 from cayleyklein.geometry.frozen import Frozen, read_only
 from cayleyklein.geometry.geodesics import geodesic
 from cayleyklein.geometry.lifts import cosine, sine, tangent
+from cayleyklein.geometry.rounding import EPSILON
 from cayleyklein.geometry.space import CurvedSpace, as_space
 
 BallKind = Literal["ellipsoid", "paraboloid", "hyperboloid", "half-space", "everything"]
-
-PARABOLA_TOLERANCE = 4 * np.finfo(np.float64).eps
-"""||C| - K s ‖c‖| relative to its terms under which D = 0, and the quadric is a paraboloid."""
 
 
 class Ball(Frozen):
@@ -44,7 +40,7 @@ class Ball(Frozen):
         Inside the domain.
     radius : float
         ≥ 0.
-    metric : CurvedSpace
+    metric : CurvedMetric
 
     Examples
     --------
@@ -57,14 +53,9 @@ class Ball(Frozen):
     array([0.415401, 0.      ])
     >>> ball.contains([[0.75, 0.0], [0.8, 0.0]])
     array([ True, False])
-
-    On the sphere a ball may reach the equator:
-
-    >>> plane = CurvedMetric(factor=np.eye(2), curvature=1.0)
-    >>> Ball([0.0, 0.0], 1.0, plane).kind, Ball([1.0, 0.0], 1.0, plane).kind
-    ('ellipsoid', 'hyperboloid')
-    >>> Ball([0.0, 0.0], 4.0, plane).kind
-    'everything'
+    >>> sphere = CurvedMetric(factor=np.eye(2), curvature=1.0)  # here a ball may reach the equator
+    >>> [Ball([0.0, 0.0], 1.0, sphere).kind, Ball([1.0, 0.0], 1.0, sphere).kind]
+    ['ellipsoid', 'hyperboloid']
     """
 
     _arguments = ("center", "radius", "metric")
@@ -97,7 +88,7 @@ class Ball(Frozen):
             return "half-space" if z.any() else "everything"
         height = abs(float(cosine(self.radius, K)))
         reach = K * float(sine(self.radius, K)) * float(np.linalg.norm(z))
-        rounding = PARABOLA_TOLERANCE * (height + reach)
+        rounding = 4 * EPSILON * (height + reach)
         if reach - height > rounding:
             return "hyperboloid"
         if self.radius > quarter:  # the points it leaves out are below the equator
@@ -105,13 +96,7 @@ class Ball(Frozen):
         return "ellipsoid" if height - reach > rounding else "paraboloid"
 
     def ellipsoid(self) -> Ellipsoid:
-        """Return the ball as an ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
-
-        Raises
-        ------
-        NotRepresentableError
-            When it is not an ellipsoid: see `kind`.
-        """
+        """Return (x - c')ᵀΣ'(x - c') ≤ r'²; raise NotRepresentableError for another `kind`."""
         if self.kind != "ellipsoid":
             kind = "the whole space" if self.kind == "everything" else f"a {self.kind}"
             raise NotRepresentableError(
@@ -144,9 +129,8 @@ class Ball(Frozen):
         """Return whether points are in the ball; points outside a hyperbolic domain are not."""
         x = checks.as_points(x, "x", self.metric.dimension)
         x, center = np.broadcast_arrays(x, self.center)
-        return np.asarray(
-            distance_between(x, center, self.metric, "inf", ("x", "center")) <= self.radius
-        )
+        found = distance_between(x, center, self.metric, "inf", ("x", "center"))
+        return np.asarray(found <= self.radius)
 
 
 def ball_from_ellipsoid(
@@ -154,13 +138,10 @@ def ball_from_ellipsoid(
 ) -> Ball:
     """Return the ball of the metric that is the ellipsoid (x - c')ᵀΣ'(x - c') ≤ r'².
 
-    The diameter of a ball through μ is an axis of its ellipsoid, so the ball's centre is
-    the geodesic midpoint of that axis, and its radius half the axis's length.
-
-    Raises
-    ------
-    NotRepresentableError
-        When the ellipsoid is not a ball of this metric.
+    The diameter of a ball through μ is an axis of its ellipsoid, so the ball's centre is the
+    geodesic midpoint of that axis, and its radius half the axis's length. Raises
+    NotRepresentableError for an ellipsoid that is not a ball: matrices that differ by more than
+    ``rtol``.
 
     Examples
     --------

@@ -21,12 +21,11 @@ class ConvexBody(Protocol):
 
     Examples
     --------
-    >>> from cayleyklein.geometry import ConvexBody, Ellipsoid
     >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
-    >>> isinstance(disc, ConvexBody)
-    True
-    >>> bool(disc.contains([0.5, 0.0])), float(disc.exit_time([0.5, 0.0], [1.0, 0.0]))
-    (True, 0.5)
+    >>> isinstance(disc, ConvexBody), bool(disc.contains([0.5, 0.0]))
+    (True, True)
+    >>> float(disc.exit_time([0.5, 0.0], [1.0, 0.0]))
+    0.5
     """
 
     @property
@@ -34,22 +33,12 @@ class ConvexBody(Protocol):
         """Number of coordinates d."""
 
     def contains(self, points: ArrayLike) -> Bools:
-        """Return whether points are inside; points on the boundary are not.
-
-        Parameters
-        ----------
-        points : array-like of shape (..., d)
-        """
+        """Return whether points (..., d) are inside; points on the boundary are not."""
 
     def exit_time(self, points: ArrayLike, directions: ArrayLike) -> AnyFloats:
         """Return the finite t > 0 for which x + t u is on the boundary.
 
-        Parameters
-        ----------
-        points : array-like of shape (..., d)
-            Inside the body.
-        directions : array-like of shape (..., d)
-            Not zero.
+        Points x (..., d) are inside the body, directions u (..., d) are not zero.
         """
 
 
@@ -65,7 +54,7 @@ def check_inside(body: ConvexBody, points: Floats, name: str) -> None:
 def unit_rays(
     body: ConvexBody, points: ArrayLike, directions: ArrayLike
 ) -> tuple[Floats, Floats, Floats]:
-    """Return checked points, directions scaled to length about 1, and the scales."""
+    """Check points and directions; return these scaled to length about 1, and the scales."""
     x, u = checks.broadcast_points(
         points=checks.as_points(points, "points", body.dimension),
         directions=checks.as_points(directions, "directions", body.dimension),
@@ -97,11 +86,8 @@ class Ellipsoid(Frozen, ConvexBody):
     array([2., 1.])
     >>> ellipse.to_euclidean([3.0, 0.0]), ellipse.from_euclidean([1.0, 0.0])
     (array([1., 0.]), array([3., 0.]))
-    >>> ellipse.boundary(4).round(12) + 0.0
-    array([[ 3.,  0.],
-           [ 1.,  1.],
-           [-1.,  0.],
-           [ 1., -1.]])
+    >>> ellipse.boundary(1)
+    array([[3., 0.]])
     >>> float(ellipse.exit_time([1.0, 0.0], [0.5, 0.0]))
     4.0
     """
@@ -178,8 +164,8 @@ class Ellipsoid(Frozen, ConvexBody):
         """Return n points of the boundary of an ellipse, in order (plane only)."""
         if len(self.center) != 2:
             raise InvalidInputError(
-                f"boundary() draws an ellipse in the plane; this ellipsoid has "
-                f"{len(self.center)} dimensions."
+                f"boundary() draws an ellipse in the plane; this ellipsoid has {self.dimension} "
+                f"dimensions."
             )
         angle = np.linspace(0.0, 2 * math.pi, checks.as_count(n, "n"), endpoint=False)
         return self.from_euclidean(np.stack([np.cos(angle), np.sin(angle)], axis=1))

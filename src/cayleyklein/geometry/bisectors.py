@@ -52,8 +52,6 @@ class Hyperplane(NamedTuple):
 def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
     """Return f_p as (normal, offset) in x: the larger f_p(x), the nearer x is to p.
 
-    Examples
-    --------
     >>> from cayleyklein import CurvedMetric
     >>> planes = proximity_planes([[0.0], [1.0], [3.0]], CurvedMetric(factor=[[1.0]]))
     >>> int(np.argmax(planes.evaluate([[1.8]])))  # 1.8 is nearest to 1
@@ -67,12 +65,11 @@ def proximity_planes(p: ArrayLike, metric: CurvedSpace) -> Hyperplane:
 
 def point_difference(p: Floats, q: Floats, metric: CurvedSpace) -> tuple[Floats, Floats]:
     """Return z_p/σ_p - z_q/σ_q and h_p - h_q, exact also for nearly equal points."""
-    u = metric._apply(p - q)
-    return lift_difference(u, *metric._inside(p, "p"), *metric._inside(q, "q"), metric.curvature)
+    ends = *metric._inside(p, "p"), *metric._inside(q, "q")
+    return lift_difference(metric._apply(p - q), *ends, metric.curvature)
 
 
 def bisector(p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> Hyperplane:
-    """Return the bisector of p and q as a hyperplane, positive on the side of p."""
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     spatial, rise = point_difference(p, q, metric)
     same = ~spatial.any(axis=-1)

@@ -1,7 +1,6 @@
 """The distance, one stable formula in the curvature K.
 
-With z = L(x - μ), S(p, q) = 1 + K⟨z_p, z_q⟩, u = L(p - q) and c any point on the
-line of z_p and z_q,
+With z = L(x - μ), S(p, q) = 1 + K⟨z_p, z_q⟩, u = L(p - q) and c any point on the line of z_p, z_q,
 
     W = ‖u‖² + K G,   G = ‖u‖²‖c‖² - ⟨u, c⟩²         (Gram determinant, ≥ 0)
     S_pp S_qq - S_pq² = K W
@@ -9,10 +8,10 @@ line of z_p and z_q,
     d = asinh(√-K √W / √(S_pp S_qq)) / √-K            K < 0
     d = ‖u‖                                           K = 0
 
-No clamp is needed, and points 1e-12 apart are as exact as points far apart. The
-paper's arccos, arccosh, arctanh and logarithm (its section 2.3) are the same
-numbers: see :meth:`CurvedMetric.distance`. arctanh is well conditioned for close points only,
-arccosh for distant ones only; asinh is for both.
+No clamp is needed, and points 1e-12 apart are as exact as points far apart. The paper's arccos,
+arccosh, arctanh and logarithm (its section 2.3) are the same numbers: see
+:meth:`CurvedMetric.distance`. arctanh is well conditioned for close points only, arccosh for
+distant ones only; asinh is for both.
 """
 
 import math
@@ -66,7 +65,6 @@ def wedge(u: Floats, c: Floats, s_c: Floats, K: float) -> Floats:
 def distance(
     p: ArrayLike, q: ArrayLike, metric: CurvedSpace, *, outside: Outside = "raise"
 ) -> AnyFloats:
-    """Return the distances between p and q (..., d): see :meth:`CurvedMetric.distance`."""
     checks.as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
     return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
@@ -81,9 +79,9 @@ def distance_between(
         u = metric._apply(p - q)
         flat = norms(u)
     if not np.isfinite(flat).all():
+        where = checks.at_index(~np.isfinite(flat))
         raise InvalidInputError(
-            f"‖L({' - '.join(names)})‖ overflows{checks.at_index(~np.isfinite(flat))}; rescale the "
-            f"coordinates."
+            f"‖L({' - '.join(names)})‖ overflows{where}; rescale the coordinates."
         )
     if K == 0:
         return flat

@@ -1,8 +1,7 @@
 """Conversions between the paper's matrices S, (Σ, a, b), (Σ, μ, κ) and (L, μ, K).
 
-S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(κ)κ²
-(paper §2.4; corrected: μᵀΣμ, not μᵀμ). S is defined up to its sign: the paper's
-learning section uses -S for the hyperbolic case.
+S = [[Σ, a], [aᵀ, b]] with a = -Σμ and b = μᵀΣμ + 1/K, where K = sign(κ)κ² (paper §2.4; corrected:
+μᵀΣμ, not μᵀμ). S is defined up to its sign: the paper's learning section uses -S if K < 0.
 """
 
 import numpy as np

@@ -15,7 +15,6 @@ class Frozen:
     """
 
     __slots__ = ()
-
     _arguments: ClassVar[tuple[str, ...]] = ()
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -26,9 +25,8 @@ class Frozen:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(
-            f"{type(self).__name__} is immutable; make a new one to change {name!r}."
-        )
+        kind = type(self).__name__
+        raise AttributeError(f"{kind} is immutable; make a new one to change {name!r}.")
 
     def __delattr__(self, name: str) -> NoReturn:
         raise AttributeError(f"{type(self).__name__} is immutable; {name!r} cannot be deleted.")
@@ -45,7 +43,6 @@ class Frozen:
 
 
 def read_only(array: Floats) -> Floats:
-    """Return a copy that cannot be written to."""
     copy = array + 0.0  # without -0.0, so that equal arrays have equal bytes
     copy.setflags(write=False)
     return copy

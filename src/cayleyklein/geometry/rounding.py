@@ -1,10 +1,9 @@
 """Exact scaling, and sums and products in twice the working precision.
 
-Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a
-rounding error of one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at
-1 - 10⁻¹² of the boundary. There the quadratic form is evaluated again here, as
-an unevaluated sum hi + lo (Dekker 1971; Ogita, Rump and Oishi 2005), so that the
-answer is as good as the coordinates that were given.
+Close to the boundary of a hyperbolic domain, S(x, x) = 1 - |K| ‖z‖² cancels: a rounding error of
+one part in 10¹⁶ in ‖z‖² is one part in 10⁴ of S when x is at 1 - 10⁻¹² of the boundary. There the
+quadratic form is evaluated again here, as an unevaluated sum hi + lo (Dekker 1971; Ogita, Rump and
+Oishi 2005), so that the answer is as good as the coordinates that were given.
 """
 
 import numpy as np
@@ -16,25 +15,6 @@ Pair = tuple[Floats, Floats]
 EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
 DOUBLED_ENTRIES = 2**19  # entries of the largest temporary array, 4 MB; a few of them exist at once
-MAPPED_ROWS = 64  # rows of every matrix product of `map_rows`
-
-
-def map_rows(matrix: Floats, x: Floats) -> Floats:
-    """Return matrix @ x for points (…, d), the same to the last bit whatever the other points are.
-
-    BLAS rounds a row by the size of the product that it is part of; here all have one size. Equal
-    points are then mapped to equal ones, and so are equally far from every other point.
-    """
-    rows = np.ascontiguousarray(x).reshape(-1, x.shape[-1])
-    r, whole = len(matrix), len(rows) - len(rows) % MAPPED_ROWS
-    found = np.empty((len(rows), r))
-    blocks = rows[:whole].reshape(-1, MAPPED_ROWS, x.shape[-1])
-    np.matmul(blocks, matrix.T, out=found[:whole].reshape(-1, MAPPED_ROWS, r))
-    if whole < len(rows):
-        last = np.zeros((MAPPED_ROWS, x.shape[-1]))
-        last[: len(rows) - whole] = rows[whole:]
-        found[whole:] = (last @ matrix.T)[: len(rows) - whole]
-    return found.reshape(*x.shape[:-1], r)
 
 
 def binary_scale(values: AnyArray) -> Floats:
@@ -66,7 +46,6 @@ def two_product(a: Floats, b: Floats) -> Pair:
 
 
 def multiply(a: Pair, b: Pair) -> Pair:
-    """Multiply two double-length numbers."""
     p, e = two_product(a[0], b[0])
     return p, e + (a[0] * b[1] + a[1] * b[0])
 
@@ -85,7 +64,7 @@ def total(terms: Pair) -> Pair:
 
 
 def one_plus_quadratic_form(
-    points: Floats, center: Floats, scale: float, *, factor: Floats, matrix: Floats | None = None
+    points: Floats, center: Floats, scale: float, factor: Floats, matrix: Floats | None
 ) -> Floats:
     """Return 1 + scale · (x - μ)ᵀ Σ (x - μ), correct to the last bits even where it cancels.
 

@@ -1,13 +1,9 @@
 """The parameters (L, μ, K) of a curved metric, and the coordinates and form values they give.
 
-Everything in this package is written in coordinates z = L(x - μ), with Σ = LᵀL,
-the sectional curvature K, and the form
-
-    S(p, q) = 1 + K ⟨z_p, z_q⟩,
-
-which is the paper's S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ² multiplied by
-K = sign(κ)κ². In this normalisation nothing is infinite at K = 0, and the
-domain of every geometry is S(x, x) > 0.
+Everything in this package is written in coordinates z = L(x - μ), with Σ = LᵀL, the sectional
+curvature K, and the form S(p, q) = 1 + K ⟨z_p, z_q⟩, which is the paper's
+S(p, q) = (p - μ)ᵀΣ(q - μ) + sign(κ)/κ² multiplied by K = sign(κ)κ². In this normalisation nothing
+is infinite at K = 0, and the domain of every geometry is S(x, x) > 0.
 """
 
 from functools import cached_property
@@ -20,27 +16,25 @@ from scipy import linalg
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry import lifts
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.rounding import map_rows, one_plus_quadratic_form
+from cayleyklein.geometry.rounding import one_plus_quadratic_form
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
-
-REFINE_BELOW = 1e-2
-"""|S(x, x)| under which it is evaluated in twice the precision: plain sums lose two digits here."""
+REFINE_BELOW = 1e-2  # |S(x, x)| under which it is evaluated in twice the precision
 
 
 class CurvedSpace(Frozen):
     """L, μ and K of a metric: the part of :class:`CurvedMetric` that geometry needs. Immutable.
 
     >>> from cayleyklein import CurvedMetric
-    >>> metric = CurvedMetric(factor=[[1.0, 0.0], [0.0, 2.0]], curvature=-1.0)
+    >>> metric = CurvedMetric(factor=[1.0, 2.0], curvature=-1.0)
     >>> metric.coordinates([0.5, 0.25]), metric.points([0.5, 0.5])
     (array([0.5, 0.5]), array([0.5 , 0.25]))
     >>> metric.form_values([[0.0, 0.0], [0.6, 0.0], [1.0, 0.0]])  # 0 on the boundary
     array([1.  , 0.64, 0.  ])
-    >>> metric.inside([[2.0, 0.0]])
-    Traceback (most recent call last):
-    cayleyklein.exceptions.OutsideDomainError: x at index 0 lies on or outside ...
+    >>> metric.inside([[0.6, 0.0]])
+    (array([[0.6, 0. ]]), array([0.64]))
     """
 
     compact_factor: Floats  # L, or the diagonal (d,) of a diagonal L
@@ -125,8 +119,9 @@ class CurvedSpace(Frozen):
     @cached_property
     def matrix(self) -> Floats:
         """Σ = LᵀL."""
-        given = self.given_matrix
-        return read_only(self.factor.T @ self.factor) if given is None else given
+        if self.given_matrix is not None:
+            return self.given_matrix
+        return read_only(self.factor.T @ self.factor)
 
     @cached_property
     def homogeneous_matrix(self) -> Floats:
@@ -163,17 +158,12 @@ class CurvedSpace(Frozen):
         return z
 
     def _coordinates(self, x: Floats) -> Floats:
-        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises
-            return self._apply(x - self.center)
+        return lifts.coordinates(x, self.compact_factor, self.center)
 
     def _apply(self, u: Floats) -> Floats:
-        """Return Lu, the same to the last bit for any layout and any other vectors of the array."""
-        if self.diagonal is None:
-            return map_rows(self.factor, u)
-        return np.multiply(u, self.diagonal, order="C")
+        return lifts.map_rows(self.compact_factor, u)
 
     def _apply_transpose(self, w: Floats) -> Floats:
-        """Return Lᵀw."""
         return w @ self.factor if self.diagonal is None else w * self.diagonal
 
     def points(self, z: ArrayLike) -> Floats:
@@ -202,9 +192,8 @@ class CurvedSpace(Frozen):
         checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if near.any():
-            L, given = self.compact_factor, self.given_matrix
             values[near] = one_plus_quadratic_form(
-                x[near], self.center, self.curvature, factor=L, matrix=given
+                x[near], self.center, self.curvature, self.compact_factor, self.given_matrix
             )
         return values
 
@@ -224,7 +213,6 @@ class CurvedSpace(Frozen):
 
 
 def as_space(metric: Any) -> CurvedSpace:
-    """Check that a value is a metric of one curvature."""
     if not isinstance(metric, CurvedSpace):
         raise InvalidInputError(f"metric must be a CurvedMetric; got {type(metric).__name__}.")
     return metric
@@ -240,7 +228,6 @@ def check_points(
 
 
 def cholesky(matrix: Floats) -> Floats:
-    """Return the upper triangular L with Σ = LᵀL."""
     try:
         return np.asarray(linalg.cholesky(matrix, lower=False))
     except linalg.LinAlgError:
@@ -254,6 +241,5 @@ def cholesky(matrix: Floats) -> Floats:
 def _rebuild(
     cls: type[CurvedSpace], factor: Floats, matrix: Floats | None, center: Floats, curvature: float
 ) -> CurvedSpace:
-    if matrix is not None:
-        return cls(matrix=matrix, center=center, curvature=curvature)
-    return cls(factor=factor, center=center, curvature=curvature)
+    given = {"factor": factor} if matrix is None else {"matrix": matrix}
+    return cls(**given, center=center, curvature=curvature)

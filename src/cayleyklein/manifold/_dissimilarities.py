@@ -1,7 +1,5 @@
 """Dissimilarities and weights of pairs as given; errors name the rows."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse.csgraph import connected_components
@@ -10,27 +8,20 @@ from cayleyklein._typing import Bools, Floats
 from cayleyklein._validation import as_finite_array, list_indices
 from cayleyklein.exceptions import InvalidInputError
 
-ASYMMETRY = 1e-10
-"""Largest difference of δ_ij and δ_ji, relative to the largest, that counts as rounding."""
-
-LARGEST_DISSIMILARITY = 1e100
-"""Bound, with its inverse, of the largest dissimilarity: squares and cubes must not overflow."""
+ASYMMETRY = 1e-10  # largest |δ_ij - δ_ji|, relative to the largest δ, that counts as rounding
+LARGEST = 1e100  # bound, with its inverse, of the largest δ: squares and cubes must not overflow
 
 
 def check_dissimilarities(values: Floats, name: str = "X") -> float:
-    """Refuse negative dissimilarities, and those whose squares would overflow; return the largest.
-
-    NaN stands for a missing dissimilarity.
-    """
-    with np.errstate(invalid="ignore"):
-        negative = np.argwhere(values < 0)
+    """Check that dissimilarities are not negative or huge; return the largest. NaN is missing."""
+    negative = np.argwhere(values < 0)
     if len(negative):
         raise InvalidInputError(
             f"Negative values in data: {name} is negative at {list_indices(negative)}; "
             f"dissimilarities are 0 or more."
         )
     longest = float(np.nanmax(values, initial=0.0))
-    if longest and not 1 / LARGEST_DISSIMILARITY <= longest <= LARGEST_DISSIMILARITY:
+    if longest and not 1 / LARGEST <= longest <= LARGEST:
         raise InvalidInputError(
             f"{name} has a largest dissimilarity of {longest:g}, whose powers overflow or "
             f"underflow; divide {name} by it."
@@ -39,29 +30,25 @@ def check_dissimilarities(values: Floats, name: str = "X") -> float:
 
 
 def symmetric_dissimilarities(values: Floats, name: str = "X") -> Floats:
-    """Return a symmetric matrix with a zero diagonal, NaN where dissimilarities are missing.
-
-    An entry that is missing on one side of the diagonal only is taken from the other.
-    """
+    """Check that dissimilarities are symmetric; fill in those missing in one triangle only."""
     if values.shape[0] != values.shape[1]:
         raise InvalidInputError(
             f'{name} must be a square matrix with metric="precomputed"; got shape {values.shape}.'
         )
     longest = check_dissimilarities(values, name)
     values = np.where(np.isnan(values), values.T, values)
-    with np.errstate(invalid="ignore"):
-        apart = np.abs(values - values.T) > ASYMMETRY * longest
+    apart = np.abs(values - values.T) > ASYMMETRY * longest
     if apart.any():
         i, j = np.argwhere(apart)[0].tolist()
         raise InvalidInputError(
             f"{name} must be symmetric, but the dissimilarities ({i}, {j}) and ({j}, {i}) are "
             f"{values[i, j]:g} and {values[j, i]:g}; pass ({name} + {name}.T) / 2 if that is meant."
         )
-    own = np.nan_to_num(np.diagonal(values)) > ASYMMETRY * longest
-    if own.any():
+    own = np.flatnonzero(np.nan_to_num(np.diagonal(values)) > ASYMMETRY * longest)
+    if len(own):
         raise InvalidInputError(
-            f"{name} must be 0 on the diagonal, but is not in rows "
-            f"{list_indices(np.flatnonzero(own))}; convert similarities to dissimilarities first."
+            f"{name} must be 0 on the diagonal, but is not in rows {list_indices(own)}; convert "
+            f"similarities to dissimilarities first."
         )
     symmetric = (values + values.T) / 2
     np.fill_diagonal(symmetric, 0.0)
@@ -81,15 +68,13 @@ def pair_weights(weights: ArrayLike | None, missing: Bools) -> Floats | None:
                 f"{given.shape}."
             )
         if (given < 0).any():
+            where = list_indices(np.argwhere(given < 0))
+            raise InvalidInputError(f"weights is negative at {where}; a weight is 0 or more.")
+        apart = np.argwhere(np.abs(given - given.T) > ASYMMETRY * np.abs(given).max())
+        if len(apart):
+            where = list_indices(apart)
             raise InvalidInputError(
-                f"weights is negative at {list_indices(np.argwhere(given < 0))}; a weight is 0 or "
-                f"more."
-            )
-        apart = np.abs(given - given.T) > ASYMMETRY * np.abs(given).max()
-        if apart.any():
-            raise InvalidInputError(
-                f"weights must be symmetric, and differs at {list_indices(np.argwhere(apart))} "
-                f"from its transpose."
+                f"weights must be symmetric, and differs at {where} from its transpose."
             )
         found = (given + given.T) / 2
     found[missing] = 0.0

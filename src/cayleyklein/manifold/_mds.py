@@ -1,9 +1,7 @@
 """Multidimensional scaling in a space of constant curvature."""
 
-from __future__ import annotations
-
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,44 +11,30 @@ from sklearn.metrics import pairwise_distances
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import (
-    as_random_state,
-    check_data,
-    check_parameters,
-    few_threads,
-    naming,
-)
+from cayleyklein import _estimators as estimators
+from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
-from cayleyklein._validation import check_memory, list_indices, warn_caller
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
-from cayleyklein.manifold._classical import bridged
-from cayleyklein.manifold._dissimilarities import (
-    check_dissimilarities,
-    pair_weights,
-    symmetric_dissimilarities,
-)
+from cayleyklein.manifold import _dissimilarities as dissimilarities
 from cayleyklein.manifold._placing import place
-from cayleyklein.manifold._scaling import Scaling, ScalingProblem
+from cayleyklein.manifold._scaling import Scaling, ScalingProblem, bridged
 from cayleyklein.manifold._stress import Stress, distances, to_stereographic
 from cayleyklein.manifold._surface import center, radii, to_surface, to_tangent
-from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
 
-STRONGEST_GIVEN = 24.0
-"""√-K times the largest dissimilarity beyond which Klein's coordinates run out of digits."""
-
-COINCIDENT = 1e-200
-"""Mean square of distances below which points coincide, and have no scale."""
+STRONGEST_GIVEN = 24.0  # √-K times the largest δ beyond which Klein's coordinates lose all digits
+COINCIDENT = 1e-200  # mean square of distances below which points coincide, and have no scale
 
 
 class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Multidimensional scaling in a space of constant curvature, which may be learned.
 
     Like scikit-learn's ``MDS``, it places a point for each row such that the distances d between
-    points are close to the dissimilarities δ between rows, by minimising the stress Σ (d - δ)²
-    over pairs. Distances are those of a sphere (K > 0), of flat space (K = 0) or of hyperbolic
-    space (K < 0), and the curvature K is one of the unknowns: it may cross zero. Descents start
-    from classical scaling, the eigenvectors of cos(√K δ), of the centred Gram matrix or of
-    cosh(√-K δ), and follow exact gradients by L-BFGS.
+    points are close to the dissimilarities δ between rows, by minimising the stress Σ (d - δ)² over
+    pairs. Distances are those of a sphere (K > 0), of flat space (K = 0) or of hyperbolic space
+    (K < 0), and the curvature K is one of the unknowns: it may cross zero. Descents start from
+    classical scaling and follow exact gradients by L-BFGS.
 
     Parameters
     ----------
@@ -101,8 +85,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         δ, with NaN where missing.
     n_iter_ : int
         Iterations of the best descent.
-    n_features_in_ : int
-    feature_names_in_ : ndarray
+    n_features_in_, feature_names_in_ : int, ndarray
 
     See Also
     --------
@@ -122,30 +105,14 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> from cayleyklein import CurvedMDS
     >>> star = 2.0 - 2 * np.eye(7)
     >>> star[0, 1:] = star[1:, 0] = 1  # the middle, and six leaves
-    >>> tree = CurvedMDS(metric="precomputed", random_state=0).fit(star)
-    >>> tree.metric_.geometry
+    >>> CurvedMDS(metric="precomputed", random_state=0).fit(star).metric_.geometry
     'hyperbolic'
-    >>> flat = CurvedMDS(metric="precomputed", curvature=0.0).fit(star)
-    >>> bool(tree.stress_ < 0.05 * flat.stress_)
-    True
-    >>> bool(np.allclose(tree.metric_.pairwise(tree.embedding_), tree.distances_))
-    True
-
-    Points of a sphere of radius 2, K = 1/4:
-
-    >>> X = np.random.default_rng(0).normal(size=(30, 3))
-    >>> X *= 2 / np.linalg.norm(X, axis=1, keepdims=True)
-    >>> arcs = 2 * np.arccos(np.clip(X @ X.T / 4, -1, 1))
-    >>> np.fill_diagonal(arcs, 0.0)
-    >>> round(CurvedMDS(metric="precomputed").fit(arcs).curvature_, 4)
-    0.25
 
     Rows, and new ones among them:
 
-    >>> mds = CurvedMDS(curvature=0.0)
-    >>> places = mds.fit_transform(X[:25])
-    >>> mds.transform(X[25:]).shape
-    (5, 2)
+    >>> X, mds = np.random.default_rng(0).normal(size=(30, 3)), CurvedMDS(curvature=0.0)
+    >>> mds.fit_transform(X[:25]).shape, mds.transform(X[25:]).shape
+    ((25, 2), (5, 2))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -180,7 +147,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.random_state = random_state
         self.metric = metric
 
-    def fit(self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> CurvedMDS:
+    def fit(self, X: ArrayLike, y: Any = None, weights: ArrayLike | None = None) -> Self:
         """Place a point for each row.
 
         Parameters
@@ -193,21 +160,17 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             Not used.
         weights : array-like of shape (n, n), optional
             ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
-
-        Returns
-        -------
-        self
         """
-        check_parameters(self)
-        rng = as_random_state(self.random_state)
+        estimators.check_parameters(self)
+        rng = estimators.as_random_state(self.random_state)
         rows = self._check_rows(X, reset=True)
         n, r = len(rows), int(self.n_components)
-        check_memory(40.0 * n * n, f"Scaling {n:,} rows", "Fit a sample, and transform the others.")
+        remedy = "Fit a sample, and transform the others."
+        checks.check_memory(40.0 * n * n, f"Scaling {n:,} rows", remedy)
+        between = rows if self._precomputed else self._between(rows, None)
         name = "X" if self._precomputed else "The dissimilarity of X"
-        given = symmetric_dissimilarities(
-            rows if self._precomputed else self._between(rows, None), name
-        )
-        known = pair_weights(weights, np.isnan(given))
+        given = dissimilarities.symmetric_dissimilarities(between, name)
+        known = dissimilarities.pair_weights(weights, np.isnan(given))
         delta = given.copy() if known is None else np.where(known > 0, given, 0.0)
         pairs = n * (n - 1) if known is None else np.count_nonzero(known)
         size = float(np.sqrt(np.square(delta).sum() / pairs)) or 1.0
@@ -225,14 +188,14 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             delta, known, filled, r, None if K is None else K * size**2, bool(self.metric_mds),
             self.max_iter, self.tol, rng,
         )  # fmt: skip
-        with few_threads(n, n):
+        with estimators.few_threads(n, n):
             fit = problem.solve(None if self.n_init == "auto" else int(self.n_init))
             fit = fit._replace(v=to_tangent(center(to_surface(fit.v, fit.K), fit.K), fit.K))
             self._keep(fit, problem.stress, size)
         self.dissimilarity_matrix_ = given
         self._rows = None if self._precomputed else rows
         if not fit.determined:
-            warn_caller(
+            checks.warn_caller(
                 "The curvature is undetermined: flat and hyperbolic spaces fit these "
                 "dissimilarities equally well. It is set to 0; pass curvature=0.0 if that is "
                 "meant, or more rows."
@@ -247,32 +210,27 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         return self.fit(X, weights=weights).embedding_
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Place new rows among the fitted points, which stay: each where its own stress is least.
+        """Return coordinates (m, n_components) of new rows: each where its own stress is least.
+
+        They are those of `embedding_`; the fitted points stay where they are.
 
         Parameters
         ----------
         X : array-like of shape (m, d) or (m, n)
             New rows, or with ``metric="precomputed"`` their dissimilarities to the fitted ones,
             NaN where missing.
-
-        Returns
-        -------
-        ndarray of shape (m, n_components)
-            In the coordinates of `embedding_`.
         """
         check_is_fitted(self, "embedding_")
-        rows = self._check_rows(X, reset=False)
+        target = self._check_rows(X, reset=False)
         if self._rows is None:
-            check_dissimilarities(rows)
-            target = rows
+            dissimilarities.check_dissimilarities(target)
         else:
-            target = self._between(rows, self._rows)
+            target = self._between(target, self._rows)
         known = (~np.isnan(target)).astype(float)
         empty = np.flatnonzero(~known.any(axis=1))
         if len(empty):
-            raise InvalidInputError(
-                f"X has no dissimilarity at all in rows {list_indices(empty)}; drop them."
-            )
+            where = checks.list_indices(empty)
+            raise InvalidInputError(f"X has no dissimilarity at all in rows {where}; drop them.")
         target = np.where(known > 0, target, 0.0)
         if self._levels is not None:
             target = np.interp(target, *self._levels)
@@ -293,7 +251,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     def _warn_unless(self, converged: bool) -> None:
         if not converged:
-            warn_caller(
+            checks.warn_caller(
                 f"The stress was still falling after max_iter={self.max_iter} iterations; raise "
                 f"max_iter or tol.",
                 ConvergenceWarning,
@@ -308,9 +266,8 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             if self.curvature in ("learned", 0) and total > COINCIDENT:
                 size *= np.sqrt(stress.total / total)
             self.stress_, self._levels = float(np.sqrt(kruskal)), (given, risen * size)
-        v, K = fit.v * size, fit.K / size**2
-        if self.curvature != "learned":
-            K = float(self.curvature)
+        v, learned = fit.v * size, self.curvature == "learned"
+        K = fit.K / size**2 if learned else float(self.curvature)
         self.curvature_, self._tangent, self.n_iter_ = float(K), v, max(1, fit.n_iter)
         X = to_surface(v, K)
         self.sphere_ = X * radii(X, K) if K > 0 else None
@@ -319,55 +276,47 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         self.embedding_ = self._chart(v)
 
     def _chart(self, v: Floats) -> Floats:
-        """Return the coordinates of `embedding_` of tangent coordinates."""
         K = self.curvature_
         if self.metric_ is None:
             return to_stereographic(v, K).y
         X = to_surface(v, K)
         beyond = X[:, -1] <= 0
         if beyond.any():
+            where = checks.list_indices(np.flatnonzero(beyond))
             raise OutsideDomainError(
                 f"X has rows beyond the hemisphere that the coordinates of the fitted points "
-                f"cover: {list_indices(np.flatnonzero(beyond))}. Fit them together with the others."
+                f"cover: {where}. Fit them together with the others."
             )
         return np.asarray(X[:, :-1] / X[:, -1:])
-
-    # -- input ----------------------------------------------------------------------
 
     @property
     def _precomputed(self) -> bool:
         return isinstance(self.metric, str) and self.metric == "precomputed"
 
     def _check_rows(self, X: ArrayLike, *, reset: bool) -> Floats:
-        rows: Floats = check_data(
-            self,
-            X,
-            dtype=np.float64,
-            reset=reset,
-            ensure_min_samples=2 if reset else 1,
-            ensure_all_finite="allow-nan" if self._precomputed else True,
+        finite, least = "allow-nan" if self._precomputed else True, 2 if reset else 1
+        rows: Floats = estimators.check_data(
+            self, X, dtype=float, reset=reset, ensure_min_samples=least, ensure_all_finite=finite
         )
         square = reset and not self._precomputed and rows.shape[0] == rows.shape[1] > 2
         if square and not np.diagonal(rows).any() and np.array_equal(rows, rows.T):
-            warn_caller(
+            checks.warn_caller(
                 "X looks like a matrix of dissimilarities, but is taken as rows; if it is one, set "
                 'metric="precomputed".'
             )
         return rows
 
     def _between(self, rows: Floats, others: Floats | None) -> Floats:
-        """Return the dissimilarities of rows to other rows, or among themselves."""
         metric = self.metric
         if isinstance(metric, str) and metric == "euclidean":  # exact for close rows too
             metric = CurvedMetric.euclidean(rows.shape[1])
-        if isinstance(metric, CurvedMetric | MixedMetric | ProductMetric):
+        if isinstance(metric, Metric):
             return np.asarray(metric.pairwise(rows, others), dtype=float)
-        with naming("metric"):
+        with estimators.naming("metric"):
             return np.asarray(pairwise_distances(rows, others, metric=metric), dtype=float)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.pairwise = self._precomputed
-        tags.input_tags.positive_only = self._precomputed
-        tags.input_tags.allow_nan = self._precomputed
+        given = tags.input_tags
+        given.pairwise = given.positive_only = given.allow_nan = self._precomputed
         return tags

@@ -4,31 +4,21 @@ Many starts of many points descend at once by the method of Levenberg and Marqua
 solves (JᵀΩJ + λI) s = -JᵀΩ(d - t), J being the derivatives of the distances d to fixed points.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats
 from cayleyklein.geometry import lifts
 from cayleyklein.manifold._stress import distances, to_stereographic
 
+# Number of starts among each multiple of the fixed points' tangent coordinates.
 STARTS_AT = {1.0: 16, 0.25: 4, 0.5: 4, 1.5: 4, 2.0: 4, -0.5: 4, -1.0: 4, -2.0: 4}
-"""Number of starts among each multiple of the fixed points' tangent coordinates."""
-
-STARTING_POINTS = 300
-"""Most fixed points of which multiples are tried."""
-
+STARTING_POINTS = 300  # most fixed points of which multiples are tried
+# Most fixed points looked at, steps, and number of best places that go on to the next round.
 ROUNDS = ((100, 6, 6), (10**9, 6, 2))
-"""Most fixed points looked at, steps, and number of best places that go on to the next round."""
-
-PLACED = 1e-10
-"""Fall of the stress of one point in a step, relative to it, at which its descent ends."""
-
+PLACED = 1e-10  # fall of the stress of one point in a step, relative to it, that ends its descent
+# λ relative to the mean of the diagonal of JᵀΩJ: at first, and its bounds.
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-6, 1e8
-"""λ relative to the mean of the diagonal of JᵀΩJ: at first, and its bounds."""
-
-BLOCK_DERIVATIVES = 2**19
-"""Derivatives of distances held at a time."""
+BLOCK_DERIVATIVES = 2**19  # derivatives of distances held at a time
 
 
 def place(
@@ -36,7 +26,7 @@ def place(
 ) -> tuple[Floats, Bools]:
     """Return the place (m, r) of least stress of each point, and whether its descent converged.
 
-    Fixed points v are (n, r), targets and weights (m, n). A point whose target is 0 starts at the
+    Fixed points v are (n, r), targets and weights (m, n). A point with a target of 0 starts at the
     fixed point that it should coincide with, and nowhere else.
     """
     found, converged = np.empty((len(target), v.shape[1])), np.empty(len(target), dtype=bool)
@@ -47,13 +37,11 @@ def place(
     step = max(1, BLOCK_DERIVATIVES // (ROUNDS[0][2] * v.size))
     for start in range(0, len(target), step):
         rows = slice(start, start + step)
-        t, omega = target[rows], weights[rows]
-        ends = starts[rows]
+        t, omega, ends = target[rows], weights[rows], starts[rows]
         for points, steps, kept in ROUNDS:
             some = slice(None, None, -(-len(v) // points))
-            ends, stress, _ = PointStress(v[some], K).descend(
-                ends, t[:, some], omega[:, some], steps
-            )
+            nearby = PointStress(v[some], K)
+            ends, stress, _ = nearby.descend(ends, t[:, some], omega[:, some], steps)
             best = np.argsort(stress, axis=1, kind="stable")[:, :kept, None]
             ends = np.take_along_axis(ends, best, axis=1)
         ends, stress, done = PointStress(v, K).descend(ends, t, omega, max_iter)
@@ -79,10 +67,7 @@ class PointStress:
         self.K, self._fixed = K, to_stereographic(v, K)
 
     def expand(self, v: Floats, target: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the stress Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t) (m, r) and JᵀΩJ (m, r, r).
-
-        Targets and weights are (m, n); JᵀΩ(d - t) is half the gradient.
-        """
+        """Return Σ ω (d - t)² (m,) at v (m, r), JᵀΩ(d - t), half its gradient, and JᵀΩJ."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, self.K)
             y, w = at.y[:, :, None] - self._fixed.y.T, at.w[:, None] * self._fixed.w
@@ -126,6 +111,5 @@ class PointStress:
             damping = np.maximum(damping, LEAST_DAMPING)
             still = lower & (fall <= np.maximum(PLACED * stress, floor[left]))
             left = left[~still & (damping[left] < MOST_DAMPING)]
-        done = np.ones(len(v), dtype=bool)
-        done[left] = False
+        done = ~np.isin(np.arange(len(v)), left)
         return v.reshape(starts.shape), value.reshape(shape), done.reshape(shape)

@@ -1,45 +1,38 @@
-"""From dissimilarities to points and K: several starts, each a descent of the stress."""
+"""From dissimilarities to points and K: several starts, each a descent of the stress.
 
-from __future__ import annotations
+Descents start from classical scaling in constant curvature. The Gram matrix of points on the
+surface of curvature K is cos(√K D) or cosh(√-K D), and the doubly centred -D²/2 at K = 0. Its
+leading eigenvectors are the points, if D fits into the space.
+"""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse.csgraph import shortest_path
+from scipy.sparse.linalg import eigsh
 
 from cayleyklein._lbfgs import minimise
-from cayleyklein._typing import Floats
-from cayleyklein.manifold._classical import NEGATIVE, POSITIVE, classical
+from cayleyklein._typing import Bools, Floats
 from cayleyklein.manifold._stress import Stress, distances
+from cayleyklein.manifold._surface import center, to_tangent
 
-SAMPLE = 300
-"""Rows on which the curvature to start from is found."""
-
-FEW_STARTS = 4
-"""Default number of starts up to SAMPLE rows, whose stress has more local minima that differ."""
-
-FLOOR = 1e-6
-"""Stress below which falls are measured absolutely, for dissimilarities that fit exactly."""
-
-STRONGEST_LEARNED = 16.0
-"""√-K times the largest dissimilarity of the most negative curvature learned."""
-
-AT_LIMIT = 0.98
-"""Share of the most negative curvature from which on K is set to that limit."""
-
-BENT = 8.0
-"""√-K times the largest dissimilarity at which the flat solution is tried as a start."""
-
-TOGETHER, PART = 1e-3, 0.2
-"""Share of its dissimilarity below which a pair coincides, and by which it is moved apart."""
-
-PROBED, AS_GOOD, EXACT = 1.0, 1e-6, 1e-9
-"""√-K times the largest dissimilarity of the space compared with the flat one to see whether K is
-determined; relative and absolute differences of the stress that count as none."""
-
+DENSE = 300  # most rows for which all eigenvectors are computed, instead of those needed
+SAMPLE = 300  # rows on which the curvature to start from is found
+FEW_STARTS = 4  # default up to SAMPLE rows, whose stress has more local minima that differ
+FLOOR = 1e-6  # stress below which falls are measured absolutely, for δ that fit exactly
+# Curvatures by √|K| times the largest dissimilarity, with the sign of K: those tried,
+NEGATIVE, POSITIVE = (-16.0, -8.0, -4.0, -2.0, -1.0), (1.0, 2.0, 2.6, 2.9, np.pi, 3.4)
+BENT = -8.0  # that at which the flat solution is tried as a start,
+STRONGEST = -16.0  # the most negative one learned,
+PROBED = -1.0  # and that compared with the flat space to see whether K is determined
+AS_GOOD, EXACT = 1e-6, 1e-9  # relative and absolute differences of the stress that count as none
+AT_LIMIT = 0.98  # share of the most negative curvature from which on K is set to that limit
+TOGETHER, PART = 1e-3, 0.2  # share of δ below which a pair coincides, and by which it is parted
+# Shares by which squared chords are shrunk, in turn, to round off the kinks at antipodes.
 SHRINKAGES = (1e-2, 1e-4, 1e-6, 1e-8)
-"""Shares by which squared chords are shrunk, in turn, to round off the kinks at antipodes."""
 
 
 class Scaling(NamedTuple):
@@ -75,13 +68,21 @@ class ScalingProblem:
     def longest(self) -> float:
         return float(self.filled.max())
 
+    def curvature(self, strength: float) -> float:
+        return float(np.sign(strength) * (strength / self.longest) ** 2)
+
     def solve(self, n_init: int | None) -> Scaling:
         """Return the best fit of the classical starts and n_init - 1 random ones."""
         n = len(self.delta)
         if self.K is not None:
             fits = self.fit_at(self.K)
         else:
-            few = self if n <= SAMPLE else self._sampled()
+            few = self
+            if n > SAMPLE:
+                some = np.sort(self.rng.choice(n, SAMPLE, replace=False))
+                at = np.ix_(some, some)
+                weights = None if self.weights is None else self.weights[at]
+                few = replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at])
             fits = few.explore()
             best = min(fits, key=lambda fit: fit.stress)
             if not few.determines_curvature(best):
@@ -98,20 +99,9 @@ class ScalingProblem:
             fits.append(self.descend(start, K))
         return self.without_kinks(min(fits, key=lambda fit: fit.stress))
 
-    def _sampled(self) -> ScalingProblem:
-        rows = np.sort(self.rng.choice(len(self.delta), SAMPLE, replace=False))
-        at = np.ix_(rows, rows)
-        weights = None if self.weights is None else self.weights[at]
-        return replace(self, delta=self.delta[at], weights=weights, filled=self.filled[at])
-
     def fit_at(self, K: float) -> list[Scaling]:
-        """Descend from the classical solution at K, and from the flat fit if K is negative.
-
-        A strong negative curvature is best reached from the flat fit: cosh lets the largest
-        dissimilarities decide the classical solution alone.
-        """
         starts = [self.classical(K)]
-        if K < 0:
+        if K < 0:  # the flat fit: cosh lets the largest δ alone decide the classical solution
             starts.append(self.descend(self.classical(0.0), 0.0, fixed=True).v)
         return [self.descend(v, K) for v in starts]
 
@@ -120,44 +110,36 @@ class ScalingProblem:
         flat = self.descend(self.classical(0.0), 0.0, fixed=True)
         starts = [(flat.v, 0.0)]
         if self.longest:
-            starts.append((flat.v, -((BENT / self.longest) ** 2)))
-            for curvatures in (NEGATIVE, POSITIVE):
-                tried = [float(np.sign(k) * (k / self.longest) ** 2) for k in curvatures]
-                found = [(self.classical(K), K) for K in tried]
+            starts.append((flat.v, self.curvature(BENT)))
+            for tried in (NEGATIVE, POSITIVE):
+                found = [(self.classical(K), K) for K in map(self.curvature, tried)]
                 starts += sorted(found, key=lambda start: self.stress(*start)[0])[:2]
         return [self.descend(v, K) for v, K in starts]
 
     def classical(self, K: float) -> Floats:
-        """Return classical scaling at K, with points moved apart that coincide but should not.
-
-        Leaves of one branch of a tree do. No force tells in which direction they should part.
-        """
-        v = classical(self.filled, K, self.r)
+        # Points that coincide but should not, such as leaves of one branch of a tree, are moved
+        # apart: no force tells in which direction they should part.
+        v = classical_scaling(self.filled, K, self.r)
         together = distances(v, K) < TOGETHER * self.filled
         count = together.sum(axis=1)
         apart = np.einsum("ij,ij->i", together, self.filled) / np.maximum(count, 1)
         return np.asarray(v + PART * apart[:, None] * self.rng.normal(size=v.shape))
 
     def determines_curvature(self, best: Scaling) -> bool:
-        """Say whether the stress depends on K.
-
-        It does not for three points in the plane, or points of a line: flat and hyperbolic space
-        fit as well as the best K.
-        """
+        """Say whether the stress depends on K, unlike that of a line, or of three points."""
         if not self.longest:
             return False
         flat = self.descend(best.v, 0.0, fixed=True)
         if flat.stress > best.stress * (1 + AS_GOOD) + EXACT:
             return True
-        bent = self.descend(flat.v, -((PROBED / self.longest) ** 2), fixed=True)
+        bent = self.descend(flat.v, self.curvature(PROBED), fixed=True)
         return abs(bent.stress - flat.stress) > AS_GOOD * flat.stress + EXACT
 
     def without_kinks(self, fit: Scaling) -> Scaling:
         """Go on from a fit on a sphere that is too small for the largest dissimilarity.
 
-        Pairs that should be farther apart than half a great circle end up at antipodes, where the
-        distance has a kink. A descent zigzags along such kinks, and stops early. With chords that
-        are shrunk a little there is none; they are shrunk less and less.
+        Pairs farther apart than half a great circle end up at antipodes, where the distance has a
+        kink, along which a descent zigzags and stops early. Chords shrunk a little have none.
         """
         if not fit.K > 0 or np.sqrt(fit.K) * self.longest <= np.pi:
             return fit
@@ -176,8 +158,8 @@ class ScalingProblem:
         learned = self.K is None and not fixed
         # K is measured such that the stress is as curved in it as in a coordinate
         unit = 24 / np.sqrt(n)
-        least = -((STRONGEST_LEARNED / self.longest) ** 2) if self.longest else 0.0
-        steps = []
+        least = self.curvature(STRONGEST) if self.longest else 0.0
+        steps: list[float] = []
 
         def value(x: Floats) -> tuple[float, Floats]:
             if not learned:
@@ -203,3 +185,43 @@ class ScalingProblem:
             limit = self.descend(fit.v, least, fixed=True)
             return limit._replace(n_iter=fit.n_iter + limit.n_iter)
         return fit
+
+
+def classical_scaling(D: Floats, K: float, r: int) -> Floats:
+    """Return tangent coordinates (n, r) by classical scaling at a fixed K."""
+    k = np.sqrt(abs(K)) or 1.0
+    if K == 0:
+        gram = np.square(D) / -2
+        gram -= gram.mean(axis=0)
+        gram -= gram.mean(axis=1)[:, None]
+        unit = np.column_stack([_eigen_coordinates(gram, r), np.ones(len(D))])
+    elif K > 0:
+        unit = _eigen_coordinates(np.cos(np.minimum(k * D, np.pi)), r + 1)
+        norm = np.linalg.norm(unit, axis=1)
+        unit[norm == 0, -1] = 1.0
+        unit /= np.where(norm > 0, norm, 1.0)[:, None]
+    else:
+        u = _eigen_coordinates(-np.cosh(k * D), r)
+        unit = np.column_stack([u, np.sqrt(1 + np.einsum("ij,ij->i", u, u))])
+    return to_tangent(center(unit / np.append(np.full(r, k), 1.0), K), K)
+
+
+def _eigen_coordinates(matrix: Floats, r: int) -> Floats:
+    """Return the r leading eigenvectors times the roots of their eigenvalues, if positive."""
+    n, found = len(matrix), min(r, len(matrix))
+    if n <= max(DENSE, r + 1):
+        values, vectors = eigh(matrix, subset_by_index=(n - found, n - 1))
+    else:
+        start = np.cos(np.arange(n))  # any vector that is not an eigenvector, the same each time
+        values, vectors = eigsh(matrix, k=found, which="LA", v0=start, tol=1e-4)
+    out = np.zeros((n, r))
+    out[:, :found] = (vectors * np.sqrt(np.maximum(values, 0)))[:, ::-1]
+    return out
+
+
+def bridged(D: Floats, known: Bools) -> Floats:
+    """Return dissimilarities with the missing ones replaced by the lengths of shortest paths."""
+    if known[np.triu_indices(len(D), 1)].all():
+        return D
+    graph = np.where(known, np.maximum(D, np.finfo(float).tiny), np.inf)
+    return np.where(known, D, shortest_path(graph, directed=False))

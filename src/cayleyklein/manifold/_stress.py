@@ -11,8 +11,6 @@ from the origin. With tan_K, cos_K of :mod:`cayleyklein.geometry`,
 where y are stereographic (for K < 0 Poincaré's) coordinates and c the chord, for every sign of K.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -22,11 +20,8 @@ from cayleyklein._jit import vectorised
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
 
-CACHED_PAIRS = 16_384
-"""Pairs computed at a time, which stay in cache through the passes over them."""
-
-BEND_SERIES_BELOW = 1e-2
-"""|K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels there."""
+CACHED_PAIRS = 16_384  # pairs computed at a time, which stay in cache through the passes over them
+BEND_SERIES_BELOW = 1e-2  # |K ρ²| below which (1/w - T)/(Kρ²) is a series: its closed form cancels
 
 
 class Stereographic(NamedTuple):
@@ -40,7 +35,6 @@ class Stereographic(NamedTuple):
 
 
 def to_stereographic(v: Floats, K: float) -> Stereographic:
-    """Map tangent coordinates (n, r) to stereographic ones."""
     sqnorm = np.einsum("ij,ij->i", v, v)
     rho = np.sqrt(sqnorm)
     x = K * sqnorm
@@ -81,24 +75,18 @@ class Stress:
     """
 
     def __init__(self, dissimilarities: Floats, weights: Floats | None, metric: bool) -> None:
-        self.target, self.weights = dissimilarities, weights
-        n = len(dissimilarities)
-        square = np.square(dissimilarities)
-        if weights is not None:
-            square *= weights
+        self.target, self.weights, self.metric = dissimilarities, weights, metric
+        square = np.square(dissimilarities) * (1.0 if weights is None else weights)
         self.total = float(square.sum()) / 2 or 1.0
-        self.metric = metric
         if not metric:
-            self._upper = np.triu(np.ones((n, n), bool) if weights is None else weights > 0, 1)
+            known = np.ones(square.shape, bool) if weights is None else weights > 0
+            self._upper = np.triu(known, 1)
             pairs = dissimilarities[self._upper]
             self._pair_weights = np.ones(len(pairs)) if weights is None else weights[self._upper]
             self.values, self._levels = np.unique(pairs, return_inverse=True)
 
     def __call__(self, v: Floats, K: float, shrinkage: float = 0.0) -> tuple[float, Floats, float]:
-        """Return the stress, its gradient in v (n, r) and in K; inf where numbers overflow.
-
-        The shrinkage is a share by which c² is made smaller.
-        """
+        """Return the stress and its gradient in v and K, with c² shrunk by a share."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             at = to_stereographic(v, K)
             if not (np.isfinite(at.w).all() and np.isfinite(at.y).all()):
@@ -153,7 +141,6 @@ class Stress:
 
 @vectorised
 def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
-    """Write c² = ‖y_p - y_q‖² w_p w_q of all pairs into out."""
     for i in range(len(y_p)):
         for j in range(len(y_q)):
             square = 0.0
@@ -167,8 +154,7 @@ def fill_sqchords(y_p, w_p, y_q, w_q, out):  # type: ignore[no-untyped-def]
 def add_pairs(start, sqchord, d, by_sqchord, by_K, target, weights, own, lifted, pull, sums):  # type: ignore[no-untyped-def]
     """Add the pairs of a strip, right of the diagonal, to the sums and to the pull on each point.
 
-    With the force f = ω (own d - t) on d: sums are Σ ω (d - t)² and Σ f ∂d/∂K; the pull on p is
-    Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
+    Sums: Σ ω (d - t)² and Σ f ∂d/∂K, f = ω (own d - t). Pull: Σ_q f ∂d/∂c² (w_q, w_q y_q, c²).
     """
     r = lifted.shape[1]
     value, along = 0.0, 0.0

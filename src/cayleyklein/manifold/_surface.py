@@ -4,30 +4,24 @@ A point at tangent coordinates v is X = (u, t) = (sin_K(ρ) v/ρ, cos_K(ρ)), ρ
 K‖u‖² + t² = 1. Isometries are linear, and u/t are Klein's (gnomonic) coordinates.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.optimize import linprog
 
 from cayleyklein._typing import Floats
 from cayleyklein.geometry import lifts
 
-INSIDE = 1e-9
-"""Least height above the equator of points that a hemisphere holds, in radii."""
-
-MOST_STEPS, CENTERED = 200, 1e-7
-"""Steps to the centre of hyperbolic points, and the length of the last one in radii 1/√-K."""
+INSIDE = 1e-9  # least height above the equator of points that a hemisphere holds, in radii
+MOST_STEPS = 200  # to the centre of hyperbolic points,
+CENTERED = 1e-7  # and the length of the last one in radii 1/√-K
 
 
 def to_surface(v: Floats, K: float) -> Floats:
-    """Return X (n, r + 1) of tangent coordinates (n, r)."""
     rho = np.linalg.norm(v, axis=1)
     stretch = np.divide(lifts.sine(rho, K), rho, out=np.ones_like(rho), where=rho > 0)
     return np.column_stack([v * stretch[:, None], lifts.cosine(rho, K)])
 
 
 def to_tangent(X: Floats, K: float) -> Floats:
-    """Return tangent coordinates (n, r) of X (n, r + 1): the inverse of `to_surface`."""
     u, k = X[:, :-1], np.sqrt(abs(K))
     if K == 0:
         return u
@@ -88,14 +82,9 @@ def _to_origin(X: Floats, middle: Floats, K: float) -> Floats:
 
 
 def _hemisphere_pole(X: Floats, K: float) -> Floats | None:
-    """Return the pole of an open hemisphere that holds all X, if there is one."""
-    scale = radii(X, K)
-    n, width = X.shape
+    (n, width), scale = X.shape, radii(X, K)
     # the largest t with ⟨c, X⟩ ≥ t for all X, |c| ≤ 1 in each coordinate
-    found = linprog(
-        np.append(np.zeros(width), -1.0),
-        A_ub=np.column_stack([-X * scale, np.ones(n)]),
-        b_ub=np.zeros(n),
-        bounds=[*[(-1, 1)] * width, (None, 1)],
-    )
+    cost, above = np.append(np.zeros(width), -1.0), np.column_stack([-X * scale, np.ones(n)])
+    bounds = [*[(-1, 1)] * width, (None, 1)]
+    found = linprog(cost, A_ub=above, b_ub=np.zeros(n), bounds=bounds)
     return found.x[:-1] / scale if found.success and found.x[-1] > INSIDE else None

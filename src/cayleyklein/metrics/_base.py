@@ -1,7 +1,5 @@
 """What all metrics share: the call on two points, the notebook card, and feature weights."""
 
-from __future__ import annotations
-
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +9,9 @@ from cayleyklein import _validation as checks
 from cayleyklein._notebook import NotebookCard
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.geometry import geodesics
+from cayleyklein.geometry import distances, geodesics
 from cayleyklein.geometry.distances import Outside
-from cayleyklein.metrics._pairwise import BlockKernel, pairwise
+from cayleyklein.metrics._pairwise import BlockKernel, WeightedKernels, fill_distances
 
 if TYPE_CHECKING:
     from cayleyklein.metrics.curved import CurvedMetric
@@ -35,8 +33,9 @@ class MetricBase(NotebookCard):
         p, q : array-like of shape (..., d)
             Broadcast over leading axes.
         outside : {"raise", "inf", "modulus"}, default="raise"
-            Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
-            the modulus of the complex measure (:func:`cayleyklein.geometry.measure`).
+            Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or the
+            modulus of the complex measure (:func:`cayleyklein.geometry.measure`), which is inf
+            where one of two different points is on the boundary.
         """
         found = self._distance(p, q, outside)
         return found.astype(checks.float_dtype(p, q), copy=False)[()]
@@ -61,25 +60,35 @@ class MetricBase(NotebookCard):
 
         Returns
         -------
-        ndarray of shape (n, m)
-            float32 when X and Y are, and float64 otherwise.
+        ndarray of shape (n, m), float32 when X and Y are, and float64 otherwise
         """
-        return pairwise(X, Y, self.dimension, outside, self._kernels)
+        checks.as_choice(outside, "outside", distances.OUTSIDE)
+        dtype = checks.float_dtype(X) if Y is None else checks.float_dtype(X, Y)
+        X = checks.as_points(X, "X", self.dimension, ndim=2)
+        Y = None if Y is None else checks.as_points(Y, "Y", self.dimension, ndim=2)
+        n, m = len(X), len(X if Y is None else Y)
+        checks.check_memory(
+            n * m * dtype.itemsize,
+            f"The distances between {n:,} and {m:,} rows",
+            "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
+        )
+        result = np.empty((n, m), dtype=dtype)
+        fill_distances(result, self._kernels(X, Y, outside), symmetric=Y is None)
+        return result
 
-    def _kernels(
-        self, X: Floats, Y: Floats | None, outside: Outside
-    ) -> list[tuple[BlockKernel, float]]:
+    def _kernels(self, X: Floats, Y: Floats | None, outside: Outside) -> WeightedKernels:
         """Return the kernels whose weighted sum are the distances of blocks of rows."""
-        return [(BlockKernel.of_metric(X, Y, m, outside), w) for m, w in self._terms() if w]
+        return [(BlockKernel.of_metric(X, Y, m, outside), w) for m, w in self._active()]
 
     def contains(self, X: ArrayLike) -> Bools:
         """Return whether points are inside the domain, where all distances are real."""
-        inside = [metric.contains(X) for metric, weight in self._terms() if weight]
-        return np.asarray(np.all(inside, axis=0))[()]
+        return np.asarray(np.all([metric.contains(X) for metric, _ in self._active()], axis=0))[()]
 
-    def _terms(self) -> list[tuple[CurvedMetric, float]]:
-        """Return the parts and their weights."""
+    def _terms(self) -> list[tuple["CurvedMetric", float]]:
         raise NotImplementedError
+
+    def _active(self) -> list[tuple["CurvedMetric", float]]:
+        return [(metric, weight) for metric, weight in self._terms() if weight]
 
     def __call__(self, p: ArrayLike, q: ArrayLike) -> float:
         """Return the distance of two points as a float."""
@@ -96,8 +105,8 @@ class MetricBase(NotebookCard):
 
         A small step u at x has the squared length uᵀG(x)u = Σⱼ uⱼ(G(x)u)ⱼ, G being
         :func:`cayleyklein.geometry.metric_tensor`. With Ḡ its mean over the rows and C their
-        covariance, column j carries (ḠC)ⱼⱼ on average. Shares do not depend on the units of
-        the columns, and compare between geometries.
+        covariance, column j carries (ḠC)ⱼⱼ on average. Shares do not depend on the units of the
+        columns, and compare between geometries.
 
         Parameters
         ----------
@@ -108,8 +117,8 @@ class MetricBase(NotebookCard):
         Returns
         -------
         ndarray of shape (d,)
-            Not negative, with sum 1. A column that correlated columns cancel on average may
-            carry less than 0, which counts as 0.
+            Not negative, with sum 1. A column that correlated columns cancel on average may carry
+            less than 0, which counts as 0.
 
         Notes
         -----
@@ -127,10 +136,8 @@ class MetricBase(NotebookCard):
         >>> metric = CurvedMetric(matrix=[[4.0, 0.0], [0.0, 1.0]])
         >>> metric.feature_weights([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
         array([0.8, 0.2])
-        >>> metric.feature_weights([[0.0, 0.0], [0.0, 4.0], [1.0, 0.0], [1.0, 4.0]])
-        array([0.2, 0.8])
         """
-        parts = [(metric, weight) for metric, weight in self._terms() if weight]
+        parts = self._active()
         if X is None:
             carried = [metric.column_lengths**2 for metric, _ in parts]
         else:
@@ -146,10 +153,7 @@ class MetricBase(NotebookCard):
                 np.einsum("ij,ij->j", away, geodesics.lower_by_mean(away, rows, metric)) / len(rows)
                 for metric, _ in parts
             ]
-        shares = self._combine(
-            [(weight, found) for (_, weight), found in zip(parts, carried, strict=True)]
-        )
-        shares = np.maximum(shares, 0.0)
+        shares = np.maximum(self._combine([weight for _, weight in parts], carried), 0.0)
         if not shares.any():
             raise InvalidInputError("The metric is 0 between all rows of X: no column has a share.")
         return np.asarray(shares / shares.sum())
@@ -157,11 +161,11 @@ class MetricBase(NotebookCard):
     def column_shares(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return the signed share of each column in the distances between p and q (n, d).
 
-        A geodesic is a straight line, so its squared length is a multiple of uᵀG(p)u with
-        u = p - q, and column j contributes uⱼ(G(p)u)ⱼ to it; the mean of both ends is taken. A
-        contribution is negative where a column brings two rows closer than the others alone would
-        have them, as correlated columns may. Shares are contributions over the sum of their
-        absolute values, so that columns which cancel have no shares beyond 1.
+        A geodesic is a straight line, so its squared length is a multiple of uᵀG(p)u, u = p - q,
+        and column j contributes uⱼ(G(p)u)ⱼ to it; the mean of both ends is taken. A contribution is
+        negative where a column brings two rows closer than the others alone would have them, as
+        correlated columns may. Shares are contributions over the sum of their absolute values, so
+        that columns which cancel have no shares beyond 1.
 
         Parameters
         ----------
@@ -176,8 +180,6 @@ class MetricBase(NotebookCard):
         Examples
         --------
         >>> from cayleyklein import CurvedMetric
-        >>> CurvedMetric.euclidean(2).column_shares([[0.0, 0.0]], [[3.0, 4.0]])
-        array([[0.36, 0.64]])
         >>> metric = CurvedMetric(matrix=[[1.0, -0.9], [-0.9, 1.0]])
         >>> metric.column_shares([[0.0, 0.0]], [[2.0, 1.0]]).round(2)
         array([[ 0.73, -0.27]])
@@ -197,10 +199,10 @@ class MetricBase(NotebookCard):
         whole = np.abs(found).sum(axis=1, keepdims=True)
         return np.asarray(np.divide(found, whole, np.zeros_like(found), where=whole > 0))
 
-    def _lengths(self, p: Floats, q: Floats) -> list[tuple[CurvedMetric, Floats]]:
+    def _lengths(self, p: Floats, q: Floats) -> list[tuple["CurvedMetric", Floats]]:
         """Return the parts, and numbers that say what share of the distances each has."""
         return [(metric, np.asarray(metric.distance(p, q))) for metric, _ in self._terms()]
 
-    def _combine(self, parts: list[tuple[float, Floats]]) -> Floats:
-        """Add up the column shares of the parts, given with their weights; d² = Σ (w d)²."""
-        return np.asarray(sum(weight**2 * shares for weight, shares in parts))
+    def _combine(self, weights: list[float], shares: list[Floats]) -> Floats:
+        """Add up the column shares of the parts; d² = Σ (w d)²."""
+        return np.asarray(sum(w**2 * part for w, part in zip(weights, shares, strict=True)))

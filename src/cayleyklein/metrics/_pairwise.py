@@ -1,17 +1,16 @@
 """All distances between two sets of rows, by blocks, at the price of one matrix product.
 
-Half a distance has a square that is one Euclidean square distance after a lift,
-for every sign of K: with σ = √(1 + K‖z‖²) and chord = 2 sin_K(d/2),
+Half a distance has a square that is one Euclidean square distance after a lift, for every sign of
+K: with σ = √(1 + K‖z‖²) and chord = 2 sin_K(d/2),
 
     chord² = ‖v_p - v_q‖²,              v = (z/σ, -√K ‖z‖²/(σ(1+σ))),     K ≥ 0,
     chord² = ‖v_p - v_q‖²/(σ_p σ_q),    v = (z, -√-K ‖z‖²/(1+σ)),         K < 0.
 
-v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, which
-leaves z itself at K = 0. It is taken from the v of a row in the middle, as an exact
-difference, so that neither a centre nor an origin far from the rows costs digits.
-The square distances come from a matrix product, which loses digits for close
-pairs; these few are computed again by the exact kernel. In a product of metrics with K ≥ 0 the v of
-the parts, each divided by its unit, are the columns of one v.
+v is a point of the unit hemisphere seen from its pole and scaled by 1/√|K|, which leaves z itself
+at K = 0. It is taken from the v of a row in the middle, as an exact difference, so that neither a
+centre nor an origin far from the rows costs digits. The square distances come from a matrix
+product, which loses digits for close pairs; these few are computed again by the exact kernel. In a
+product of metrics with K ≥ 0 the v of the parts, each in its own unit, are the columns of one v.
 """
 
 import math
@@ -19,7 +18,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
@@ -114,10 +112,7 @@ def _middle(z: Floats, inside: Bools) -> int:
 
 
 class BlockKernel:
-    """Distances between blocks of rows of two sides, the second of X itself if there is only one.
-
-    `exact` computes the distances of single pairs.
-    """
+    """Distances between blocks of rows of the sides; `exact` computes those of single pairs."""
 
     def __init__(
         self,
@@ -159,21 +154,15 @@ class BlockKernel:
         exact: Callable[[Floats, Floats], AnyFloats],
     ) -> "BlockKernel":
         """Return the kernel of the root of Σ (weight · chord)² over parts with K ≥ 0."""
-        lifted = [
-            [side.in_unit(1 / weight) for side in lift_sides(X, Y, metric, "raise")[0]]
-            for metric, weight in parts
-        ]
-        sides = [
-            first._replace(
-                v=np.hstack([side.v for side in (first, *others)]),
-                rounding=np.hypot.reduce([side.rounding for side in (first, *others)]),
-            )
-            for first, *others in zip(*lifted, strict=True)
-        ]
+        sides, lifted = [], [lift_sides(X, Y, metric, "raise")[0] for metric, _ in parts]
+        for same in zip(*lifted, strict=True):
+            scaled = [side.in_unit(1 / w) for side, (_, w) in zip(same, parts, strict=True)]
+            v = np.hstack([side.v for side in scaled])
+            rounding = np.hypot.reduce([side.rounding for side in scaled])
+            sides.append(scaled[0]._replace(v=v, rounding=rounding))
         return cls(sides, 0.0, exact)
 
     def fill(self, i: slice, j: slice, out: Floats) -> Floats:
-        """Write the distances of block (i, j) into out."""
         np.matmul(self.left[i], self.right[j].T, out=out)
         for start in range(0, len(out), STRIP_ROWS):
             strip = out[start : start + STRIP_ROWS]
@@ -195,19 +184,17 @@ class BlockKernel:
             inexact = antipodal if inexact is None else inexact | antipodal
             np.minimum(out, 1 - NEAR_ANTIPODAL, out=out)  # recomputed below
         lifts.distances_in_place(out, K, self.unit)
-        inexact = self._mark_outside(i, j, out, inexact)
+        inside_p, inside_q = self.rows.inside[i], self.columns.inside[j]
+        if not (inside_p.all() and inside_q.all()):
+            beyond = ~(inside_p[:, None] & inside_q)
+            inexact = np.zeros_like(beyond) if inexact is None else inexact
+            if self.outside == "inf":
+                out[beyond] = np.inf
+                inexact = inexact & ~beyond
+            else:
+                inexact = inexact | beyond
         if inexact is not None:
             self._refine(i, j, out, inexact)
-
-    def _mark_outside(self, i: slice, j: slice, out: Floats, inexact: Bools | None) -> Bools | None:
-        inside_p, inside_q = self.rows.inside[i], self.columns.inside[j]
-        if inside_p.all() and inside_q.all():
-            return inexact
-        beyond = ~(inside_p[:, None] & inside_q)
-        if self.outside == "inf":
-            out[beyond] = np.inf
-            return inexact if inexact is None else inexact & ~beyond
-        return beyond if inexact is None else inexact | beyond
 
     def _refine(self, i: slice, j: slice, out: Floats, inexact: Bools) -> None:
         rows, columns = np.nonzero(inexact)
@@ -218,6 +205,9 @@ class BlockKernel:
             out[row, column] = self.exact(x[row], y[column])
 
 
+WeightedKernels = list[tuple[BlockKernel, float]]
+
+
 def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]:
     """Cut n × m into blocks; of a symmetric matrix only blocks on or right of the diagonal."""
     for top in range(0, n, BLOCK_SIDE):
@@ -225,28 +215,11 @@ def cut_blocks(n: int, m: int, symmetric: bool) -> Iterator[tuple[slice, slice]]
             yield slice(top, min(top + BLOCK_SIDE, n)), slice(left, min(left + BLOCK_SIDE, m))
 
 
-def pairwise(
-    X: ArrayLike,
-    Y: ArrayLike | None,
-    d: int,
-    outside: Outside,
-    kernels_of: Callable[[Floats, Floats | None, Outside], list[tuple[BlockKernel, float]]],
-) -> AnyFloats:
-    """Return Σ weight · distance over kernels, between the rows of X and of Y (of X if None)."""
-    checks.as_choice(outside, "outside", distances.OUTSIDE)
-    dtype = checks.float_dtype(X) if Y is None else checks.float_dtype(X, Y)
-    X = checks.as_points(X, "X", d, ndim=2)
-    Y = None if Y is None else checks.as_points(Y, "Y", d, ndim=2)
-    n, m = len(X), len(X if Y is None else Y)
-    checks.check_memory(
-        n * m * dtype.itemsize,
-        f"The distances between {n:,} and {m:,} rows",
-        "Take fewer rows at a time, or use CurvedNeighbors to find the nearest rows only.",
-    )
-    kernels = kernels_of(X, Y, outside)
-    result = np.empty((n, m), dtype=dtype)
+def fill_distances(result: AnyFloats, kernels: WeightedKernels, symmetric: bool) -> None:
+    """Write Σ weight · distance over kernels into the result, block by block."""
+    n, m = result.shape
     work = np.empty((len(kernels[:2]), min(n, BLOCK_SIDE), min(m, BLOCK_SIDE) + PADDED_COLUMNS))
-    for i, j in cut_blocks(n, m, symmetric=Y is None):
+    for i, j in cut_blocks(n, m, symmetric):
         total, *terms = work[:, : i.stop - i.start, : j.stop - j.start]
         for index, (kernel, weight) in enumerate(kernels):
             out = kernel.fill(i, j, terms[0] if index else total)
@@ -254,18 +227,10 @@ def pairwise(
                 out *= weight
             if index:
                 total += out
-        if Y is None and i == j:
-            _symmetrise(total)
+        if symmetric and i == j:
+            upper, beyond = np.triu(total, 1), np.isinf(np.diagonal(total))  # inf: points outside
+            np.add(upper, upper.T, out=total)
+            np.fill_diagonal(total, np.where(beyond, np.inf, 0.0))
         result[i, j] = total
-        if Y is None and i != j:
+        if symmetric and i != j:
             result[j, i] = total.T
-    return result
-
-
-def _symmetrise(block: Floats) -> None:
-    """Copy the upper triangle to the lower, and make the diagonal exactly zero."""
-    upper = np.triu(block, 1)
-    beyond = np.isinf(np.diagonal(block))  # inf marks points outside
-    block[...] = upper
-    block += upper.T
-    np.fill_diagonal(block, np.where(beyond, np.inf, 0.0))

@@ -1,41 +1,36 @@
 """The curved Mahalanobis metric."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
+from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import (
-    Absolute,
-    Ball,
-    Ellipsoid,
-    Hyperplane,
-    bisectors,
-    distances,
-    forms,
-    from_chart,
-    geodesics,
-    lifts,
-    to_chart,
-)
+from cayleyklein.geometry import bisectors, distances, forms, geodesics, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
 from cayleyklein.metrics._base import MetricBase
 
+Planes = ArrayLike | geometry.Hyperplane
+
 
 class CurvedMetric(CurvedSpace, MetricBase):
     """A distance of constant curvature K: elliptic, Mahalanobis or hyperbolic. Immutable.
 
-    With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is
-    arccos(S_pq/√(S_pp S_qq))/√K for K > 0, ‖z_p - z_q‖ for K = 0 and
-    arccosh(S_pq/√(S_pp S_qq))/√-K for K < 0, computed by a formula that is exact for close
+    With z = L(x - μ) and S(p, q) = 1 + K⟨z_p, z_q⟩ the distance is, by the sign of K,
+
+    - K > 0: arccos(S_pq/√(S_pp S_qq))/√K, in [0, π/√K) since S_pq keeps its sign;
+    - K = 0: ‖z_p - z_q‖;
+    - K < 0: arccosh(S_pq/√(S_pp S_qq))/√-K, the same as arctanh(√(1 - S_pp S_qq/S_pq²))/√-K,
+
+    and in general c_dist · Log (p, q; P, Q), with c_dist = 1/(2i√K) or 1/(2√-K) (paper §2.3, with
+    the signs and the factor κ corrected). It is computed by a formula that is exact for close
     points and through K = 0. Near μ it is the Mahalanobis distance of Σ = LᵀL.
 
     Parameters
@@ -43,9 +38,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
     matrix : array-like of shape (d, d), optional
         Σ, symmetric positive definite.
     factor : array-like of shape (r, d) or (d,), optional
-        L, or the diagonal of a diagonal L; give either `matrix` or `factor`. A factor of lower
-        rank gives a pseudo-metric. A diagonal L costs d numbers: it is kept as its diagonal, and
-        distances take time in proportion to d, not to d².
+        L, or the diagonal of a diagonal L; give either `matrix` or `factor`. A factor of lower rank
+        gives a pseudo-metric. A diagonal L takes memory and time in proportion to d, not to d².
     center : array-like of shape (d,), optional
         μ, the origin by default. It has no effect on a flat metric's distances.
     curvature : float, default=0.0
@@ -56,36 +50,23 @@ class CurvedMetric(CurvedSpace, MetricBase):
     >>> metric = CurvedMetric(matrix=[[1.0, 0.0], [0.0, 1.0]], curvature=-1.0)
     >>> metric
     CurvedMetric(hyperbolic, d=2, K=-1)
-    >>> round(float(metric.distance([0.0, 0.0], [0.5, 0.0])), 12)
+    >>> metric.distance([0.0, 0.0], [[0.5, 0.0], [0.0, 0.9]]).round(3)
+    array([0.549, 1.472])
+    >>> metric.pairwise([[0.0, 0.0], [0.5, 0.0]]).round(3)
+    array([[0.   , 0.549],
+           [0.549, 0.   ]])
+    >>> round(metric([0.0, 0.0], [0.5, 0.0]), 12)  # as ``metric=`` of scikit-learn, or of cdist
     0.549306144334
-    >>> metric.pairwise([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5]]).round(3)
-    array([[0.   , 0.549, 0.549],
-           [0.549, 0.   , 0.795],
-           [0.549, 0.795, 0.   ]])
-
-    As a ``metric=`` of scikit-learn or of ``scipy.spatial.distance.cdist`` it is a callable:
-
-    >>> round(metric([0.0, 0.0], [0.5, 0.0]), 12)
-    0.549306144334
-
-    Other ways to make one:
-
-    >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0]))
-    CurvedMetric(hyperbolic, d=2, K=-0.25)
-    >>> CurvedMetric.mahalanobis([[0.0], [2.0]]).matrix
-    array([[1.]])
+    >>> CurvedMetric.from_form(np.diag([1.0, 1.0, -4.0])), CurvedMetric.mahalanobis([[0.0], [2.0]])
+    (CurvedMetric(hyperbolic, d=2, K=-0.25), CurvedMetric(flat, d=1, K=0))
     >>> disc, sphere = (CurvedMetric.euclidean(2, curvature=K) for K in (-1.0, 1.0))
 
     The geometry of a metric:
 
     >>> disc.contains([[0.5, 0.5], [1.0, 0.0]])
     array([ True, False])
-    >>> disc.geodesic([0.0, 0.0], [0.8, 0.0], [0.0, 0.5, 1.0])
-    array([[0. , 0. ],
-           [0.5, 0. ],
-           [0.8, 0. ]])
-    >>> disc.midpoint([0.0, 0.0], [0.8, 0.0])
-    array([0.5, 0. ])
+    >>> disc.geodesic([0.0, 0.0], [0.8, 0.0], 0.5), disc.midpoint([0.0, 0.0], [0.8, 0.0])
+    (array([0.5, 0. ]), array([0.5, 0. ]))
     >>> disc.exp([0.1, 0.2], disc.log([0.1, 0.2], [0.5, -0.3])).round(12)
     array([ 0.5, -0.3])
     >>> line = disc.bisector([-0.5, 0.0], [0.5, 0.0])  # x = 0
@@ -95,18 +76,16 @@ class CurvedMetric(CurvedSpace, MetricBase):
     0.5
     >>> disc.ball([0.5, 0.0], 0.5).ellipsoid().semi_axes.round(3)  # flattened at the boundary
     array([0.411, 0.366])
-    >>> from cayleyklein.geometry import apply_collineation
-    >>> apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
+    >>> geometry.apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
     array([0.5, 0. ])
     >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
     (array([0.5, 0. ]), array([0.8, 0. ]))
-    >>> sphere.embed([[0.0, 0.0], [1.0, 0.0]]).round(3)
-    array([[0.   , 0.   , 0.   ],
-           [0.707, 0.   , 0.293]])
+    >>> sphere.embed([[1.0, 0.0]]).round(3)
+    array([[0.707, 0.   , 0.293]])
     """
 
     @classmethod
-    def from_form(cls, S: ArrayLike) -> CurvedMetric:
+    def from_form(cls, S: ArrayLike) -> Self:
         """Return the metric of the paper's matrix S = [[Σ, a], [aᵀ, b]], up to its sign.
 
         With μ = -Σ⁻¹a and 1/K = b - μᵀΣμ (paper §2.4). Raises NotRepresentableError where Σ is not
@@ -116,20 +95,15 @@ class CurvedMetric(CurvedSpace, MetricBase):
         return cls(matrix=matrix, center=center, curvature=curvature)
 
     @classmethod
-    def mahalanobis(cls, X: ArrayLike, curvature: float = 0.0) -> CurvedMetric:
-        """Return the metric of the precision matrix of rows X, centred at their mean.
-
-        The covariance is the paper's, divided by n.
-        """
+    def mahalanobis(cls, X: ArrayLike, curvature: float = 0.0) -> Self:
+        """Return the metric of rows X: their mean and precision (of a covariance divided by n)."""
         mean, precision = mean_and_precision(checks.as_points(X, "X", ndim=2))
         return cls(matrix=precision, center=mean, curvature=curvature)
 
     @classmethod
-    def euclidean(cls, d: int, curvature: float = 0.0) -> CurvedMetric:
+    def euclidean(cls, d: int, curvature: float = 0.0) -> Self:
         """Return the metric with Σ = I and μ = 0 in d dimensions."""
         return cls(factor=np.ones(checks.as_count(d, "d")), curvature=curvature)
-
-    # -- parameters ------------------------------------------------------------------
 
     @property
     def form(self) -> Floats:
@@ -144,50 +118,26 @@ class CurvedMetric(CurvedSpace, MetricBase):
         return forms.form_from_blocks(self.matrix, a, float(1 / K - a @ self.center))
 
     @cached_property
-    def absolute(self) -> Absolute:
+    def absolute(self) -> geometry.Absolute:
         """The fundamental conic and its dual, for every K, the flat case included."""
         K, mu, inverse = self.curvature, self.center, self.inverse_factor
         a = -K * self.matrix @ mu
         primal = np.block([[K * self.matrix, a[:, None]], [a[None, :], np.array([[1 - a @ mu]])]])
-        dual = np.block(
-            [
-                [inverse @ inverse.T + K * np.outer(mu, mu), K * mu[:, None]],
-                [K * mu[None, :], np.array([[K]])],
-            ]
-        )
-        return Absolute(primal, dual)
+        dual_block = inverse @ inverse.T + K * np.outer(mu, mu)
+        dual = np.block([[dual_block, K * mu[:, None]], [K * mu[None, :], np.array([[K]])]])
+        return geometry.Absolute(primal, dual)
 
     @property
-    def domain(self) -> Ellipsoid | None:
+    def domain(self) -> geometry.Ellipsoid | None:
         """The ellipsoid that bounds a hyperbolic metric; None when the domain is all of space."""
         if self.curvature >= 0:
             return None
-        return Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
+        return geometry.Ellipsoid(self.center, self.matrix, 1 / math.sqrt(-self.curvature))
 
-    # -- distances ------------------------------------------------------------------
-
-    def distance(self, p: ArrayLike, q: ArrayLike, *, outside: Outside = "raise") -> AnyFloats:
-        """Return the distances between p and q, broadcast over leading axes.
-
-        Equal to the paper's forms where these are well conditioned (its §2.3, with
-        the signs and the factor κ corrected)
-
-        - c_dist · Log (p, q; P, Q), the definition, with c_dist = 1/(2i√K) or 1/(2√-K);
-        - arccos(S_pq / √(S_pp S_qq)) / √K for K > 0, in [0, π/√K) since S_pq keeps its sign;
-        - arccosh(S_pq / √(S_pp S_qq)) / √-K for K < 0;
-        - arctanh(√(1 - S_pp S_qq / S_pq²)) / √-K for K < 0.
-
-        Parameters
-        ----------
-        p, q : array-like of shape (..., d)
-        outside : {"raise", "inf", "modulus"}, default="raise"
-            Value for a pair with a point on or outside a hyperbolic domain: an error, inf, or
-            the modulus of the complex measure (:func:`cayleyklein.geometry.measure`). A point on
-            the boundary is infinitely far from every other point.
-        """
+    def _distance(self, p: ArrayLike, q: ArrayLike, outside: Outside) -> AnyFloats:
         return distances.distance(p, q, self, outside=outside)
 
-    def _terms(self) -> list[tuple[CurvedMetric, float]]:
+    def _terms(self) -> list[tuple["CurvedMetric", float]]:
         return [(self, 1.0)]
 
     def contains(self, X: ArrayLike) -> Bools:
@@ -208,31 +158,26 @@ class CurvedMetric(CurvedSpace, MetricBase):
         found = lifts.euclidean_coordinates(z, self.curvature)
         return found.astype(checks.float_dtype(X), copy=False)
 
-    # -- geometry -------------------------------------------------------------------
-
-    def bisector(self, p: ArrayLike, q: ArrayLike) -> Hyperplane:
+    def bisector(self, p: ArrayLike, q: ArrayLike) -> geometry.Hyperplane:
         """Return the hyperplane of points equally far from p and q, positive on p's side.
 
         It may leave a hyperbolic domain; clip it to :attr:`domain`.
         """
         return bisectors.bisector(p, q, self)
 
-    def ball(self, center: ArrayLike, radius: float) -> Ball:
+    def ball(self, center: ArrayLike, radius: float) -> geometry.Ball:
         """Return the closed ball around center; ``.ellipsoid()`` gives its shape in the chart."""
-        return Ball(center, radius, self)
+        return geometry.Ball(center, radius, self)
 
     def geodesic(self, p: ArrayLike, q: ArrayLike, t: ArrayLike | None = None) -> AnyFloats:
-        """Return points of the geodesic from p to q at fractions t of its length.
+        """Return points (..., m, d), or (..., d) for a single t, of the geodesic from p to q.
 
         Parameters
         ----------
         p, q : array-like of shape (..., d)
         t : array-like of shape (m,) or a number, optional
-            0 is p and 1 is q; values outside [0, 1] extrapolate. 50 equal steps when None.
-
-        Returns
-        -------
-        ndarray of shape (..., m, d), or (..., d) for a single t
+            Fractions of its length: 0 is p and 1 is q; values outside [0, 1] extrapolate. 50 equal
+            steps when None.
         """
         return geodesics.geodesic(p, q, self, np.linspace(0, 1, 50) if t is None else t)
 
@@ -252,9 +197,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """Return the velocity at x of the geodesic that reaches y at time 1."""
         return geodesics.log_map(x, y, self)
 
-    def angle(
-        self, first: ArrayLike | Hyperplane, second: ArrayLike | Hyperplane, *, signed: bool = False
-    ) -> AnyFloats:
+    def angle(self, first: Planes, second: Planes, *, signed: bool = False) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
         Parameters
@@ -265,8 +208,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
             In the plane only: the angle from first to second in (-π/2, π/2]. Otherwise the acute
             angle in [0, π/2].
         """
-        first, second = (h.homogeneous if isinstance(h, Hyperplane) else h for h in (first, second))
-        return angles.metric_angle(first, second, self, signed=signed, names=("first", "second"))
+        a, b = (h.homogeneous if isinstance(h, geometry.Hyperplane) else h for h in (first, second))
+        return angles.metric_angle(a, b, self, signed=signed, names=("first", "second"))
 
     def vertex_angle(self, x: ArrayLike, p: ArrayLike, q: ArrayLike) -> AnyFloats:
         """Return the angle at x between the geodesics to p and to q, in [0, π]."""
@@ -292,22 +235,18 @@ class CurvedMetric(CurvedSpace, MetricBase):
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
         z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        y = to_chart(self._unit * z, chart, self._sign)
+        y = geometry.to_chart(self._unit * z, chart, int(np.sign(self.curvature)))
         return y.astype(checks.float_dtype(X), copy=False)
 
     def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
         with checks.about("Y"):
-            w = from_chart(checks.as_points(Y, "Y"), chart, self._sign)
+            w = geometry.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
             return self.points(w / self._unit).astype(checks.float_dtype(Y), copy=False)
 
     @property
-    def _sign(self) -> int:
-        return int(np.sign(self.curvature))
-
-    @property
     def _unit(self) -> float:
-        return math.sqrt(abs(self.curvature)) if self.curvature else 1.0
+        return math.sqrt(abs(self.curvature)) or 1.0
 
 
 def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:

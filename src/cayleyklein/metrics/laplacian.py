@@ -7,8 +7,6 @@ Hilbert space: d is conditionally negative definite, and exp(-γd) is positive d
 every γ > 0 (Schoenberg 1938; Faraut and Harzallah 1974).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
@@ -38,14 +36,15 @@ class LaplacianKernel(frozen.Frozen):
             )
         value = checks.as_real(gamma, "gamma")
         checks.expect(value > 0, "gamma", gamma, "a number > 0")
+        weights = None
         if column_weights is not None:
-            column_weights = checks.as_points(
-                column_weights, "column_weights", metric.dimension, ndim=1
+            d = metric.dimension
+            weights = frozen.read_only(
+                checks.as_points(column_weights, "column_weights", d, ndim=1)
             )
-            if (column_weights < 0).any():
+            if (weights < 0).any():
                 raise InvalidInputError("column_weights must be ≥ 0.")
-            column_weights = frozen.read_only(column_weights)
-        self._fill(metric=metric, gamma=value, column_weights=column_weights)
+        self._fill(metric=metric, gamma=value, column_weights=weights)
 
     def __call__(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats | float:
         """Return the Gram matrix of rows X and Y, or the kernel of two points as a float."""
@@ -94,19 +93,18 @@ def laplacian_kernel(
     Returns
     -------
     LaplacianKernel
-        Of rows X (n, d) and Y (m, d), it returns their Gram matrix (n, m); of X alone that of X
-        with itself; of two points (d,) a float. It goes into every ``kernel=`` of scikit-learn that
-        takes a function. SVC asks it for Gram matrices. KernelRidge, KernelPCA and others ask pair
-        by pair, which is slow: give these ``kernel="precomputed"`` and ``kernel(X)``. Rows outside
-        a hyperbolic domain raise.
+        A function of rows X (n, d) and Y (m, d) that returns their Gram matrix (n, m); of X alone
+        that of X with itself; of two points (d,) a float. It goes into every ``kernel=`` of
+        scikit-learn that takes a function. SVC asks it for Gram matrices. KernelRidge, KernelPCA
+        and others ask pair by pair, which is slow: give these ``kernel="precomputed"`` and
+        ``kernel(X)``. Rows outside a hyperbolic domain raise.
 
     Notes
     -----
     It is positive definite because d is conditionally negative definite, for each metric:
 
-    - elliptic: d is the arc of a great circle between two points of an open hemisphere, which is
-      shorter than π/√K. This would fail for the projective distance min(d, π/√K - d), which
-      takes antipodes for one point;
+    - elliptic: d is the arc of a great circle between two points of an open hemisphere, shorter
+      than π/√K (the projective distance min(d, π/√K - d), with antipodes as one point, is not);
     - flat and hyperbolic: by Crofton's formula, as on the sphere;
     - mixed, and with column weights: sums of such distances are such a distance;
     - product: d is a Euclidean distance after :meth:`ProductMetric.embed`.
@@ -120,8 +118,7 @@ def laplacian_kernel(
     --------
     >>> from sklearn.svm import SVC
     >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> kernel = laplacian_kernel(disc, gamma=1.0)
+    >>> kernel = laplacian_kernel(CurvedMetric.euclidean(2, curvature=-1.0), gamma=1.0)
     >>> kernel([[0.0, 0.0], [0.5, 0.0]]).round(3)
     array([[1.   , 0.577],
            [0.577, 1.   ]])

@@ -23,7 +23,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, check_memory
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
 from cayleyklein.neighbors.search import (
     PAIR_BYTES,

@@ -26,7 +26,8 @@ from cayleyklein._estimators import as_jobs, check_data, is_dask
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import CurvedMetric, Metric
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.space import (
     ChordRows,

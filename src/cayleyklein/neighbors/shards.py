@@ -29,7 +29,7 @@ from cayleyklein._distributed import (
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import require
 from cayleyklein.exceptions import ClusterError
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.search import CHUNK, Finish, Kind, SearchIndex, merge
 from cayleyklein.neighbors.space import refuse_queries

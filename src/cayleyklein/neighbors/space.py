@@ -22,8 +22,9 @@ from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein._validation import list_indices
 from cayleyklein.exceptions import InvalidInputError, OutsideDomainError
 from cayleyklein.geometry import lifts
-from cayleyklein.geometry.rounding import map_rows
-from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, terms_of
+from cayleyklein.geometry.lifts import map_rows
+from cayleyklein.metrics import CurvedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric, terms_of
 
 ROUND_OFF = float(np.finfo(np.float64).eps)
 

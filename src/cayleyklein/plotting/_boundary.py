@@ -16,7 +16,7 @@ from cayleyklein._validation import about, as_count, check_memory
 from cayleyklein.diagrams import CayleyKleinVoronoi, domains
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry import Ellipsoid
-from cayleyklein.metrics import CurvedMetric, standard_factor
+from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting._voronoi import draw_cells, label_tints, picture_bounds
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import Metric, terms_of
+from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import number
 

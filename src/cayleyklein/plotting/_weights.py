@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_count
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.plotting import sections, style
 
 

@@ -11,7 +11,8 @@ import numpy as np
 from cayleyklein._typing import Floats
 from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError
-from cayleyklein.metrics import CurvedMetric, Metric, ProductMetric, first_term, terms_of
+from cayleyklein.metrics import CurvedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric, first_term, terms_of
 from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import Drawing, bar_chart, number
 

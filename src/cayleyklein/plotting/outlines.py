@@ -11,7 +11,8 @@ from scipy.optimize.elementwise import find_root
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import Ellipsoid, Hyperplane, line_intersections
-from cayleyklein.metrics import CurvedMetric, Metric, first_term
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric, first_term
 
 RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
 HORIZON = 1e-4  # polylines to infinity end this angle before it

@@ -18,7 +18,8 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import as_points, refuse_huge
 from cayleyklein.diagrams import labels
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric, first_term
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric, first_term
 
 
 class Section(NamedTuple):

@@ -29,7 +29,8 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.descent import Progress
 from cayleyklein.learning.lmnn import LABEL_GEOMETRIES, CurvedLMNN
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.prediction.label_votes import Ballots
 
 PRINTED_ROWS, PRINTED_COLUMNS = 10, 5

@@ -19,7 +19,8 @@ from cayleyklein._estimators import check_parameters, few_threads
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import LEARN_FROM, RowLearner
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import CurvedMetric, Metric, MixedMetric, ProductMetric
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.search import as_metric
 from cayleyklein.selection import procedure
 from cayleyklein.selection.scorer import Scorer

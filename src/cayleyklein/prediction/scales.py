@@ -12,7 +12,7 @@ import numpy as np
 from cayleyklein import _distributed
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import CHUNK, SearchIndex
 

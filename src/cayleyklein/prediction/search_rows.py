@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein._distributed import RowBlocks
 from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import Metric
+from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.estimator import NeighborMethods
 from cayleyklein.neighbors.search import SearchIndex

@@ -26,7 +26,7 @@ from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
-from cayleyklein.metrics import CurvedMetric, standard_factor
+from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.svm._newton import largest_margin
 
 

@@ -29,7 +29,9 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedLMNN
 from cayleyklein.learning.lmnn import LABEL_GEOMETRIES
 from cayleyklein.learning.rows import GivenRows
-from cayleyklein.metrics import LaplacianKernel, Metric, laplacian_kernel, standard_factor
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.metrics.curved import standard_factor
+from cayleyklein.metrics.laplacian import LaplacianKernel, laplacian_kernel
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
 from cayleyklein.selection.label_scores import LabelScores

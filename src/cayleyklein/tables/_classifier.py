@@ -14,7 +14,7 @@ from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_choice, as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.metrics import terms_of
+from cayleyklein.metrics.combined import terms_of
 from cayleyklein.prediction import CurvedKNeighborsClassifier, Explanation
 from cayleyklein.tables._columns import as_table
 from cayleyklein.tables._encoder import TableEncoder

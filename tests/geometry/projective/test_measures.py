@@ -162,6 +162,7 @@ def test_points_on_the_absolute_are_infinitely_far():
 
 def test_tangents_and_degenerate_absolutes_measure_zero():
     assert log_cross_ratio(DISC, [1.0, 0.5], [1.0, 2.0]) == 0
+    assert measure([[0.0, 0.0], [0.0, 1.0]], [3.0], [7.0]) == 0  # Euclidean, of rank 1
     rng = np.random.default_rng(0)
     angles = rng.uniform(0, 2 * np.pi, 50)
     on = np.stack([np.cos(angles), np.sin(angles)], axis=-1)

@@ -1,24 +1,21 @@
 """The absolute, a quadric and its dual, which measures distances and angles; its seven types.
 
-A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points
-with x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is
-the adjugate of A wherever that is not zero. Corrected: A is symmetric, not positive
-semi-definite, since a real conic is indefinite.
+A Cayley-Klein geometry is given by its fundamental conic (A, A^Δ) (paper §2.2): the points with
+x̃ᵀ A x̃ = 0, and the hyperplanes with lᵀ A^Δ l = 0, which are tangent to it. A^Δ is the adjugate of
+A wherever that is not zero. Corrected: A is symmetric, not positive semi-definite, since a real
+conic is indefinite.
 
-A conic with its dual is of one of seven types (paper §2.2, table of the taxonomy). On the other
-hand the distance on a line is of one of three kinds, elliptic, parabolic or hyperbolic, and so is
-the angle in a pencil, which makes nine geometries. Both counts are right: a real conic carries
-three of the nine, and every other type carries one.
+A conic with its dual is of one of seven types (paper §2.2, table of the taxonomy). Distances on a
+line are elliptic, parabolic or hyperbolic, and so are angles in a pencil, which makes nine
+geometries. Both counts are right: a real conic carries three of the nine, other types one each.
 
-- Around a point inside a real conic no tangent passes (angles are elliptic), and every line meets
+- Through a point inside a real conic passes no tangent (angles are elliptic), and every line meets
   it (distances are hyperbolic): hyperbolic geometry.
-- Through a point outside pass two tangents (angles are hyperbolic). Lines between them that
-  meet the conic have hyperbolic distances: doubly hyperbolic geometry. Lines that miss it
-  have elliptic distances: dual hyperbolic geometry.
+- Through a point outside pass two tangents (angles are hyperbolic). Distances are hyperbolic on
+  lines that meet the conic, doubly hyperbolic geometry, and elliptic on others, dual hyperbolic.
 """
 
 from dataclasses import dataclass
-from typing import final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,13 +24,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.projective._measures import (
-    as_form,
-    as_hyperplanes,
-    bilinear,
-    homogenize,
-    sign_of,
-)
+from cayleyklein.geometry.projective import _measures as measures
 
 ZERO_EIGENVALUE = 1e-12  # largest |λ| / max |λ| of an eigenvalue that counts as zero
 ON_ABSOLUTE = 1e-12  # largest |x̃ᵀAx̃| / (|x̃|ᵀ|A||x̃|) of a point that counts as on the absolute
@@ -52,11 +43,8 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
 
     Examples
     --------
-    >>> from cayleyklein.geometry import signature
-    >>> signature([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, -1.0]])
-    (1, 0, 2)
-    >>> signature([[1.0, 1.0], [1.0, 1.0]])  # singular
-    (0, 1, 1)
+    >>> signature(np.diag([1.0, 1.0, -1.0])), signature([[1.0, 1.0], [1.0, 1.0]])
+    ((1, 0, 2), (0, 1, 1))
     """
     eigenvalues = np.linalg.eigvalsh(checks.as_symmetric(A, "A"))
     size = ZERO_EIGENVALUE * np.abs(eigenvalues).max()
@@ -65,11 +53,7 @@ def signature(A: ArrayLike) -> tuple[int, int, int]:
 
 
 def _adjugate(A: Floats) -> Floats:
-    """Return the adjugate of a symmetric matrix, |A| A⁻¹ where A is invertible (paper §2.2).
-
-    With A = Q Λ Qᵀ it is Q diag(∏_{j≠i} λ_j) Qᵀ, which needs no inverse: the products are made
-    from the left and from the right.
-    """
+    """Return |A| A⁻¹ = Q diag(∏_{j≠i} λ_j) Qᵀ of A = Q Λ Qᵀ (paper §2.2), without an inverse."""
     eigenvalues, vectors = np.linalg.eigh(A)
     with np.errstate(over="ignore", invalid="ignore"):
         before = np.cumprod(np.append(1.0, eigenvalues[:-1]))
@@ -85,7 +69,6 @@ def _adjugate(A: Floats) -> Floats:
     return np.asarray((result + result.T) / 2 + 0.0)  # no -0.0
 
 
-@final
 class Absolute(Frozen):
     """A quadric and its dual in projective d-space. Immutable.
 
@@ -94,9 +77,9 @@ class Absolute(Frozen):
     matrix : array-like of shape (d + 1, d + 1)
         A, symmetric, acting on homogeneous points x̃ = (x, 1).
     dual : array-like of shape (d + 1, d + 1), optional
-        A^Δ, acting on hyperplanes (normal, offset). The adjugate of A by default. When A has
-        rank d - 1 or less that is zero, and the dual must be given: the same double line
-        carries Euclidean, pseudo-Euclidean and Galilean geometry.
+        A^Δ, acting on hyperplanes (normal, offset). The adjugate of A by default. When A has rank
+        d - 1 or less that is zero, and the dual must be given: the same double line carries
+        Euclidean, pseudo-Euclidean and Galilean geometry.
 
     Attributes
     ----------
@@ -108,10 +91,7 @@ class Absolute(Frozen):
 
     Examples
     --------
-    >>> from cayleyklein.geometry import Absolute
-    >>> conic = Absolute([[1, 0, 0], [0, 1, 0], [0, 0, -1]])
-    >>> conic.signature
-    (1, 0, 2)
+    >>> conic = Absolute(np.diag([1, 1, -1]))
     >>> conic.side([[0.0, 0.0], [0.6, 0.8], [2.0, 0.0]])
     array([-1,  0,  1])
     >>> float(conic.form([0.5, 0.0], [0.5, 1.0]))
@@ -120,27 +100,22 @@ class Absolute(Frozen):
     array([ 1.,  0., -1.])
     >>> conic.is_tangent([[1.0, 0.0, -1.0], [1.0, 0.0, 0.0]])
     array([ True, False])
-
-    The Euclidean plane is degenerate, and needs its dual:
-
-    >>> plane = Absolute([[0, 0, 0], [0, 0, 0], [0, 0, 1]], dual=[[1, 0, 0], [0, 1, 0], [0, 0, 0]])
+    >>> plane = Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0]))  # Euclidean: degenerate
     >>> plane.signature, plane.dual_signature
     ((0, 2, 1), (0, 1, 2))
     """
 
     _arguments = ("matrix", "dual")
-    __slots__ = ("dimension", "dual", "matrix", "signature")
-
     matrix: Floats
     dual: Floats
     dimension: int
     signature: tuple[int, int, int]
 
     def __init__(self, matrix: ArrayLike, dual: ArrayLike | None = None) -> None:
-        form = as_form(matrix, "matrix")
+        form = measures.as_form(matrix, "matrix")
         counts, d = signature(form), len(form) - 1
         if dual is not None:
-            dual_form = as_form(dual, "dual")
+            dual_form = measures.as_form(dual, "dual")
             product = form @ dual_form
             error = np.abs(product - np.eye(d + 1) * np.trace(product) / (d + 1)).max()
             if error > DUAL_TOLERANCE * np.abs(form).max() * np.abs(dual_form).max():
@@ -165,41 +140,32 @@ class Absolute(Frozen):
         return signature(self.dual)
 
     def form(self, p: ArrayLike, q: ArrayLike | None = None) -> AnyFloats:
-        """Return S(p, q) = p̃ᵀ A q̃, and S(p, p) without a q (paper §2.3).
-
-        Parameters
-        ----------
-        p : array-like of shape (..., d)
-        q : array-like of shape (..., d), optional
-        """
-        points = checks.as_points(p, "p", self.dimension)
-        others = points if q is None else checks.as_points(q, "q", self.dimension)
-        dtype = checks.float_dtype(p) if q is None else checks.float_dtype(p, q)
-        points, others = checks.broadcast_points(p=points, q=others)
-        values = bilinear(self.matrix, homogenize(points), homogenize(others))
-        return values.astype(dtype, copy=False)[()]
+        """Return S(p, q) = p̃ᵀ A q̃ of points (..., d), and S(p, p) without a q (paper §2.3)."""
+        q = p if q is None else q
+        points, others = checks.broadcast_points(
+            p=checks.as_points(p, "p", self.dimension), q=checks.as_points(q, "q", self.dimension)
+        )
+        ends = measures.homogenize(points), measures.homogenize(others)
+        found = measures.bilinear(self.matrix, *ends)
+        return found.astype(checks.float_dtype(p, q), copy=False)[()]
 
     def side(self, points: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Ints:
         """Return -1 for points inside, 0 on and +1 outside the absolute.
 
-        Inside a real quadric is where the form has the sign of its lone eigenvalue; an
-        elliptic absolute has no real points, and all of space is inside. In dimension 1, where
-        both signs are lone, inside is where the form is negative.
+        Inside a real quadric is where the form has the sign of its lone eigenvalue; an elliptic
+        absolute has no real points, and all of space is inside. In dimension 1, where both signs
+        are lone, inside is where the form is negative. Absolutes of other signatures have no inside
+        and raise NotRepresentableError.
 
         Parameters
         ----------
         points : array-like of shape (..., d)
         rtol : float, default=1e-12
-            A point is on the absolute when abs(x̃ᵀ A x̃) is at most ``rtol`` times the same sum
-            of absolute values.
-
-        Raises
-        ------
-        NotRepresentableError
-            For other signatures, whose absolute has no inside.
+            A point is on the absolute when abs(x̃ᵀ A x̃) is at most ``rtol`` times the same sum of
+            absolute values.
         """
         rtol = checks.as_real(rtol, "rtol", "[0, 1)")
-        x = homogenize(checks.as_points(points, "points", self.dimension))
+        x = measures.homogenize(checks.as_points(points, "points", self.dimension))
         negative, zero, positive = self.signature
         if zero or (min(negative, positive) > 1):
             why = "it is singular" if zero else "neither sign occurs only once"
@@ -208,18 +174,15 @@ class Absolute(Frozen):
             )
         if min(negative, positive) == 0:
             return np.full(x.shape[:-1], -1)[()]
-        signs = sign_of(self.matrix, x, rtol)
+        signs = measures.sign_of(self.matrix, x, rtol)
         return (signs if negative == 1 else -signs).astype(np.int_)[()]
 
     def tangent(self, points: ArrayLike) -> AnyFloats:
         """Return A x̃, the polar hyperplanes of points: the tangents where they are on the absolute.
 
-        Returns
-        -------
-        ndarray of shape (..., d + 1)
-            Homogeneous vectors (normal, offset) of n·x + o = 0.
+        These are homogeneous vectors (normal, offset) of shape (..., d + 1), for n·x + o = 0.
         """
-        x = homogenize(checks.as_points(points, "points", self.dimension))
+        x = measures.homogenize(checks.as_points(points, "points", self.dimension))
         return (x @ self.matrix).astype(checks.float_dtype(points), copy=False)
 
     def is_tangent(self, hyperplanes: ArrayLike, *, rtol: float = ON_ABSOLUTE) -> Bools:
@@ -232,10 +195,9 @@ class Absolute(Frozen):
         rtol : float, default=1e-12
             As in :meth:`side`.
         """
-        vectors = as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
-        return np.asarray(sign_of(self.dual, vectors, checks.as_real(rtol, "rtol", "[0, 1)")) == 0)[
-            ()
-        ]
+        rtol = checks.as_real(rtol, "rtol", "[0, 1)")
+        vectors = measures.as_hyperplanes(hyperplanes, "hyperplanes", self.dimension + 1)
+        return np.asarray(measures.sign_of(self.dual, vectors, rtol) == 0)[()]
 
     def __repr__(self) -> str:
         return f"Absolute({self.matrix.tolist()}, dual={self.dual.tolist()})"
@@ -248,10 +210,8 @@ class PlanarGeometry:
     Attributes
     ----------
     name : str
-    matrix_signs : tuple of int
-        The signs of the eigenvalues of A, up to a common sign.
-    dual_signs : tuple of int
-        The signs of the eigenvalues of A^Δ, up to a common sign.
+    matrix_signs, dual_signs : tuple of int
+        The signs of the eigenvalues of A and of A^Δ, each up to a common sign.
     conic : str
         Description of the absolute in the projective plane.
     measurements : tuple of (str, str)
@@ -259,13 +219,10 @@ class PlanarGeometry:
 
     Examples
     --------
-    >>> from cayleyklein.geometry import PLANAR_GEOMETRIES
-    >>> [geometry.name for geometry in PLANAR_GEOMETRIES][-3:]
-    ['Euclidean', 'pseudo-Euclidean', 'Galilean']
     >>> len({kinds for geometry in PLANAR_GEOMETRIES for kinds in geometry.measurements})
     9
-    >>> PLANAR_GEOMETRIES[0].conic
-    'non-degenerate complex conic'
+    >>> PLANAR_GEOMETRIES[0].name, PLANAR_GEOMETRIES[0].conic
+    ('elliptic', 'non-degenerate complex conic')
     """
 
     name: str
@@ -297,37 +254,24 @@ PLANAR_GEOMETRIES: tuple[PlanarGeometry, ...] = (
                    "double real line with a real intersection point",
                    (("parabolic", "parabolic"),)),
 )  # fmt: skip
-"""The table of the paper (§2.2), in its order.
-
-Corrected: the dual of the dual Euclidean absolute has signs (+, 0, 0), and the two points of the
-pseudo-Euclidean one are real.
-"""
+"""The table of the paper (§2.2). Corrected: the dual of the dual Euclidean absolute has signs
+(+, 0, 0), and the two points of the pseudo-Euclidean one are real."""
 
 
 def classify(absolute: Absolute) -> PlanarGeometry:
     """Return the type of a planar absolute, one of :data:`PLANAR_GEOMETRIES` (paper §2.2).
 
-    The signs of A and of A^Δ each count up to a common factor.
-
-    Raises
-    ------
-    NotRepresentableError
-        When the absolute is not planar.
+    The signs of A and of A^Δ each count up to a common factor. Raises NotRepresentableError for
+    an absolute that is not planar.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cayleyklein.geometry import Absolute, classify
     >>> classify(Absolute(np.diag([1, 1, -1]))).name
     'hyperbolic'
-    >>> classify(Absolute(np.diag([1, 1, 0]))).name
-    'dual Euclidean'
-
-    A double line carries three geometries, which the dual tells apart:
-
-    >>> classify(Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 1, 0]))).name
+    >>> double_line = np.diag([0, 0, 1])  # carries three geometries, which the dual tells apart
+    >>> classify(Absolute(double_line, dual=np.diag([1, 1, 0]))).name
     'Euclidean'
-    >>> classify(Absolute(np.diag([0, 0, 1]), dual=np.diag([1, 0, 0]))).name
+    >>> classify(Absolute(double_line, dual=np.diag([1, 0, 0]))).name
     'Galilean'
     """
     if not isinstance(absolute, Absolute):
@@ -337,7 +281,7 @@ def classify(absolute: Absolute) -> PlanarGeometry:
             f"The taxonomy is of planar geometries, but this absolute has dimension "
             f"{absolute.dimension}."
         )
-    signs = _signs(absolute.signature), _signs(absolute.dual_signature)
+    signs = _signs(*absolute.signature), _signs(*absolute.dual_signature)
     for geometry in PLANAR_GEOMETRIES:
         if signs == (geometry.matrix_signs, geometry.dual_signs):
             return geometry
@@ -347,6 +291,5 @@ def classify(absolute: Absolute) -> PlanarGeometry:
     )
 
 
-def _signs(counts: tuple[int, int, int]) -> tuple[int, ...]:
-    negative, zero, positive = counts
+def _signs(negative: int, zero: int, positive: int) -> tuple[int, ...]:
     return (1,) * max(negative, positive) + (-1,) * min(negative, positive) + (0,) * zero

@@ -9,32 +9,24 @@ and the angle is the arctangent of their quotient, which is exact for small angl
 
 # ruff: noqa: E741 - l and m are the names of hyperplanes
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyComplexes, AnyFloats, Floats, Ints
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
+from cayleyklein.geometry.projective import _measures as measures
 from cayleyklein.geometry.projective._absolute import signature
-from cayleyklein.geometry.projective._measures import (
-    as_hyperplanes,
-    form_and_pair,
-    measure_of,
-    vector_pencil,
-)
 from cayleyklein.geometry.rounding import EPSILON, binary_scale, total, two_product
 from cayleyklein.geometry.space import CurvedSpace
 
-UNCERTAIN = 1e-8
-"""Rounding of sin θ above which planes that look parallel, but are not equal, are refused."""
+UNCERTAIN = 1e-8  # rounding of sin θ above which planes that look parallel, but differ, are refused
 
 
 def hyperplane_angle(
     dual: ArrayLike, l: ArrayLike, m: ArrayLike, *, signed: bool = False
 ) -> AnyFloats:
-    """Return the angle between hyperplanes that meet inside the domain (paper §2.1).
+    """Return the angles (...) between hyperplanes that meet inside the domain (paper §2.1).
 
     Parameters
     ----------
@@ -43,49 +35,28 @@ def hyperplane_angle(
     l, m : array-like of shape (..., d + 1)
         Homogeneous vectors (normal, offset). A factor, of either sign, changes nothing.
     signed : bool, default=False
-        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first
-        coordinate axis to the second; it is additive modulo π in the pencil of a point.
-        Otherwise the acute angle in [0, π/2], since hyperplanes have no orientation.
-
-    Returns
-    -------
-    ndarray of shape (...)
+        In the plane only: the angle from l to m in (-π/2, π/2], positive from the first coordinate
+        axis to the second; it is additive modulo π in the pencil of a point. Otherwise the acute
+        angle in [0, π/2], since hyperplanes have no orientation.
 
     Raises
     ------
     NotRepresentableError
         Where the hyperplanes meet on or outside the absolute: there is no real angle. Where the
-        dual is singular, as for the Euclidean plane, parallels are at angle 0. Also where the
-        angle is lost in the rounding of the dual, as for a domain small and far from the
-        origin; :meth:`cayleyklein.CurvedMetric.angle` then still has it.
+        dual is singular, as for the Euclidean plane, parallels are at angle 0. Also where the angle
+        is lost in the rounding of the dual, as for a domain small and far from the origin;
+        :meth:`cayleyklein.CurvedMetric.angle` then still has it.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cayleyklein.geometry import Absolute, hyperplane_angle
-    >>> euclidean = np.diag([1.0, 1.0, 0.0])
-    >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3])))
-    45.0
+    >>> euclidean, disc = np.diag([1.0, 1.0, 0.0]), np.diag([1.0, 1.0, -1.0])
     >>> float(np.degrees(hyperplane_angle(euclidean, [1, 0, 5], [-1, 1, 3], signed=True)))
     -45.0
-
-    In the Beltrami-Klein disc x = 1/2 and y = 1/2 are not at a right angle:
-
-    >>> disc = Absolute(np.diag([1, 1, -1]))
-    >>> round(float(np.degrees(hyperplane_angle(disc.dual, [2, 0, -1], [0, 2, -1]))), 6)
+    >>> round(float(np.degrees(hyperplane_angle(disc, [2, 0, -1], [0, 2, -1]))), 6)  # x = y = 1/2
     70.528779
-
-    A hyperplane with itself, and two that do not meet in the disc:
-
-    >>> float(hyperplane_angle(disc.dual, [2, 0, -1], [-4, 0, 2]))
-    0.0
-    >>> hyperplane_angle(disc.dual, [2, 0, -1], [2, 0, 1])
-    Traceback (most recent call last):
-    ...
-    cayleyklein.exceptions.NotRepresentableError: The hyperplanes l and m have no real angle...
     """
     dtype = checks.float_dtype(dual, l, m)
-    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    planes = measures.form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
     return _angle(*planes, signed).astype(dtype)[()]
 
 
@@ -100,10 +71,11 @@ def metric_angle(
     d, K, inverse = metric.dimension, metric.curvature, metric.inverse_factor
     if np.linalg.det(inverse) < 0:  # keep the sense of rotation
         inverse = inverse * np.append(np.ones(d - 1), -1.0)
+    given = zip(names, (l, m), strict=True)
     l, m = checks.broadcast_points(
-        **{name: as_hyperplanes(h, name, d + 1) for name, h in zip(names, (l, m), strict=True)}
+        **{name: measures.as_hyperplanes(plane, name, d + 1) for name, plane in given}
     )
-    unit = math.sqrt(abs(K)) if K else 1.0
+    unit = float(np.sqrt(abs(K))) if K else 1.0
 
     def move(plane: Floats) -> Floats:
         plane = plane / binary_scale(plane)
@@ -128,7 +100,7 @@ def _angle(form: Floats, l: Floats, m: Floats, signed: bool) -> Floats:
         raise InvalidInputError(
             f"signed=True is for lines in the plane, but the dual is of dimension {len(form) - 1}."
         )
-    pencil = vector_pencil(form, l, m)
+    pencil = measures.vector_pencil(form, l, m)
     bad = (pencil.s_pp == 0) | (pencil.s_qq == 0) | (pencil.discriminant > 0)
     if signature(form)[1] == 0:  # parallels of a curved geometry meet on the absolute
         bad |= (pencil.discriminant == 0) & ~pencil.coincident
@@ -161,8 +133,8 @@ def hyperplane_measure(
     """Return the complex measure unit · Log (l, m; L, M) of two hyperplanes (paper §2.1).
 
     L and M are the hyperplanes of the pencil of l and m that are tangent to the absolute, in the
-    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. That order,
-    and with it the sign of the measure, changes with the sign of one of the vectors.
+    order for which (l, m; L, M) = (B_lm + √D)/(B_lm - √D), D = B_lm² - B_ll B_mm. That order, and
+    with it the sign of the measure, changes with the sign of one of the vectors.
 
     Parameters
     ----------
@@ -176,34 +148,24 @@ def hyperplane_measure(
     Returns
     -------
     ndarray of shape (...), complex
-        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`. Where
-        they meet outside, purely imaginary: its modulus is then the distance, along their
-        common perpendicular, of two hyperplanes that meet the domain.
+        Where the hyperplanes meet inside, real, and of modulus :func:`hyperplane_angle`; on the
+        absolute, 0. Where they meet outside, purely imaginary: its modulus is then the distance,
+        along their common perpendicular, of two hyperplanes that meet the domain.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from cayleyklein.geometry import Absolute, hyperplane_measure
-    >>> disc = Absolute(np.diag([1, 1, -1]))
-    >>> float(np.degrees(abs(hyperplane_measure(disc.dual, [1, 0, 0], [1, 1, 0]))))
+    >>> dual = np.diag([-1.0, -1.0, 1.0])  # of the unit disc
+    >>> float(np.degrees(abs(hyperplane_measure(dual, [1, 0, 0], [1, 1, 0]))))
     45.0
-    >>> complex(hyperplane_measure(disc.dual, [2, 0, -1], [2, 0, 1]).round(6))  # 2 artanh ½
+    >>> complex(hyperplane_measure(dual, [2, 0, -1], [2, 0, 1]).round(6))  # 2 artanh ½
     -1.098612j
-
-    Parallels, which meet on the absolute:
-
-    >>> complex(hyperplane_measure(disc.dual, [0, 1, 0], [1, 1, -1]))
-    0j
     """
-    planes = form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
-    return measure_of(vector_pencil(*planes), unit, dual, l, m)
+    planes = measures.form_and_pair("dual", dual, homogeneous=True, l=l, m=m)
+    return measures.measure_of(measures.vector_pencil(*planes), unit, dual, l, m)
 
 
 def _orientation(l: Floats, m: Floats) -> Ints:
-    """Return the sign of n_l × n_m, and for parallels that of the last coordinate of l × m.
-
-    l × m is the common point of the two lines, its last coordinate n_l × n_m.
-    """
+    """Return the sign of the last coordinate of the point l × m, n_l × n_m, that is not 0."""
     following, previous = [1, 2, 0], [2, 0, 1]
     left, right = l[..., following] * m[..., previous], l[..., previous] * m[..., following]
     point = np.where(np.abs(left - right) <= 4 * EPSILON * np.abs(left), 0.0, left - right)
