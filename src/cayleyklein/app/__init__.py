@@ -67,7 +67,6 @@ def explore(
 async def _serve(
     port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
 ) -> None:
-    """Serve until SIGINT or SIGTERM, and leave nothing behind."""
     from cayleyklein.app._fitting import warm_up
     from cayleyklein.app._server import Explorer
 

@@ -14,7 +14,6 @@ SIZE = 720  # width and height of a picture in pixels
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
-    """Return the corners of a polygon, or of a star whose inner corners are at a part of 1."""
     count = n if inner == 1.0 else 2 * n
     angle = np.radians(first) + 2 * math.pi * np.arange(count) / count
     radius = np.where(np.arange(count) % 2, inner, 1.0)
@@ -54,7 +53,6 @@ def class_color(label: int) -> str:
 
 
 def class_marker(label: int) -> str:
-    """Return the marker of a class; with the colour it is unique up to 56 classes."""
     return list(MARKERS)[label % len(MARKERS)]
 
 
@@ -88,7 +86,6 @@ def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str)
 
 
 def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
-    """Return the elements of a picture, without the frame around them."""
     palette = PALETTE[theme]
     scale = SIZE / (window[1] - window[0])
     found = []
@@ -103,7 +100,6 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
 
 
 def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
-    """Return a shape at places in pixels."""
     if shape.kind == "area":
         d = svg.path_data(xy, closed=True)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'

@@ -115,7 +115,6 @@ def points_csv(state: PlaneState) -> str:
 
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
-    """Return a script that draws the first view of a state."""
     metric, (first, second) = state.metric, state.chosen
     given = ("order", "radius", "chosen", "turn", "tilt")
     options = {name: getattr(state, name) for name in ("chart", *given)}
@@ -148,8 +147,6 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 
 def offline_page(state: PlaneState, theme: str = "light") -> str:
-    """Return a page of the first view at many curvatures, without a server or a network."""
-
     def frame(K: float) -> str:
         scene = Drafter(replace(state, curvature=K)).scene(state.chart)
         drawn = elements(scene.shapes, scene.view.window, theme)

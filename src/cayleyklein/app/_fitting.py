@@ -40,8 +40,6 @@ LONGEST = 300.0  # seconds after which a fit is ended
 
 
 class FitTask(NamedTuple):
-    """A table, and what to learn from it."""
-
     table: PreparedTable
     geometry: str
     n_neighbors: int | str
@@ -67,8 +65,6 @@ Tell = Callable[[News], None]
 
 
 class FitProcess:
-    """A task in its own process, started when one of the slots is free."""
-
     def __init__(
         self, work: Callable[[FitTask, Tell], None], task: FitTask, slots: threading.Semaphore
     ) -> None:
@@ -133,8 +129,6 @@ def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> 
 
 
 class RowPictures:
-    """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
-
     def __init__(self, table: PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
@@ -150,7 +144,6 @@ class RowPictures:
             self.is_test[train_and_test(self.y)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
-        """Draw the rows over shapes: training rows filled, test rows open, wrong ones ringed."""
         x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
@@ -183,7 +176,6 @@ def make_model(task: FitTask, tell: Tell) -> None:
 
 
 def fit_and_compare(task: FitTask, tell: Tell) -> None:
-    """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
@@ -196,8 +188,6 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
 
 
 class _Bench:
-    """The rows of a task, and what is done with each classifier."""
-
     def __init__(self, task: FitTask, tell: Tell) -> None:
         self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.y
         self.train, self.test = train_and_test(y)
@@ -245,7 +235,6 @@ class _Bench:
         return model.fit(self.X_train, self.y_train)
 
     def show(self, place: str, model: Any, summary: str, trials: Sequence[Any] = ()) -> None:
-        """Tell the regions, the neighbours and the accuracy of a classifier."""
         rows, table, metric = self.rows, self.task.table, model.metric_
         said = model.predict(self.X_test)
         wrong = np.zeros(len(self.X), dtype=bool)
@@ -272,7 +261,6 @@ class _Bench:
         self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
-        """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
         size = FINER * (GRID - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
@@ -286,7 +274,6 @@ class _Bench:
         return {"kind": "raster", "codes": codes, "size": [size, size], "box": box}
 
     def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
-        """Return the class at spots of the picture, -1 outside the domain."""
         X = self.rows.section.embed(spots.reshape(-1, 2))
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
@@ -295,7 +282,6 @@ class _Bench:
         return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
-        """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
         k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
         inside = np.asarray(model.metric_.contains(self.X[rows]))
@@ -310,10 +296,6 @@ class _Bench:
         return found, far
 
     def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        """Return the domain and a ball of each part of a metric, and their addresses in the plane.
-
-        The ball holds half of the rows.
-        """
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
         angle = np.linspace(0, 2 * np.pi, 257)
@@ -333,7 +315,6 @@ class _Bench:
 
 
 def train_and_test(y: Ints) -> tuple[Ints, Ints]:
-    """Return the positions of the training and of the test rows, with each class in both."""
     options = {"test_size": TEST_PART, "stratify": y, "random_state": PAGE_SEED}
     train, test = train_test_split(np.arange(len(y)), **options)
     return train, test

@@ -65,7 +65,6 @@ class LearnState:
 
     @property
     def query(self) -> str:
-        """The state as the query of an address; an upload stays with its visitor."""
         parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
         if self.data != POINTS:
             del parts["points"]
@@ -81,7 +80,6 @@ class LearnState:
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
-    """Return the lines of Python that give the accuracy that the page shows."""
     source = table.source
     if source.kind == "bundled":
         used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
@@ -128,7 +126,6 @@ class LearnSession:
             self.notes.append(f"The address was not understood: {error}")
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        """Do a batch of commands, and return the answer to the page."""
         with self._lock:
             if commands:
                 self.notes = []
@@ -153,8 +150,6 @@ class LearnSession:
                 self.fit.end()
                 self.fit = None
 
-    # -- choices --------------------------------------------------------------------
-
     def do_choose(self, name: str, value: str) -> None:
         self._take(self.state.with_choice(name, value))
 
@@ -170,7 +165,6 @@ class LearnSession:
             raise
 
     def _take(self, state: LearnState) -> None:
-        """Take over choices, when there is something to learn with them, and show the rows."""
         self._not_while_fitting()
         source = self._source(state)
         target = state.target or source.target
@@ -207,8 +201,6 @@ class LearnSession:
         if self.fit is not None:
             raise InvalidInputError("A fit is running; cancel it first.")
 
-    # -- fits -----------------------------------------------------------------------
-
     def do_fit(self) -> None:
         self._not_while_fitting()
         n, n_classes = len(self.table.y), len(self.table.classes)
@@ -238,7 +230,6 @@ class LearnSession:
             self.texts["state"] = "Cancelled."
 
     def _look(self) -> bool:
-        """Take over the news of the fit; say whether there were any."""
         told = [] if self.fit is None else self.fit.poll()
         for news in told:
             self.texts |= news.texts
@@ -254,10 +245,7 @@ class LearnSession:
                 self.close()
         return bool(told)
 
-    # -- answers --------------------------------------------------------------------
-
     def _answer(self) -> dict[str, Any]:
-        """Return the choices for the controls, and the pictures and results that are new."""
         table, state, source = self.table, self.state, self.table.source
         data = [[name, name] for name in loaders.BUNDLED]
         if self.uploaded is not None:
@@ -292,7 +280,6 @@ class LearnSession:
         return answer
 
     def _preview(self) -> dict[str, Any]:
-        """Return the first rows as text, the classes, and notes on the columns."""
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
         head = frame.head(PREVIEW)

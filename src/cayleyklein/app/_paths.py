@@ -37,20 +37,17 @@ class Loops(NamedTuple):
         return after
 
     def of(self, which: Bools) -> Floats:
-        """Return some of the polygons, with a row of NaN between two."""
         mine = which[self.loop]
         ends = np.flatnonzero(np.diff(self.loop[mine])) + 1
         return np.insert(self.xy[mine], ends, np.nan, axis=0)
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
-    """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
 def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
-    """Return segments as polylines of the plane that look smooth in a view, NaN between two."""
     if not len(starts):
         return NOTHING
     count = _pieces_needed(view, starts, ends)
@@ -62,7 +59,6 @@ def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
 
 
 def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
-    """Return the cells of a diagram as polygons of the plane that look smooth in a view."""
     sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
     cell = np.repeat(np.arange(len(boundaries)), sizes)
@@ -86,7 +82,6 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
 
 
 def _spread(count: Ints) -> tuple[Ints, Ints]:
-    """Return i, count[i] times for each i, and 0, 1, … within each group."""
     row = np.repeat(np.arange(len(count)), count)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
 
@@ -110,7 +105,6 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
 
 
 def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
-    """Return in how many pieces segments look smooth: the sagitta falls with their square."""
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
@@ -124,7 +118,6 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
 
 
 def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
-    """Return a polyline on the screen: its near side, and its far side on a surface."""
     gap = np.isnan(path[:, 0])
     seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
     if not (side < 0).any():

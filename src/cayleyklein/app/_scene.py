@@ -26,8 +26,6 @@ FEW = 60  # points up to which they are drawn large
 
 @dataclass(frozen=True)
 class Scene:
-    """One view of a state: its shapes, and where its points and handles are on the screen."""
-
     view: View
     shapes: tuple[Shape, ...]
     points: Floats
@@ -54,16 +52,12 @@ def describe(state: PlaneState, view: View) -> str:
 
 
 class Drafter:
-    """Computes the layers of a state once, and draws them in any view."""
-
     def __init__(self, state: PlaneState) -> None:
         self.state, self.metric = state, state.metric
         x = state.coordinates
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
         self.tone: str = self.metric.geometry
         self.labelled = "regions" in state.shown
-
-    # -- points and diagrams --------------------------------------------------------
 
     @cached_property
     def live(self) -> Ints:
@@ -85,7 +79,6 @@ class Drafter:
 
     @property
     def order(self) -> int:
-        """The order of the diagram: at most one less than the number of points."""
         return min(self.state.order, max(1, len(self.live) - 1))
 
     @cached_property
@@ -114,7 +107,6 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        """Facts that a visitor might miss in the picture."""
         notes, outside = [], int((~self.inside).sum())
         if outside:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
@@ -130,7 +122,6 @@ class Drafter:
         return notes
 
     def cross_ratio(self) -> str:
-        """Say how the distance of the chosen points comes from the cross-ratio."""
         if self.pair is None:
             return "Choose two points inside the conic for a cross-ratio."
         K, (p, q) = self.state.curvature, self.pair
@@ -146,8 +137,6 @@ class Drafter:
             cross = f"(p, q; P, Q) = exp({size:.3f} i)"
             said = f"P and Q are complex: {cross}, its logarithm {size:.3f} i"
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
-
-    # -- drawing --------------------------------------------------------------------
 
     def view(self, chart: str) -> View:
         return View(self.metric, chart, self.state.turn, self.state.tilt)
@@ -227,7 +216,6 @@ class Drafter:
             self._draw_projection(canvas, np.stack([p, q]))
 
     def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
-        """Draw the line pq, and its ends P and Q on a real conic."""
         names, places = ["p", "q"], [p, q]
         if self.state.curvature < 0:
             ends = line_intersections(self.metric.absolute.matrix, p, q)
@@ -255,7 +243,6 @@ class Drafter:
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
-        """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
         view, circle = canvas.view, _circle(CIRCLE_POINTS)
         rim = NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
@@ -270,7 +257,6 @@ class Drafter:
             canvas.put(Shape("line", view.to_screen(view.outline(CIRCLE_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
-        """Draw the balls; those that reach over the equator are open outlines."""
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
         # a ball reaches the equator when the centre is that near to it

@@ -59,8 +59,6 @@ HEADERS = {
 
 
 class Explorer:
-    """A server that listens on a port, and serves once it is started."""
-
     def __init__(self, port: int = 0, host: str = LOOPBACK) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=128)
@@ -92,7 +90,6 @@ class Explorer:
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
-        """Close every connection, which ends the fits."""
         if self._server is not None:
             self._server.stop()
             await self._server.close_all_connections()
@@ -159,16 +156,12 @@ class Guarded(RequestHandler):
 
 
 class MissingHandler(Guarded):
-    """The answer to any other path."""
-
     def prepare(self) -> None:
         super().prepare()
         raise HTTPError(404)
 
 
 class ReferenceHandler(Guarded):
-    """The docstrings that the tour links to, as plain text."""
-
     def get(self, name: str) -> None:
         if name not in REFERENCES:
             raise HTTPError(404)
@@ -177,8 +170,6 @@ class ReferenceHandler(Guarded):
 
 
 class PageHandler(Guarded):
-    """One of the two pages."""
-
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
         facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
@@ -200,8 +191,6 @@ class AssetHandler(Guarded, StaticFileHandler):
 
 
 class ExportHandler(Guarded):
-    """Files made from a state in the address; nothing is kept."""
-
     async def get(self, name: str) -> None:
         if name not in EXPORTS:
             raise HTTPError(404)
@@ -221,8 +210,6 @@ class ExportHandler(Guarded):
 
 
 class Socket(Guarded, WebSocketHandler):
-    """The connection of one page: batches of commands come in, and answers go out."""
-
     session: PlaneSession | LearnSession | None = None
     _ticking: asyncio.Task[None] | None = None
 
@@ -271,7 +258,6 @@ class Socket(Guarded, WebSocketHandler):
 
 
 def _read_message(message: str | bytes) -> tuple[int, Any]:
-    """Return the number and the commands of a batch, or the address in a first message."""
     try:
         found = json.loads(message)
         return int(found["number"]), found["commands"]

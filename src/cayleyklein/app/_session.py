@@ -43,7 +43,6 @@ def run_command(session: Any, command: Any) -> Any:
 
 
 def _as_kind(value: Any, kind: type, name: str) -> Any:
-    """Return a value of a command; a page may send a whole number as a float."""
     fits = isinstance(value, kind)
     if kind in (int, float):
         fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
@@ -55,8 +54,6 @@ def _as_kind(value: Any, kind: type, name: str) -> Any:
 
 
 class PlaneSession:
-    """One visitor's plane: the state of an address, or the first one and an error to show."""
-
     def __init__(self, query: str = "") -> None:
         self.errors: list[str] = []
         try:
@@ -82,7 +79,6 @@ class PlaneSession:
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        """Do a batch of commands, and return the answer to the page."""
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
             self.errors = []
@@ -94,7 +90,6 @@ class PlaneSession:
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
-        """Return the state for the controls, and the pictures when they have changed."""
         state, drafter = self.state, self.drafter
         answer: dict[str, Any] = {
             "state": {name: getattr(state, name) for name in (*RANGES, "chart", "second")},
@@ -129,8 +124,6 @@ class PlaneSession:
             "handles": scene.handles,
         }
 
-    # -- commands -------------------------------------------------------------------
-
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
 
@@ -143,7 +136,6 @@ class PlaneSession:
             self._put(first, *self.state.points[first][:2], value)
 
     def do_add(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        """Add a point of the chosen one's class where the pointer is, or anywhere."""
         points, looking = self.state.points, self.view(view)
         if math.isnan(x + y):
             spot = np.random.default_rng(len(points)).uniform(-0.6, 0.6, size=2)
@@ -161,7 +153,6 @@ class PlaneSession:
         self.state = replace(self.state, points=points, chosen=(0, 1))
 
     def do_next(self, by: int) -> None:
-        """Choose the point `by` places after the first chosen one."""
         if self.state.points:
             self.do_choose((self.state.chosen[0] + by) % len(self.state.points))
 
@@ -172,7 +163,6 @@ class PlaneSession:
             self.state = replace(self.state, chosen=(index, first))
 
     def do_move(self, index: int, x: float, y: float, view: int, far: bool) -> None:
-        """Move a point to a place on the screen, read its distances, and choose it."""
         if not 0 <= index < len(self.state.points):
             return
         place = self.view(view).from_screen([x, y], far_side=far)
@@ -182,7 +172,6 @@ class PlaneSession:
             self.do_choose(index)
 
     def do_nudge(self, dx: float, dy: float) -> None:
-        """Move the first chosen point by a part of the view's width."""
         if not self.state.points:
             return
         first, view = self.state.chosen[0], self.view()
@@ -203,10 +192,7 @@ class PlaneSession:
         points, point = self.state.points, as_generator(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
-    # -- the pointer ----------------------------------------------------------------
-
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        """Read the distances from the pointer, or without a place from the chosen point."""
         state, first = self.state, self.state.chosen[0]
         if not math.isnan(x + y):
             looking = self.view(view)
@@ -222,7 +208,6 @@ class PlaneSession:
             self._read(state.coordinates[first], f"point {first + 1}", first)
 
     def _read(self, x: Floats, name: str, but: int | None = None) -> None:
-        """Tell the distances from x to the nearest points, and draw the geodesics to them."""
         state = self.state
         distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
         if but is not None:

@@ -53,8 +53,6 @@ CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
 class Generator(NamedTuple):
-    """A point of the plane, and the number of its class."""
-
     x: float
     y: float
     label: int = 0
@@ -103,7 +101,6 @@ class PlaneState:
         return np.array([point.label for point in self.points], dtype=np.intp)
 
     def __post_init__(self) -> None:
-        """Check the number of points, and keep the chosen ones among them, two where there are."""
         if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
         last = max(0, len(self.points) - 1)
@@ -113,7 +110,6 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        """Return the state with other parts of an address, which are checked."""
         values: dict[str, Any] = {}
         for name, value in parts.items():
             if name in RANGES:
@@ -211,7 +207,6 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
 
 
 def as_generator(x: float, y: float, label: float) -> Generator:
-    """Return a point within bounds, at the precision of an address."""
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
         raise InvalidInputError(
             f"Points must have coordinates within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g})."
@@ -223,7 +218,6 @@ def as_generator(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    """Return n points spread evenly over a disc, with classes that a curve parts."""
     rng = np.random.default_rng(seed)
     # the golden angle spreads points evenly, and the noise takes the pattern away
     rows = np.arange(n) + 0.5

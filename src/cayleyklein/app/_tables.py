@@ -38,7 +38,6 @@ class TableSource(NamedTuple):
 
     @property
     def targets(self) -> list[str]:
-        """The columns that may hold the classes; in data that are not uploaded, the one."""
         return self.columns if self.kind == "upload" else [self.target]
 
 
@@ -73,7 +72,6 @@ def points_source(points: str) -> TableSource:
 
 
 def read_source(text: str, name: str) -> TableSource:
-    """Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     file = io.BytesIO(text.encode("utf-8", "replace"))
@@ -94,7 +92,6 @@ def read_source(text: str, name: str) -> TableSource:
 
 
 def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
-    """Split a table into rows and classes, and encode the columns that are used."""
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
     rows, labels, n_unlabelled = split_target(source.frame, target)
     rows = rows.drop(columns=list(dropped))
@@ -120,7 +117,6 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
 
 
 def _as_classes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
-    """Return the classes, in the order of numbers where they are numbers, and their positions."""
     found = np.unique(labels)
     if not 2 <= len(found) <= MOST_CLASSES:
         raise InvalidInputError(

@@ -49,8 +49,6 @@ HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, 
 
 
 class View:
-    """One of the page's views, for one metric."""
-
     def __init__(
         self, metric: CurvedMetric, chart: str, turn: float = 0.0, tilt: float = 38.0
     ) -> None:
@@ -88,8 +86,6 @@ class View:
     def window(self) -> Floats:
         return np.stack([self.middle - self.half_width, self.middle + self.half_width])
 
-    # -- to the screen --------------------------------------------------------------
-
     def to_screen(self, x: ArrayLike) -> Floats:
         """Return points (…, 2) on the screen; those on the absolute slightly inside it."""
         return self.look(np.asarray(x, dtype=float))[0]
@@ -105,11 +101,9 @@ class View:
         return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
 
     def lift(self, x: Floats) -> Floats:
-        """Return points in the coordinates of the chart, of two or three dimensions."""
         return x if self.chart == "klein" else (self._chart(x) - self._origin) * self._scale
 
     def on_tangent_plane(self, x: Floats) -> Floats:
-        """Return on the screen the points of the plane that a surface is projected to."""
         w = np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), "klein"))
         flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
         return self._project(flat * self._scale)
@@ -128,8 +122,6 @@ class View:
         # the flat limit has two coordinates
         return np.asarray(y @ np.stack([self._right, self._up])[:, : y.shape[-1]].T)
 
-    # -- the horizon ----------------------------------------------------------------
-
     def faces_away(self, x: ArrayLike) -> Bools:
         return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
 
@@ -142,7 +134,6 @@ class View:
         return np.asarray(self.metric.from_chart(y, self._name), dtype=float)
 
     def horizon_parameter(self, x: Floats) -> Floats:
-        """Return t of the points of the horizon nearest to points of the plane."""
         y = self._chart(x)
         if self._name == "hyperboloid":
             return np.asarray(np.arcsinh(y @ self._right))
@@ -150,14 +141,11 @@ class View:
         return np.asarray(np.clip(t, CLEARANCE, math.pi - CLEARANCE))
 
     def outline(self, n: int) -> Floats:
-        """Return the whole horizon, as n points of the plane; none without one."""
         if not self.has_horizon:
             return np.empty((0, 2))
         bowl = self._name == "hyperboloid"
         ends = (-HORIZON_END, HORIZON_END) if bowl else (CLEARANCE, np.pi - CLEARANCE)
         return self.horizon(np.linspace(*ends, n))
-
-    # -- and back -------------------------------------------------------------------
 
     def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Floats:
         """Return the point seen at (2,); a place outside the chart gives the nearest inside."""

@@ -74,7 +74,6 @@ def predict(
 
 
 def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
-    """Return a line for each voter of each row: with all shares, or the largest ones as text."""
     lines: list[list[Any]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
         names = why.names if whole else why.marked_names
@@ -129,7 +128,6 @@ def answer(
     table: Path,
     output: Path | None,
 ) -> None:
-    """Write or print the answers to each piece of a table; in JSON they are a list of that name."""
     import pandas as pd
 
     from cayleyklein.tables import load_model
@@ -185,7 +183,6 @@ def pieces_of(
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
-    """Write answers one after the other, to a file or to standard output; count the table rows."""
     from cayleyklein._validation import require
     from cayleyklein.tables import atomic
 

@@ -17,8 +17,6 @@ from cayleyklein.exceptions import InvalidInputError
 
 @dataclass(frozen=True)
 class Console:
-    """Results on standard output, and remarks on standard error."""
-
     quiet: bool = False
     verbose: bool = False
     json: bool = False
@@ -47,7 +45,6 @@ class Console:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar on a terminal; yield a function of (done, total)."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda *_: None
             return
@@ -79,11 +76,6 @@ def plain_value(value: Any) -> Any:
 
 
 def counted(n: int, name: str) -> str:
-    """Format a number of things.
-
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
     return f"{n:,} {name}{'' if n == 1 else 's'}"
 
 
@@ -109,7 +101,6 @@ DropOption = Annotated[
 
 
 def not_zero(jobs: int | None) -> int | None:
-    """Raise for 0 jobs, with a clearer message than joblib's."""
     if jobs == 0:
         raise typer.BadParameter("0 would do nothing; give 1 or more, or -1 for one a core.")
     return jobs

@@ -232,7 +232,6 @@ LONGEST_CONNECT = "10 s"  # longest time for a scheduler to answer
 
 @contextmanager
 def cluster_at(address: str | None) -> Iterator[None]:
-    """Let joblib use the cluster of a scheduler; without an address, processes."""
     if address is None:
         yield
         return
@@ -265,7 +264,6 @@ def tables_text(tables: Sequence[ReportTable], end: str) -> str:
 
 
 def table_text(table: ReportTable) -> str:
-    """Format a table for standard output: evidence has a star, and is bold on a terminal."""
     from rich import box
     from rich.console import Console as Terminal
     from rich.table import Table as Grid

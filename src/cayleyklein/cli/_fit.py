@@ -120,7 +120,6 @@ def fit(
 
 
 def as_kinds(given: list[str]) -> dict[str, str]:
-    """Split COLUMN=KIND at the last equals sign."""
     for text in given:
         if "=" not in text:
             raise InvalidInputError(
@@ -130,7 +129,6 @@ def as_kinds(given: list[str]) -> dict[str, str]:
 
 
 def report(console: Console, model: TableClassifier, output: Path) -> None:
-    """Print the use of each column, and the learned metric."""
     columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
     brief = n_plain > MOST_PLAIN and not console.verbose
@@ -183,7 +181,6 @@ PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
 
 
 def plain_text(model: TableClassifier) -> str:
-    """Say that the metric is none that was learned, or nothing."""
     plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 

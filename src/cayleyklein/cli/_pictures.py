@@ -85,7 +85,6 @@ def voronoi(
 
 
 def points_of(rows: Any, names: list[str]) -> tuple[Floats, Any, int]:
-    """Return two columns and the labels of the complete rows, and the number of the others."""
     import numpy as np
 
     from cayleyklein._validation import did_you_mean
@@ -157,7 +156,6 @@ def figures(
 
 
 def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> list[Path]:
-    """Run the scripts of some figures, or of all, and return the files that they draw."""
     from cayleyklein._validation import did_you_mean, require
 
     require("matplotlib", "plot")

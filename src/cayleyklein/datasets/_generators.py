@@ -211,7 +211,6 @@ def make_mixed(
 
 
 def shared_labels(n: int, classes: int, rng: np.random.RandomState) -> Ints:
-    """Return n labels in random order, in classes of equal size up to one."""
     return np.asarray(rng.permutation(np.arange(n) % classes), dtype=np.intp)
 
 
@@ -231,7 +230,6 @@ def around(
 def elliptic_clusters(
     middles: Floats, y: Ints, std: float, reach: float, rng: np.random.RandomState
 ) -> Floats:
-    """Draw clusters on the unit hemisphere, no row farther than `reach` from the pole."""
     d = middles.shape[1]
     if std * math.sqrt(d) > reach:
         raise InvalidInputError(
@@ -248,7 +246,6 @@ def elliptic_clusters(
 
 
 def carriers(middles: Floats, sign: int) -> list[Floats]:
-    """Return the isometries that move the origin to each point."""
     unit = CurvedMetric.euclidean(middles.shape[1], curvature=float(sign))
     return [unit.transvection(np.zeros(middles.shape[1]), middle) for middle in middles]
 
@@ -256,7 +253,6 @@ def carriers(middles: Floats, sign: int) -> list[Floats]:
 def spread_centers(
     n: int, metric: CurvedMetric | MixedMetric, draw: Callable[[int], Floats]
 ) -> Floats:
-    """Draw points one by one, each far from the earlier ones."""
     found = draw(1)
     while len(found) < n:
         drawn = draw(CANDIDATES)
@@ -282,7 +278,6 @@ def uniform_in_ball(n: int, d: int, radius: float, sign: int, rng: np.random.Ran
 def tree_nodes(
     depth: int, branching: int, edge: float, d: int, rng: np.random.RandomState
 ) -> list[Floats]:
-    """Return the isometries that move the origin to the nodes of a tree, level by level."""
     length = as_real(edge, "edge")
     if not 0 < depth * length <= LARGEST_RADIUS:
         raise InvalidInputError(

@@ -85,7 +85,6 @@ METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
 def in_print(cell: Cell) -> Cell:
-    """Return the cell of the paper, for its algorithm and for ours."""
     return cell._replace(method=cell.method.removeprefix(PAPERS))
 
 
@@ -148,7 +147,6 @@ def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
 
 
 def paper_table(results: Sequence[Result], table: str) -> ReportTable:
-    """Return a table of the paper with the results of its algorithm and of ours next to it."""
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
     marked = {
@@ -188,7 +186,6 @@ def paper_table(results: Sequence[Result], table: str) -> ReportTable:
 
 
 def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> list[str]:
-    """Count the cells above, level with and below the paper, and list those below."""
     counts = []
     for who, papers in (("the paper's algorithm", True), ("ours", False)):
         some = [m["mark"] for c, m in marked.items() if c.method.startswith(PAPERS) == papers]

@@ -49,7 +49,6 @@ HOW_TO_READ = (
 
 
 def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTable:
-    """Return the table of one data set, with a verdict in its notes."""
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
@@ -88,7 +87,6 @@ def interval(difference: dict[str, float | None] | None) -> str:
 
 
 def curvature_text(result: Result) -> str:
-    """Format the curvatures, with the number of splits that agree on the geometry if not all."""
     if (learned := result["learned"]) is None:
         return ""
     K, n = ", ".join(svg.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
@@ -96,7 +94,6 @@ def curvature_text(result: Result) -> str:
 
 
 def fit_notes(results: Sequence[Result]) -> str:
-    """Return the warnings of the fits, each with its methods, as HTML."""
     titles: dict[str, dict[str, None]] = {}
     for result in results:
         for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
@@ -116,7 +113,6 @@ RELIABILITY = (
 
 
 def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
-    """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
@@ -163,7 +159,6 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
 
 
 def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
-    """Draw means, standard errors and single splits, one row for each method."""
     ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         scores = [outcome["accuracy"] for outcome in result["outcomes"]]
@@ -187,7 +182,6 @@ def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
 
 
 def reliability_figure(results: Sequence[Result]) -> Any:
-    """Draw a reliability curve for each method, in panels of the same axes."""
     from matplotlib.figure import Figure
 
     n_rows = -(-len(results) // PANELS)

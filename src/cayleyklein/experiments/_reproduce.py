@@ -109,7 +109,6 @@ class Reproduction:
 
 
 def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
-    """Summarise and compare the cells, and add the paper's numbers."""
     results = summarize(outcomes)
     for result in results:
         is_partition = protocol.is_partition(result["dataset"])

@@ -31,8 +31,6 @@ from cayleyklein.tables import TableEncoder, atomic
 
 
 class Cell(NamedTuple):
-    """One number of a table: a data set, a method, the neighbours that vote, the targets."""
-
     dataset: str
     method: str
     k: int | None = None
@@ -94,7 +92,6 @@ def run_cells(
     progress: ProgressCallback | None,
     store: CellStore | None = None,
 ) -> dict[Cell, list[Outcome]]:
-    """Evaluate each cell on every split of its data set, except the cells that a store has."""
     tell = as_callback(progress, "progress") or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
@@ -115,7 +112,6 @@ def run_cells(
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, and make its folder; after an error the old file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic.writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -167,7 +163,6 @@ def provenance() -> dict[str, Any]:
 
 @cache
 def fingerprint() -> str:
-    """Return a digest of the code, the data sets, and the versions of what they run with."""
     digest = hashlib.sha256(repr(versions()).encode())
     for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
         digest.update(path.read_bytes())

@@ -124,7 +124,6 @@ BASELINES: dict[str, Callable[[Cell], Cell]] = {  # the cell that a cell is comp
 
 
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
-    """Summarise each cell, and compare it with standardised k-NN and with flat LMNN."""
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
     for name, baseline in BASELINES.items():
         for base in dict.fromkeys(map(baseline, outcomes)):
@@ -139,8 +138,6 @@ def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
 
 
 def _summary(cell: Cell, outcomes: list[Outcome]) -> Result:
-    """Return means and medians over the splits, in the order of their keys."""
-
     def known(name: str) -> list[float]:
         return [outcome[name] for outcome in outcomes if outcome[name] is not None]
 
@@ -179,7 +176,6 @@ def cell_of(result: Result) -> Cell:
 
 
 def accuracy_text(result: Result) -> str:
-    """Format the mean accuracy ± its standard error; a single split has no error."""
     error = result["standard_error"]
     return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
 
@@ -188,7 +184,6 @@ LEAST_GROUP = 5  # test rows below which a group says nothing of calibration
 
 
 def reliability(result: Result) -> tuple[Floats, Floats, Floats]:
-    """Return rows, mean confidence and accuracy of each group of enough test rows."""
     n, confidence, right = np.sum([o["calibration"] for o in result["outcomes"]], axis=0).T
     some = n >= LEAST_GROUP
     return n[some], confidence[some] / n[some], right[some] / n[some]

@@ -38,14 +38,12 @@ def _neighbors(k: int | None) -> KNeighborsClassifier:
 
 
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
-    """Return k-NN on standardised columns, after a learner of a metric."""
     return Method(
         title, lambda k, _: make_pipeline(StandardScaler(), *map(clone, learners), _neighbors(k))
     )
 
 
 def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
-    """Return our defaults in one geometry, or the paper's solver with as many targets as votes."""
     solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
 
     def make(k: int | None, n_targets: int | None) -> Any:
@@ -79,10 +77,7 @@ def _lmnn_of(package: str) -> Method:
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
-    """RBF SVM with cross-validated C and γ and Platt's probabilities."""
-
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
-        """Choose C and γ, and calibrate the scores."""
         self.classes_, counts = np.unique(y, return_counts=True)
         grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
         folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
@@ -93,11 +88,9 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return classes."""
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return probabilities."""
         return self.calibrated_.predict_proba(X)
 
 

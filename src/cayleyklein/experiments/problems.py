@@ -141,7 +141,6 @@ def _load_named(name: str) -> Problem:
 
 
 def _from_table(table: Any, path: Path, target: str, drop: list[str]) -> Problem:
-    """Take at most `MOST_ROWS_COMPARED` rows of a table, and leave out classes of a single row."""
     notes = []
     if len(table) > MOST_ROWS_COMPARED:
         notes.append(f"{MOST_ROWS_COMPARED:,} of {len(table):,} rows, drawn at random.")
@@ -235,12 +234,6 @@ QUICK = Protocol("quick", repetitions=5, folds=10)
 
 
 def repeated_splits(y: Ints, n_splits: int, test_size: float) -> list[Split]:
-    """Return random stratified splits; every call returns the same.
-
-    >>> train, test = repeated_splits(np.array([0, 0, 0, 0, 1, 1, 1, 1]), 3, 0.25)[0]
-    >>> len(train), len(test)
-    (6, 2)
-    """
     as_real(test_size, "test_size", "(0, 1)")
     n_classes = len(np.unique(y))
     if n_classes < 2:

@@ -131,7 +131,6 @@ class CellFormat:
 
 
 def kind_of_type(values: Any) -> str:
-    """Return "number" for numbers and durations, "date" for timestamps, and "words" otherwise."""
     types = require("pandas", "cli").api.types
     if types.is_datetime64_any_dtype(values):
         return "date"
@@ -140,7 +139,6 @@ def kind_of_type(values: Any) -> str:
 
 
 def as_series(values: Any) -> Any:
-    """Return a column as numbers, timestamps, booleans or text, whatever type held them."""
     pandas = require("pandas", "cli")
     if isinstance(values.dtype, pandas.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
@@ -207,7 +205,6 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
 
 
 def plain_floats(words: Any) -> Floats | None:
-    """Return text cells as floats if each is one as Python writes it, or None."""
     arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
     try:
         cells = compute.cast(arrow.array(words, arrow.string(), from_pandas=True), arrow.float64())
@@ -240,7 +237,6 @@ def parsed_dates(words: Any, date: str) -> Floats:
 
 
 def guessed_date(text: str) -> str | None:
-    """Return the format of a date, or None for a text without year or hour."""
     for pattern, date in DATES.items():
         if re.fullmatch(pattern, text):
             return date

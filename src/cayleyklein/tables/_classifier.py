@@ -22,8 +22,6 @@ from cayleyklein.tables._encoder import TableEncoder
 
 @dataclass(frozen=True, repr=False)
 class TableExplanation(Explanation):
-    """An explanation that knows which cells of its row were missing."""
-
     missing: Bools
 
     def __repr__(self) -> str:
@@ -31,7 +29,6 @@ class TableExplanation(Explanation):
 
     @property
     def marked_names(self) -> AnyArray:
-        """The names of the columns, with a remark where the cell of the row was missing."""
         marks = np.where(self.missing, " (missing)", "").astype(object)
         return np.asarray(self.names + marks)
 
@@ -174,7 +171,6 @@ default="auto"
         return self._take(encoder, neighbors, learned, numbers)
 
     def _checked(self, y: ArrayLike, n_rows: int) -> AnyArray:
-        """Check the target, and the parameters that no other estimator checks before it learns."""
         classes, codes = encode_classes(y)
         target: AnyArray = classes[codes]
         if len(target) != n_rows:

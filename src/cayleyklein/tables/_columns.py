@@ -149,7 +149,6 @@ class Column:
 
 
 def as_table(table: Any) -> Any:
-    """Check that it is a DataFrame with rows, and make texts of the names of its columns."""
     pandas = require("pandas", "cli")
     if not isinstance(table, pandas.DataFrame):
         raise InvalidInputError(
@@ -170,7 +169,6 @@ def as_table(table: Any) -> Any:
 def fit_columns(
     table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
 ) -> list[Column]:
-    """Decide how each column of a table is encoded; see `TableEncoder`."""
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
@@ -243,7 +241,6 @@ def without_dashes(known: Any) -> Any:
 
 
 def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
-    """Return the kind of a column, and why it is not used if it is not."""
     n_distinct = known.nunique()
     if n_distinct == 0:
         return "unused", "every cell is missing"
@@ -263,7 +260,6 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, 
 
 
 def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
-    """Return the encoding of categories with their counts: in words, and as parts of a column."""
     n_rare = len(counts) - most + 1 if len(counts) > most else 0
     is_rare = np.zeros(len(counts), dtype=bool)
     is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
@@ -276,7 +272,6 @@ def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
 
 
 def _fitted_text(words: Any) -> Any:
-    """Return an encoder of long text, or None where it finds no words."""
     encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
     with warnings.catch_warnings():  # few rows have fewer components
         warnings.filterwarnings("ignore", message="The matrix shape is")

@@ -203,7 +203,6 @@ class TableEncoder(  # type: ignore[call-arg]
         return {name: count for name, count in zip(names, counts, strict=True) if count}
 
     def _is_missing(self, table: Any) -> Bools:
-        """Say which cells are missing, in the order of the columns of `_add_up`."""
         table = self._checked(table)
         return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
 

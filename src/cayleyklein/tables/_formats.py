@@ -59,7 +59,6 @@ def typed(table: Any, text: Collection[str]) -> Any:
 
 
 def quantities(words: Any) -> tuple[str, Floats]:
-    """Return "number" or "date" and the distinct ones of text cells; none for "words"."""
     counts = words.value_counts()
     cells = _find_in_text(counts, "", "")[0]
     if cells.kind == "words":
@@ -87,7 +86,6 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
 
 
 def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
-    """Return how distinct texts with their counts are written."""
     if given:
         absent = tuple(counts.index[np.isnan(parsed_dates(counts.index, given))])
         return [CellFormat("date", date=given, absent=absent)]
@@ -127,7 +125,6 @@ def are_codes(counts: Any) -> bool:
 
 
 def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
-    """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
     if _cells.plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
@@ -138,7 +135,6 @@ def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
 
 
 def number_format(counts: Any, decimal: str) -> FormatFit:
-    """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
     units: Counter[str] = Counter()
@@ -162,7 +158,6 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
 
 
 def date_format(counts: Any) -> FormatFit:
-    """Return the date format of distinct texts with their counts, and the share that fits it."""
     weights = counts.to_numpy()
     formats = Counter(filter(None, map(_cells.guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two

@@ -197,7 +197,6 @@ def dicts(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def parameters_of(model: Any) -> State:
-    """Return parameters as plain values; NumPy's numbers, as in a grid search, become Python's."""
     values = {name: getattr(model, name) for name in PARAMETERS}
     for name, value in values.items():
         values[name] = value.item() if isinstance(value, np.generic) else value

@@ -196,7 +196,6 @@ def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
 
 
 def _unpacked(raw: IO[bytes], name: str) -> Any:
-    """Return the plain bytes of a file, by its first bytes, whatever its name says."""
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
@@ -246,7 +245,6 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
 def _header(
     plain: Any, name: str, header: bool, given: str | None, encoding: str
 ) -> tuple[list[str], str, int]:
-    """Return the names of the columns, the delimiter, and the lines up to the first row."""
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     lines = iter(lambda: text.readline(BLOCK_BYTES), "")
@@ -272,7 +270,6 @@ def _header(
 
 
 def _check_names(cells: list[str], name: str) -> None:
-    """Raise for a first line of data, and for names that occur twice."""
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
     if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):

@@ -31,12 +31,10 @@ def writing(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise for a file that cannot be written, before the work to fill it."""
     _temporary(as_path(path)).unlink()
 
 
 def check_readable(path: Path, what: str = "a file") -> None:
-    """Raise for a folder and for a missing file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give {what}.")
     if not path.exists():
