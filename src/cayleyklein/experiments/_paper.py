@@ -12,11 +12,7 @@ from cayleyklein.experiments.page import PAPER_MARKS, ReportTable
 
 
 class PaperCell(NamedTuple):
-    """A number of the paper, and the votes and target neighbours that it is for.
-
-    `table` is the LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the
-    number of target neighbours.
-    """
+    """A number of the paper, in a table by its LaTeX label without ``tab:``, or "targets"."""
 
     table: str
     dataset: str
@@ -27,10 +23,8 @@ class PaperCell(NamedTuple):
     bold: bool
 
 
-# A star is the paper's bold face; the dash is empty in print.
-# The paper does not say what k is. It may be the neighbours that vote, as in k-NN. But its text and
-# caption have "3-NN" throughout, its Mahalanobis column is the same for every k, and its section 4
-# has k for the target neighbours. "targets" is that reading.
+# A star is the paper's bold face; the dash is empty in print. The paper does not say whether k is
+# the neighbours that vote, or the target neighbours, as in its section 4: the table "targets".
 EXP = """
 k   dataset  elliptic  hyperbolic  flat
 1   wine     0.989*    0.865       0.984
@@ -84,25 +78,15 @@ PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table
 METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
-def in_print(cell: Cell) -> Cell:
-    return cell._replace(method=cell.method.removeprefix(PAPERS))
-
-
 def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list[Cell]:
-    """Return the cells of the paper's tables.
-
-    A method of the paper has cells in the tables that print it, another method in all.
-
-    >>> len(cells_of(["exp"])), len(cells_of(["mixed"])), len(cells_of(["exp", "mixed"]))
-    (128, 45, 141)
-    """
+    """Return the cells of tables: a method of the paper where it is printed, another in all."""
     found: dict[Cell, None] = {}
     for table in tables:
         printed = [paper for paper in PAPER_CELLS if paper.table == table]
         missing = METHODS_IN_PRINT - {paper.method for paper in printed}
         for paper in printed:
-            cells = (Cell(paper.dataset, m, paper.k, paper.n_targets) for m in methods)
-            found |= dict.fromkeys(cell for cell in cells if in_print(cell).method not in missing)
+            some = (method for method in methods if method.removeprefix(PAPERS) not in missing)
+            found |= dict.fromkeys(Cell(paper.dataset, m, paper.k, paper.n_targets) for m in some)
     return list(found)
 
 
@@ -127,16 +111,14 @@ PAPER_LEGEND = (
 def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
     """Return the paper's numbers for a result, each with a mark: "above", "level" or "below".
 
-    The paper gives no errors. Level is within one row if each row is tested once, and otherwise
-    within one standard error of ours, both with half a digit for the paper's rounding. A single
-    split has no standard error, and is always level.
+    Level is within one row if each is tested once, and otherwise within one standard error of ours,
+    both with half a digit for the paper's rounding. A single split is always level.
     """
-    tolerance = result["standard_error"]
+    tolerance = math.inf if result["standard_error"] is None else result["standard_error"]
     if is_partition:
         tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])
-    elif tolerance is None:
-        tolerance = math.inf
-    cell, marks = in_print(cell_of(result)), []
+    cell, marks = cell_of(result), []
+    cell = cell._replace(method=cell.method.removeprefix(PAPERS))
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
             gap = result["accuracy"] - paper.accuracy

@@ -33,13 +33,12 @@ class Method(NamedTuple):
     make: Callable[[int | None, int | None], Any]
 
 
-def _neighbors(k: int | None) -> KNeighborsClassifier:
-    return KNeighborsClassifier() if k is None else KNeighborsClassifier(k)
-
-
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
     return Method(
-        title, lambda k, _: make_pipeline(StandardScaler(), *map(clone, learners), _neighbors(k))
+        title,
+        lambda k, _: make_pipeline(
+            StandardScaler(), *map(clone, learners), KNeighborsClassifier(k or 5)
+        ),
     )
 
 
@@ -60,18 +59,15 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-PEERS = {
-    "metric-learn": ("metric_learn", "LMNN"),
-    "pylmnn": ("pylmnn", "LargeMarginNearestNeighbor"),
-}  # module and LMNN of other packages
+PEERS = {"metric-learn": "metric_learn", "pylmnn": "pylmnn"}  # packages with an LMNN of their own
 
 
 def _lmnn_of(package: str) -> Method:
     def make(k: int | None, n_targets: int | None) -> Any:
-        module, learner = PEERS[package]
-        maker = getattr(import_module(module), learner)
+        learner = "LMNN" if package == "metric-learn" else "LargeMarginNearestNeighbor"
+        maker = getattr(import_module(PEERS[package]), learner)
         step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
-        return make_pipeline(StandardScaler(), step, _neighbors(k))
+        return make_pipeline(StandardScaler(), step, KNeighborsClassifier(k or 5))
 
     return Method(f"LMNN ({package})", make)
 
@@ -138,7 +134,7 @@ def check_methods(methods: Iterable[str]) -> list[str]:
 
 def _is_installed(package: str) -> bool:
     try:
-        import_module(PEERS[package][0])
+        import_module(PEERS[package])
     except ImportError:
         return False
     return True

@@ -33,10 +33,6 @@ def bullets(lines: Sequence[str]) -> str:
     return f'<ul class="notes">{items}</ul>' if items else ""
 
 
-def code_block(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>"
-
-
 def figure_html(figure: Any, caption: str) -> str:
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
@@ -63,12 +59,6 @@ class ReportTable:
     """A table with a title and notes; the first `n_labels` columns are words, the others numbers.
 
     Entries are text, with ``**`` around those that are bold.
-
-    >>> table = ReportTable("Two", ("method", "accuracy"), [["flat", "**0.9**"]])
-    >>> print(table.to_markdown())
-    | method | accuracy |
-    |---|---:|
-    | flat | **0.9** |
     """
 
     title: str

@@ -11,11 +11,7 @@ from cayleyklein._validation import as_path
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file with the same ending; rename it to the path at the end.
-
-    After an error or an interruption the old file is kept and the temporary one is deleted. No
-    handle is open when the file is renamed or deleted, which Windows would refuse.
-    """
+    """Yield a temporary file with the same ending; rename it at the end, delete it on errors."""
     path = as_path(path)
     temporary = _temporary(path)
     try:
