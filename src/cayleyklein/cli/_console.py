@@ -63,11 +63,7 @@ CONTROLS = {
 
 
 def printable(text: str) -> str:
-    r"""Replace control characters, so that names in a file cannot control the terminal.
-
-    >>> print(printable("red\x1b[2J"))
-    red\x1b[2J
-    """
+    """Replace control characters, so that names in a file cannot control the terminal."""
     return text.translate(CONTROLS)
 
 
@@ -89,11 +85,9 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
 TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
 TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
+ROWS_HELP = "CSV, TSV or Parquet."
 RowsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
-    ),
+    Path | None, typer.Option("-o", "--output", metavar="OUT", help=ROWS_HELP, show_default="print")
 ]
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
@@ -134,10 +128,7 @@ COMMON = [
 def with_console(
     *examples: str, reads: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command: examples, and options -q, -v, --json and --debug as a Console.
-
-    One that `reads` tables also has --encoding and --delimiter.
-    """
+    """Add examples and the options of a Console to a command, and of reading if it `reads`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)
