@@ -48,16 +48,10 @@ N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 
 
-def class_color(label: int) -> str:
-    return f"class{label % N_HUES}"
-
-
-def class_marker(label: int) -> str:
-    return list(MARKERS)[label % len(MARKERS)]
-
-
-def class_strength(label: int) -> float:
-    return STRENGTHS[label // N_HUES % len(STRENGTHS)]
+def class_look(label: int) -> tuple[str, str, float]:
+    """Return the colour and marker of a class, unique up to 56, and the opacity of its region."""
+    strength = STRENGTHS[label // N_HUES % len(STRENGTHS)]
+    return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
 
 
 class Shape(NamedTuple):
@@ -73,16 +67,6 @@ class Shape(NamedTuple):
     edge: str = "paper"
     edge_width: float = 1.0
     text: tuple[str, ...] = ()
-
-
-def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
-    paper = PALETTE[theme]["paper"]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
-        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">'
-        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
-        f"{elements(shapes, window, theme)}</svg>"
-    )
 
 
 def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:

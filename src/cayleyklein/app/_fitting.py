@@ -15,7 +15,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_color, class_marker
+from cayleyklein.app._draw import Shape, class_look
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -62,12 +62,11 @@ def ending(text: str, **more: Any) -> News:
 
 
 Tell = Callable[[News], None]
+Work = Callable[[FitTask, Tell], None]
 
 
 class FitProcess:
-    def __init__(
-        self, work: Callable[[FitTask, Tell], None], task: FitTask, slots: threading.Semaphore
-    ) -> None:
+    def __init__(self, work: Work, task: FitTask, slots: threading.Semaphore) -> None:
         self._given, self._slots = (work, task), slots
         self.process: Any = None
 
@@ -76,7 +75,12 @@ class FitProcess:
         if self.process is None:
             if not self._slots.acquire(blocking=False):
                 return []
-            self._start()
+            context = _context()
+            self._inbox, outbox = context.Pipe(duplex=False)
+            self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
+            self.process.start()
+            outbox.close()  # so that its end is seen here when the process ends
+            self._begun = time.monotonic()
             return [News({"state": "Fitting…"})]
         alive, found = self.process.is_alive(), []
         with suppress(EOFError, OSError):
@@ -88,14 +92,6 @@ class FitProcess:
             found.append(ending(f"The fit took more than {LONGEST:g} seconds and was ended."))
         return found
 
-    def _start(self) -> None:
-        context = _context()
-        self._inbox, outbox = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
-        self.process.start()
-        outbox.close()  # so that its end is seen here when the process ends
-        self._begun = time.monotonic()
-
     def end(self) -> None:
         if self.process is not None:
             self.process.terminate()
@@ -105,8 +101,8 @@ class FitProcess:
 
 
 def warm_up() -> None:
-    """Have the process that fits are forked from import the library before the first one."""
-    _context().Process(daemon=True).start()  # without a target it does nothing
+    """Have the process that fits are forked from import the library; this one does nothing."""
+    _context().Process(daemon=True).start()
 
 
 def _context() -> Any:
@@ -118,7 +114,7 @@ def _context() -> Any:
     return multiprocessing.get_context("spawn")
 
 
-def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> None:
+def _work(work: Work, task: FitTask, outbox: Any) -> None:
     with suppress(BrokenPipeError):  # the visitor has left
         try:
             work(task, outbox.send)
@@ -147,19 +143,15 @@ class RowPictures:
         x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
-            mine, hue, marker = labels == label, class_color(label), class_marker(label)
+            mine, (hue, marker, _) = labels == label, class_look(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
             ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
             shapes.append(ring._replace(edge=hue))
         if wrong is not None:
             shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
-        return {
-            "window": self.box.ravel().tolist(),
-            "axes": [name[:SHOWN] for name in self.axes],
-            "shapes": under + [shape._asdict() for shape in shapes if len(shape.xy)],
-            "points": x,
-            "rows": self.drawn.tolist(),
-        }
+        drawn = [shape._asdict() for shape in shapes if len(shape.xy)]
+        about = {"axes": [name[:SHOWN] for name in self.axes], "rows": self.drawn.tolist()}
+        return about | {"window": self.box.ravel().tolist(), "shapes": under + drawn, "points": x}
 
 
 def make_model(task: FitTask, tell: Tell) -> None:
@@ -202,7 +194,11 @@ class _Bench:
     def learn(self, place: str, geometry: str) -> None:
         def report(progress: Progress) -> None:
             name, K = progress.part.split(",")[0], progress.metric.curvature
-            accuracy = self._accuracy(progress.metric)
+            accuracy = None
+            with suppress(
+                CayleyKleinError
+            ):  # an iterate may leave training rows outside its domain
+                accuracy = self.fit(metric=progress.metric).score(*self.watched)
             steps: list[list[Any]] = []
             if progress.iteration <= self._last.get(name, -1):  # another part, or fit
                 self._first_loss.pop(name)
@@ -224,12 +220,6 @@ class _Bench:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
         self.show(place, model, summary, choice.trials)
 
-    def _accuracy(self, metric: CurvedMetric) -> float | None:
-        try:
-            return self.fit(metric=metric).score(*self.watched)
-        except CayleyKleinError:  # an iterate may leave training rows outside its domain
-            return None
-
     def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
         model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
@@ -239,14 +229,11 @@ class _Bench:
         said = model.predict(self.X_test)
         wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = said != self.y_test
-        neighbors, distances = self._neighbors(model, rows.drawn)
+        near, distances = self._neighbors(model, rows.drawn)
         lines, planes = self._on_the_plane(metric)
-        picture = rows.picture([self._regions(model), *lines], wrong) | {
-            "neighbors": neighbors.tolist(),
-            "distances": distances,
-            "places": rows.shown[neighbors.ravel()],
-            "wrong": wrong[rows.drawn],
-        }
+        picture = rows.picture([self._regions(model), *lines], wrong)
+        picture |= {"neighbors": near.tolist(), "distances": distances}
+        picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
         weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
         counts = confusion_matrix(self.y_test, said, labels=np.unique(table.y)).tolist()
         caption = f"{PANEL_NAMES[place]} on test rows"
@@ -314,10 +301,9 @@ class _Bench:
         return [line._asdict() for line in lines], planes
 
 
-def train_and_test(y: Ints) -> tuple[Ints, Ints]:
+def train_and_test(y: Ints) -> list[Ints]:
     options = {"test_size": TEST_PART, "stratify": y, "random_state": PAGE_SEED}
-    train, test = train_test_split(np.arange(len(y)), **options)
-    return train, test
+    return list(train_test_split(np.arange(len(y)), **options))
 
 
 def _describe(metric: Metric) -> str:

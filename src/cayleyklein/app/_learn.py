@@ -10,7 +10,7 @@ import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _fitting, _tables
-from cayleyklein.app._draw import class_color, class_marker
+from cayleyklein.app._draw import class_look
 from cayleyklein.app._session import run_command
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -27,12 +27,8 @@ GEOMETRY_NAMES = {
 }
 NEIGHBOR_CHOICES = ("auto", "1", "3", "5", "7", "11", "15", "25")
 UPLOAD, POINTS = "upload", "points"
-
-OPTIONS = {
-    "data": (*loaders.BUNDLED, UPLOAD, POINTS),
-    "geometry": tuple(GEOMETRY_NAMES),
-    "neighbors": NEIGHBOR_CHOICES,
-}
+OPTIONS = {"geometry": tuple(GEOMETRY_NAMES), "neighbors": NEIGHBOR_CHOICES}
+OPTIONS |= {"data": (*loaders.BUNDLED, UPLOAD, POINTS)}
 PREVIEW = 5  # rows of a preview
 
 
@@ -73,9 +69,8 @@ class LearnState:
     @classmethod
     def from_query(cls, query: str) -> Self:
         state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
-        for name in vars(state):
-            if name in parts:
-                state = state.with_choice(name, parts[name])
+        for name in filter(parts.__contains__, vars(state)):
+            state = state.with_choice(name, parts[name])
         return state
 
 
@@ -116,6 +111,7 @@ class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
+        self.results: dict[str, Any]
         self.uploaded: TableSource | None = None
         self.fit: _fitting.FitProcess | None = None
         self._lock = threading.RLock()
@@ -190,8 +186,7 @@ class LearnSession:
         said = "Not fitted yet: these are the rows."
         self.texts = {f"about-{place}": said for place in _fitting.PANEL_NAMES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {"confusion": None}
-        self.results |= {"weights": (), "trials": (), "planes": ()}
+        self.results = {"confusion": None, "weights": (), "trials": (), "planes": ()}
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
         self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
@@ -206,18 +201,16 @@ class LearnSession:
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes:
-            raise InvalidInputError(
-                f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
-                f"class needs one among them."
-            )
+            said = f"{n_test} are test rows, and each class needs one among them."
+            raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
         self._clear()
         self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
-        self._not_while_fitting()
         self._run(_fitting.make_model)
 
     def _run(self, work: Any) -> None:
+        self._not_while_fitting()
         k = self.state.neighbors
         task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
         self.fit = _fitting.FitProcess(work, task, self.slots)
@@ -253,7 +246,9 @@ class LearnSession:
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
         about = f"{len(table.X)} rows, {len(table.classes)} classes"
-        answer = {
+        columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
+        del columns[source.columns.index(table.target)]
+        answer: dict[str, Any] = {
             "choices": vars(state),
             "options": {
                 "data": data,
@@ -261,21 +256,13 @@ class LearnSession:
                 "geometry": [list(item) for item in GEOMETRY_NAMES.items()],
                 "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBOR_CHOICES],
             },
-            "columns": [
-                [i, name[:SHOWN], i not in state.drop]
-                for i, name in enumerate(source.columns)
-                if name != table.target
-            ],
+            "columns": columns,
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
-            "running": self.fit is not None,
-            "query": state.query,
-            "notes": self.notes,
-            "results": self.results,
-            "pictures": self._pictures,
-            "steps": self._steps,
             "preview": self._preview() if self._fresh else None,
-            "model": self._model,
         }
+        answer |= {"running": self.fit is not None, "query": state.query, "notes": self.notes}
+        answer |= {"results": self.results, "pictures": self._pictures, "steps": self._steps}
+        answer["model"] = self._model
         self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
         return answer
 
@@ -291,8 +278,8 @@ class LearnSession:
             "rows": [[cell[:SHOWN] for cell in row] for row in cells],
             "notes": [*table.notes, *left_out],
             "classes": [
-                [name[:SHOWN], count, class_color(i), class_marker(i)]
-                for i, (name, count) in enumerate(zip(table.classes, counts, strict=True))
+                [name[:SHOWN], counts[i], *class_look(i)[:2]]
+                for i, name in enumerate(table.classes)
             ],
             "labels": table.y.tolist(),
             "test": self.rows.is_test,

@@ -16,18 +16,14 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from cayleyklein import __version__
+from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.geometry import Ball, cross_ratio
-from cayleyklein.learning import CurvedLMNN
-from cayleyklein.metrics import CurvedMetric
 
 LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
@@ -40,14 +36,10 @@ THREADS = 4  # commands and exports that are computed at once, so that no visito
 # The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
-    "cross_ratio": cross_ratio,
-    "Ball": Ball,
-    "CurvedMetric": CurvedMetric,
-    "CurvedMetric.absolute": CurvedMetric.absolute,
-    "CurvedMetric.bisector": CurvedMetric.bisector,
-    "CayleyKleinVoronoi": CayleyKleinVoronoi,
-    "CurvedLMNN": CurvedLMNN,
-}
+    "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
+    "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,
+    "CurvedMetric.bisector": CurvedMetric.bisector, "CayleyKleinVoronoi": CayleyKleinVoronoi,
+}  # fmt: skip
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -72,8 +64,7 @@ class Explorer:
     def start(self) -> None:
         application = Application(
             [
-                (r"/", PageHandler),
-                (r"/learn", PageHandler),
+                (r"/(?:learn)?", PageHandler),
                 (r"/ws/(?:plane|learn)", Socket),
                 (r"/export/([a-z.]+)", ExportHandler),
                 (r"/reference/(.*)", ReferenceHandler),
@@ -112,10 +103,9 @@ def known_names(host: str) -> list[str]:
 
 
 def pack_message(answer: Any) -> bytes:
-    """Return an answer as a message: the length of its JSON, the JSON, and the arrays.
+    """Return the length of an answer's JSON, the JSON, and its arrays, as int8 or float32.
 
-    An array of whole numbers becomes int8 and any other float32; in the JSON it is its type, its
-    first byte after the JSON, and its size.
+    In the JSON an array is its type, its first byte after the JSON, and its size.
     """
     arrays: list[bytes] = []
     length = 0
@@ -175,15 +165,10 @@ class PageHandler(Guarded):
         facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
         facts["tour"] = TOUR if page == "plane" else []
         self.render(
-            f"{page}.html",
-            page=page,
-            version=__version__,
-            ranges=RANGES,
-            charts=CHART_NAMES,
-            letters=LETTERS,
-            most_bytes=MOST_BYTES,
+            f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
+            letters=LETTERS, most_bytes=MOST_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
-        )
+        )  # fmt: skip
 
 
 class AssetHandler(Guarded, StaticFileHandler):
@@ -195,8 +180,7 @@ class ExportHandler(Guarded):
         if name not in EXPORTS:
             raise HTTPError(404)
         kind, make = EXPORTS[name]
-        theme = self.get_query_argument("theme", "light")
-        theme = theme if theme in PALETTE else "light"
+        theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
             text = await self.explorer.compute(make, state, theme)

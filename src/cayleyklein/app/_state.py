@@ -15,12 +15,9 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
-    "klein": "Klein",
-    "poincare": "Poincaré",
-    "half-plane": "Half-plane",
-    "hemisphere": "Hemisphere",
-    "hyperboloid": "Hyperboloid",
-}
+    "klein": "Klein", "poincare": "Poincaré", "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere", "hyperboloid": "Hyperboloid",
+}  # fmt: skip
 LAYERS = {  # and their names in a description
     "cells": "Voronoi cells",
     "regions": "decision regions",
@@ -35,17 +32,10 @@ LAYERS = {  # and their names in a description
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
-    "curvature": (-1.0, 1.0),
-    "radius": (0.02, 1.5),
-    "center_x": (-4.0, 4.0),
-    "center_y": (-4.0, 4.0),
-    "major": (0.1, 6.0),
-    "minor": (0.1, 6.0),
-    "angle": (-90.0, 90.0),
-    "turn": (-180.0, 180.0),
-    "tilt": (5.0, 90.0),
-    "order": (1, 5),
-}
+    "curvature": (-1.0, 1.0), "radius": (0.02, 1.5), "center_x": (-4.0, 4.0),
+    "center_y": (-4.0, 4.0), "major": (0.1, 6.0), "minor": (0.1, 6.0), "angle": (-90.0, 90.0),
+    "turn": (-180.0, 180.0), "tilt": (5.0, 90.0), "order": (1, 5),
+}  # fmt: skip
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
@@ -60,12 +50,10 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneState:
-    """Everything that the plane page shows.
+    """Everything that the plane page shows; `second` is the chart of the second view, or "".
 
     The conic with the given centre, semi-axes and angle (in degrees) is ‖L(x - μ)‖ = 1, with the
-    symmetric root L of the matrix, so that views of z = L(x - μ) are not turned. `chosen` are the
-    two points of the bisector and the geodesic; keys move the first. `second` is the chart of the
-    second view, or "".
+    symmetric root L of the matrix, so that views of z = L(x - μ) are not turned.
     """
 
     points: tuple[Generator, ...] = ()
@@ -114,10 +102,9 @@ class PlaneState:
         for name, value in parts.items():
             if name in RANGES:
                 values[name] = _in_range(name, value)
-            elif name == "chart":
-                values[name] = as_choice(str(value)[:20], name, tuple(CHART_NAMES))
-            elif name == "second":
-                values[name] = as_choice(str(value)[:20], name, ("", *CHART_NAMES))
+            elif name in ("chart", "second"):
+                charts = tuple(CHART_NAMES) if name == "chart" else ("", *CHART_NAMES)
+                values[name] = as_choice(str(value)[:20], name, charts)
             elif name == "shown":
                 layers = filter(None, str(value).split(","))
                 values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
@@ -139,10 +126,9 @@ class PlaneState:
 
     @classmethod
     def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[Self, bool]:
-        """Return a state with rows of a table and their metric, and whether its conic fits.
+        """Return a state with rows of a table, scaled to the window, and whether its conic fits.
 
-        Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
-        (Σ/c, cK) have the same geometry, and c is such that K and the axes are in their ranges.
+        (Σ/c, cK) have the same geometry for c > 0; c is such that K and axes are in their ranges.
         """
         low, high = rows.min(axis=0), rows.max(axis=0)
         middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
@@ -208,9 +194,8 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
 
 def as_generator(x: float, y: float, label: float) -> Generator:
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
-        raise InvalidInputError(
-            f"Points must have coordinates within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g})."
-        )
+        said = f"Points must have coordinates within ±{LARGEST_COORDINATE:g}"
+        raise InvalidInputError(f"{said}; got ({x:g}, {y:g}).")
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")
     x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))
@@ -218,9 +203,8 @@ def as_generator(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    rng = np.random.default_rng(seed)
     # the golden angle spreads points evenly, and the noise takes the pattern away
-    rows = np.arange(n) + 0.5
+    rng, rows = np.random.default_rng(seed), np.arange(n) + 0.5
     radius = 0.86 * np.sqrt(rows / n)
     turn = rows * math.pi * (3 - math.sqrt(5)) + rng.uniform(0, 2 * math.pi)
     spot = np.stack([radius * np.cos(turn), 0.8 * radius * np.sin(turn)], axis=1)
