@@ -66,10 +66,9 @@ async def _serve(
     try:
         server = Explorer(port, host)
     except OSError as error:
-        raise InvalidInputError(
-            f"Cannot listen on host {host}, port {port}: {error.strerror or error}. Give another "
-            f"host or port; port 0 is any that is free."
-        ) from error
+        said = f"Cannot listen on host {host}, port {port}: {error.strerror or error}."
+        advice = "Give another host or port; port 0 is any that is free."
+        raise InvalidInputError(f"{said} {advice}") from error
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

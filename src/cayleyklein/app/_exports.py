@@ -103,9 +103,8 @@ def plane_svg(state: PlaneState, theme: str = "light") -> str:
     )
 
 
-def points_csv(state: PlaneState) -> str:
-    rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
-    return "x,y,class\n" + "".join(rows)
+def points_csv(state: PlaneState, theme: str = "light") -> str:
+    return "x,y,class\n" + "".join(f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
 
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
@@ -165,5 +164,5 @@ EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, an
     "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
-    "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
+    "points.csv": ("text/csv", points_csv),
 }

@@ -162,7 +162,14 @@ class LearnSession:
 
     def _take(self, state: LearnState) -> None:
         self._not_while_fitting()
-        source = self._source(state)
+        if state.data == POINTS:
+            source = _tables.points_source(state.points)
+        elif state.data != UPLOAD:
+            source = _tables.bundled_source(state.data)
+        elif self.uploaded is None:
+            raise InvalidInputError("A file stays with the page it was given to; choose it again.")
+        else:
+            source = self.uploaded
         target = state.target or source.target
         if target not in source.targets:
             raise InvalidInputError(f"There is no column {target[:SHOWN]!r} of classes.")
@@ -172,15 +179,6 @@ class LearnSession:
         self.state, self.table = replace(state, target=target), table
         self.rows = _fitting.RowPictures(table)
         self._clear()
-
-    def _source(self, state: LearnState) -> TableSource:
-        if state.data == POINTS:
-            return _tables.points_source(state.points)
-        if state.data != UPLOAD:
-            return _tables.bundled_source(state.data)
-        if self.uploaded is None:
-            raise InvalidInputError("A file stays with the page it was given to; choose it again.")
-        return self.uploaded
 
     def _clear(self) -> None:
         said = "Not fitted yet: these are the rows."
@@ -274,13 +272,11 @@ class LearnSession:
         left_out = [f"{name}: left out by you" for name in table.dropped]
         return {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "target": table.target[:SHOWN],
             "rows": [[cell[:SHOWN] for cell in row] for row in cells],
-            "notes": [*table.notes, *left_out],
             "classes": [
                 [name[:SHOWN], counts[i], *class_look(i)[:2]]
                 for i, name in enumerate(table.classes)
             ],
-            "labels": table.y.tolist(),
-            "test": self.rows.is_test,
-        }
+            "target": table.target[:SHOWN], "notes": [*table.notes, *left_out],
+            "labels": table.y.tolist(), "test": self.rows.is_test,
+        }  # fmt: skip

@@ -80,10 +80,9 @@ def read_source(text: str, name: str) -> TableSource:
     header = _has_header(text)
     frame = pandas.concat(list(iter_table(file, header=header)))
     if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
-        raise InvalidInputError(
-            f"{name} has {len(frame):,} rows and {len(frame.columns)} columns; {TABLE_ROWS:,} rows "
-            f"and {TABLE_COLUMNS} columns are the most. Take a sample."
-        )
+        size = f"{len(frame):,} rows and {len(frame.columns)} columns"
+        most = f"{TABLE_ROWS:,} rows and {TABLE_COLUMNS} columns are the most"
+        raise InvalidInputError(f"{name} has {size}; {most}. Take a sample.")
     named = {str(column).lower(): str(column) for column in reversed(frame.columns)}
     target = next((named[n] for n in TARGET_NAMES if n in named), str(frame.columns[-1]))
     return TableSource(full_name, frame, target, "upload", "" if header else ", header=False")

@@ -214,10 +214,8 @@ def elliptic_clusters(
 ) -> Floats:
     d = middles.shape[1]
     if std * math.sqrt(d) > reach:
-        raise InvalidInputError(
-            f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g} are at "
-            f"most {reach / math.sqrt(d):.3g} wide."
-        )
+        said = f"Got cluster_std={std:g}, but clusters of {d} columns within reach={reach:g}"
+        raise InvalidInputError(f"{said} are at most {reach / math.sqrt(d):.3g} wide.")
     places = carriers(middles, +1)
     X = np.full((len(y), d), np.nan)
     todo = np.arange(len(y))
@@ -270,18 +268,16 @@ def tree_nodes(
     (step,) = carriers(math.tanh(length) * np.eye(1, d), -1)
     # At a node the edge back points to -x; the others share the full turn with it equally.
     turns = [rotation(math.pi + 2 * math.pi * j / (branching + 1), d) for j in range(branching + 1)]
-    level = [rotation(rng.uniform(0, 2 * math.pi), d)]
-    nodes = list(level)
-    for depth_reached in range(depth):
-        outward = turns if depth_reached == 0 else turns[1:]
+    level = nodes = [rotation(rng.uniform(0, 2 * math.pi), d)]
+    for reached in range(depth):
+        outward = turns if reached == 0 else turns[1:]
         level = [node @ turn @ step for node in level for turn in outward]
-        nodes += level
+        nodes = nodes + level
     return nodes
 
 
 def rotation(angle: float, d: int) -> Floats:
-    turn = np.eye(d + 1)
-    c, s = math.cos(angle), math.sin(angle)
+    turn, c, s = np.eye(d + 1), math.cos(angle), math.sin(angle)
     turn[:2, :2] = [[c, -s], [s, c]]
     return turn
 

@@ -8,16 +8,14 @@ from sklearn.utils import Bunch
 
 from cayleyklein._validation import as_choice, require
 
-UCI = "UCI Machine Learning Repository, CC BY 4.0, {}"
+UCI = "UCI Machine Learning Repository, CC BY 4.0, "
 SOURCES = {
-    "wine": UCI.format("Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J"),
-    "sonar": UCI.format(
-        "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, doi:10.24432/C5T01Q"
-    ),
-    "vowel": UCI.format(
-        "Connectionist Bench (Vowel Recognition), Deterding and Robinson, doi:10.24432/C58P4S"
-    ),
-    "balance": UCI.format("Balance Scale, Siegler (1994), doi:10.24432/C5488X"),
+    "wine": UCI + "Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J",
+    "sonar": UCI + "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, "
+    "doi:10.24432/C5T01Q",
+    "vowel": UCI + "Connectionist Bench (Vowel Recognition), Deterding and Robinson, "
+    "doi:10.24432/C58P4S",
+    "balance": UCI + "Balance Scale, Siegler (1994), doi:10.24432/C5488X",
     "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
     "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
 }

@@ -44,7 +44,6 @@ k   dataset  elliptic  hyperbolic  flat
 11  balance  0.874     0.897*      0.846
 11  pima     0.713*    0.698       0.709
 """
-
 MIXED = """
 k  dataset  flat    elliptic  hyperbolic  mixed
 3  wine     0.993*  0.984     0.893       0.986
@@ -53,9 +52,7 @@ k  dataset  flat    elliptic  hyperbolic  mixed
 3  pima     0.709   0.712     0.699       0.720*
 3  vowel    0.827   0.825     0.816       0.841*
 """
-
 PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
-
 VOTES = 3  # neighbours that vote in the table "targets"
 # Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
@@ -74,7 +71,6 @@ def _read_cells(table: str) -> list[PaperCell]:
 
 
 PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table))
-
 METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
@@ -96,7 +92,6 @@ TABLE_TITLES = {
     "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
     "mixed": "Mixed metrics (the paper's table tab:mixed)",
 }
-
 PAPER_LEGEND = (
     "For each geometry: the paper's number, the paper's algorithm (its solver, start and loss, as "
     "many target neighbours as vote), and ours (our defaults in this geometry, the same votes). "

@@ -18,7 +18,6 @@ COLUMNS = (
     "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
     "predict, s", "K", "α",
 )  # fmt: skip
-
 HOW_TO_READ = (
     "Accuracy is the share of test rows with the right class, averaged over random stratified "
     "splits; ± is its standard error. All methods have the same splits, and learn scaling, "

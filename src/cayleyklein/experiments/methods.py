@@ -106,7 +106,6 @@ METHODS = {
     "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
     **{package: _lmnn_of(package) for package in PEERS},
 }
-
 COMPARED = (  # default methods of `compare`
     BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip

@@ -30,7 +30,6 @@ from cayleyklein.tables.atomic import check_readable
 
 TableFile = str | Path | IO[bytes]
 ReadProgress = Callable[[int, int], Any]
-
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
@@ -38,7 +37,6 @@ DELIMITERS = (",", ";", "\t", "|")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
-
 # How to open a file that starts with these bytes.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 NO_TABLES = {  # why a file that starts with these bytes is not read
