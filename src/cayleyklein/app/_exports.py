@@ -13,7 +13,7 @@ from cayleyklein import __version__
 from cayleyklein import _validation as checks
 from cayleyklein.app._draw import PALETTE, SIZE, elements
 from cayleyklein.app._scene import Drafter, describe
-from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, as_generator
+from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
 
@@ -83,7 +83,7 @@ def draw_plane(
     checks.expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
     state = PlaneState.of_metric(
         metric,
-        points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
+        points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
     parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": checks.as_count(order, "order")}

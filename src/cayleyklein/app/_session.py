@@ -13,7 +13,7 @@ from cayleyklein.app import _state
 from cayleyklein.app._draw import Shape
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
-from cayleyklein.app._state import RANGES, PlaneState, as_generator
+from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
@@ -172,7 +172,7 @@ class PlaneSession:
     def _put(self, index: int, place: Floats, label: int) -> None:
         # near the elliptic equator points are far away, and the page ends somewhere
         x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
-        points, point = self.state.points, as_generator(x, y, label)
+        points, point = self.state.points, rounded_point(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:

@@ -112,7 +112,7 @@ class PlaneState:
                 values[name] = tuple(int(i) for i in _numbers(str(value), name, 2))
             elif name == "points":
                 rows = filter(None, str(value).split(";"))
-                values[name] = tuple(as_generator(*_numbers(row, name, 3)) for row in rows)
+                values[name] = tuple(rounded_point(*_numbers(row, name, 3)) for row in rows)
         return replace(self, **values)
 
     @classmethod
@@ -142,7 +142,7 @@ class PlaneState:
         points = zip((rows - middle) / size, labels.tolist(), strict=True)
         state = cls.of_metric(
             CurvedMetric(factor=factor / math.sqrt(c), center=center, curvature=K),
-            points=tuple(as_generator(x[0], x[1], label) for x, label in points),
+            points=tuple(rounded_point(x[0], x[1], label) for x, label in points),
             shown=frozenset({"regions"}),
         )
         found = {name: getattr(state, name) for name in CONIC}
@@ -192,7 +192,7 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
     return values
 
 
-def as_generator(x: float, y: float, label: float) -> Generator:
+def rounded_point(x: float, y: float, label: float) -> Generator:
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
         said = f"Points must have coordinates within ±{LARGEST_COORDINATE:g}"
         raise InvalidInputError(f"{said}; got ({x:g}, {y:g}).")
@@ -211,7 +211,7 @@ def scatter(n: int, seed: int) -> tuple[Generator, ...]:
     spot += rng.normal(scale=0.35 / math.sqrt(n), size=spot.shape)
     side = np.where(spot[:, 1] > 0.35 * np.sin(3 * spot[:, 0]), 0, 1)
     label = np.where(np.hypot(spot[:, 0] - 0.45, spot[:, 1] + 0.1) < 0.3, 2, side)
-    return tuple(as_generator(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
+    return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
 DEFAULT_POINTS = scatter(28, seed=3)

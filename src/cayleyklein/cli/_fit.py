@@ -82,7 +82,7 @@ def fit(
     with console.progress("learning") as show:
         model = tables.TableClassifier(
             neighbors or "auto", geometry=geometry.value, subsample=subsample or "auto",
-            kinds=as_kinds(kinds or []), drop=drop or [], random_state=seed, n_jobs=jobs,
+            kinds=kinds_by_column(kinds or []), drop=drop or [], random_state=seed, n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
         )  # fmt: skip
         with warnings.catch_warnings():  # the report on the columns has them
@@ -94,7 +94,7 @@ def fit(
     report(console, model, output)
 
 
-def as_kinds(given: list[str]) -> dict[str, str]:
+def kinds_by_column(given: list[str]) -> dict[str, str]:
     for text in given:
         if "=" not in text:
             said = f"Got --as {text}; expected COLUMN=KIND, as in --as zip=category."

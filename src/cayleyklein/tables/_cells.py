@@ -207,7 +207,7 @@ def in_days(values: Any) -> Floats:
     return np.asarray(floats)
 
 
-def as_timestamps(days: Floats) -> Any:
+def timestamps(days: Floats) -> Any:
     microseconds = np.rint(days * DAY)
     return require("pandas", "cli").to_datetime(microseconds, unit="us").as_unit("us")
 

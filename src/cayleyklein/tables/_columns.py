@@ -11,7 +11,7 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
+from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_words, timestamps
 from cayleyklein.tables._formats import find_formats, quantities
 
 COLUMN_KINDS = ("number", "category", "date", "text")
@@ -130,7 +130,7 @@ class Column:
         if self.kind == "number":
             return f"the median, {median:.6g}"
         is_time = 0 <= median < 1
-        return "the median" + ("" if is_time else f", {as_timestamps(np.array([median])).date[0]}")
+        return "the median" + ("" if is_time else f", {timestamps(np.array([median])).date[0]}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -214,7 +214,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
         elif low >= 0 and high < 1:
             text = "time as part of a day"
         else:
-            first, last = as_timestamps(np.array([low, high])).date
+            first, last = timestamps(np.array([low, high])).date
             text = f"date as days, {first} to {last}"
     if kind == "unused":
         text = f"not used: {text}"

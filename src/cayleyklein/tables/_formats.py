@@ -47,7 +47,7 @@ def typed(table: Any, text: Collection[str]) -> Any:
     columns = {}
     for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
         values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
-        columns[name] = _cells.as_timestamps(values) if cells.kind == "date" else values
+        columns[name] = _cells.timestamps(values) if cells.kind == "date" else values
     return require("pandas", "cli").DataFrame(columns, table.index, copy=False)
 
 
