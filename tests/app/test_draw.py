@@ -5,13 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cayleyklein.app._draw import (
-    MARKERS,
-    PALETTE,
-    class_color,
-    class_marker,
-    class_strength,
-)
+from cayleyklein.app._draw import MARKERS, PALETTE, class_look
 
 # Machado, Oliveira and Fernandes (2009), full deuteranopia, on linear RGB
 DEUTERANOPIA = np.array(
@@ -53,12 +47,12 @@ def test_marks_stand_out_from_the_paper(theme):
 @pytest.mark.parametrize("n", [11, 20])
 def test_classes_are_told_apart(theme, seen, n):
     for i, j in itertools.combinations(range(n), 2):
-        if class_marker(i) != class_marker(j):
+        if class_look(i)[1] != class_look(j)[1]:
             continue
-        a, b = (lab(seen @ linear(PALETTE[theme][class_color(c)])) for c in (i, j))
+        a, b = (lab(seen @ linear(PALETTE[theme][class_look(c)[0]])) for c in (i, j))
         assert np.linalg.norm(a - b) > 10, (i, j)
 
 
 def test_regions_of_one_colour_differ_in_strength():
-    assert len({(class_color(i), class_strength(i)) for i in range(20)}) == 20
+    assert len({class_look(i)[::2] for i in range(20)}) == 20
     assert len(MARKERS) == 8

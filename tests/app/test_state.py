@@ -17,14 +17,14 @@ from cayleyklein.app._state import (
     RANGES,
     Generator,
     PlaneState,
-    as_generator,
+    rounded_point,
     scatter,
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
 REAL = st.floats(-20, 20)
-POINTS = st.lists(st.builds(as_generator, REAL, REAL, st.integers(0, 3)), max_size=6)
+POINTS = st.lists(st.builds(rounded_point, REAL, REAL, st.integers(0, 3)), max_size=6)
 
 
 @st.composite
@@ -108,7 +108,7 @@ def test_the_chosen_points_exist():
 
 
 def test_points_are_rounded_to_what_the_address_keeps():
-    assert as_generator(0.123456, -1e-9, 2) == Generator(0.1235, 0.0, 2)
+    assert rounded_point(0.123456, -1e-9, 2) == Generator(0.1235, 0.0, 2)
 
 
 @given(st.dictionaries(st.sampled_from([*LearnState.__dataclass_fields__]), st.text(max_size=5)))

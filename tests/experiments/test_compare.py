@@ -16,7 +16,8 @@ from sklearn.neighbors import NeighborhoodComponentsAnalysis
 from tests.experiments.pages import external_references
 
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.experiments import Problem, compare, load_problem
+from cayleyklein.experiments import Problem, compare, load_problem, scores
+from cayleyklein.experiments.page import ReportTable
 from cayleyklein.experiments.problems import PROBLEMS
 
 METHODS = ["knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"]
@@ -299,3 +300,15 @@ def test_a_file_needs_its_target(tmp_path):
         compare(path)
     with pytest.raises(InvalidInputError, match="Did you mean 'species'"):
         compare(path, target="specis")
+
+
+def test_scores_of_probabilities():
+    classes, truth = np.array([0, 1]), np.array([1, 1])
+    assert scores.log_loss(np.array([[0.5, 0.5]]), classes, truth[:1]) == pytest.approx(np.log(2))
+    groups = scores.calibration(np.array([[0.1, 0.9], [0.8, 0.2]]), classes, truth)
+    assert groups[7:9] == [[1.0, 0.8, 0.0], [1.0, 0.9, 1.0]]
+
+
+def test_tables_in_markdown():
+    table = ReportTable("Two", ("method", "accuracy"), [["flat", "**0.9**"]])
+    assert table.to_markdown() == "| method | accuracy |\n|---|---:|\n| flat | **0.9** |"

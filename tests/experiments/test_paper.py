@@ -5,7 +5,7 @@ import pytest
 from tests.experiments.made_up import reproduction
 
 from cayleyklein.experiments import FULL, QUICK, Protocol, load_problem
-from cayleyklein.experiments._paper import PAPER_CELLS
+from cayleyklein.experiments._paper import PAPER_CELLS, cells_of
 
 BUNDLED = ("wine", "sonar", "vowel", "balance", "pima")
 
@@ -96,3 +96,8 @@ def test_mark_within_one_standard_error(shift, kind):
 
 def test_a_single_split_is_level():
     assert mark_of("vowel", [0.5], n_test=50) == ["level"]
+
+
+def test_tables_share_cells():
+    counts = [len(cells_of(tables)) for tables in (["exp"], ["mixed"], ["exp", "mixed"])]
+    assert counts == [128, 45, 141]

@@ -85,7 +85,7 @@ def test_the_fingerprint_covers_the_code(tmp_path, monkeypatch):
     shutil.copytree(_runs.HOME / "learning", home)
     monkeypatch.setattr(_runs, "HOME", home)
     before = compute()
-    (home / "objectives/_large_margin.py").write_text("")
+    (home / "objectives/large_margin.py").write_text("")
     assert compute() != before
 
 

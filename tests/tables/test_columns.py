@@ -8,6 +8,8 @@ import pytest
 
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables import split_target
+from cayleyklein.tables._cells import parse_number
+from cayleyklein.tables._columns import is_identifier
 
 
 def classes_of(values):
@@ -89,3 +91,18 @@ def test_a_wrong_name_suggests_the_nearest():
         split_target(table, "Specie")
     with pytest.raises(InvalidInputError, match="The columns are 'species', 'length'"):
         split_target(table, "zzz")
+
+
+def test_numbers_are_parsed_with_marks_and_units():
+    assert parse_number("51,234.10") == (51234.1, "", True)
+    assert parse_number("1 250,5 €", ",") == (1250.5, "€", False)
+    assert parse_number("(12%)") == (-0.12, "%", False)
+    assert parse_number("1,5") is None
+    assert parse_number("12-13") is None
+
+
+def test_identifiers_are_numbered_rows_or_named_so():
+    squares = np.arange(100.0) ** 2
+    assert is_identifier("x", np.arange(1000.0, 1100.0))
+    assert not is_identifier("x", squares)
+    assert is_identifier("customerId", squares)

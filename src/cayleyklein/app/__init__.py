@@ -16,8 +16,6 @@ from cayleyklein.exceptions import InvalidInputError
 
 __all__ = ["draw_plane", "explore"]
 
-LARGEST_PORT = 65535
-
 
 def explore(
     port: int = 5006,
@@ -33,8 +31,8 @@ def explore(
     port : int, default=5006
         0 takes a free one.
     host : str, default="127.0.0.1"
-        The address to listen on. The default is this computer only; ``"0.0.0.0"`` is every network
-        it is on, where anybody who reaches the port may use the page.
+        Address to listen on: this computer only, or ``"0.0.0.0"`` for every network it is on, where
+        anybody who reaches the port may use the page.
     browser : bool, default=True
         Whether to open the page in a browser.
     on_start : callable, optional
@@ -42,22 +40,17 @@ def explore(
 
     Raises
     ------
-    MissingExtraError
-        When Tornado is not installed.
     InvalidInputError
         When the port is taken or the address cannot be listened on.
 
     Examples
     --------
-    It returns only when it is interrupted:
-
     >>> from cayleyklein.app import explore
     >>> explore(port=0, on_start=print)  # doctest: +SKIP
     http://localhost:41673/
     """
     require("tornado", "app")
-    known = range(LARGEST_PORT + 1)
-    expect(port in known, "port", port, f"a whole number from 0 to {LARGEST_PORT}")
+    expect(port in range(65536), "port", port, "a whole number from 0 to 65535")
     as_text(host, "host")
     as_callback(on_start, "on_start")
     with suppress(KeyboardInterrupt):
@@ -67,17 +60,15 @@ def explore(
 async def _serve(
     port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
 ) -> None:
-    """Serve until SIGINT or SIGTERM, and leave nothing behind."""
     from cayleyklein.app._fitting import warm_up
     from cayleyklein.app._server import Explorer
 
     try:
         server = Explorer(port, host)
     except OSError as error:
-        raise InvalidInputError(
-            f"Cannot listen on host {host}, port {port}: {error.strerror or error}. Give another "
-            f"host or port; port 0 is any that is free."
-        ) from error
+        said = f"Cannot listen on host {host}, port {port}: {error.strerror or error}."
+        advice = "Give another host or port; port 0 is any that is free."
+        raise InvalidInputError(f"{said} {advice}") from error
     ended = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):

@@ -14,7 +14,6 @@ SIZE = 720  # width and height of a picture in pixels
 
 
 def _polygon(n: int, first: float, inner: float = 1.0) -> list[list[float]]:
-    """Return the corners of a polygon, or of a star whose inner corners are at a part of 1."""
     count = n if inner == 1.0 else 2 * n
     angle = np.radians(first) + 2 * math.pi * np.arange(count) / count
     radius = np.where(np.arange(count) % 2, inner, 1.0)
@@ -49,17 +48,10 @@ N_HUES = len(COLORS["light"])
 STRENGTHS = (0.30, 0.55, 0.16)  # opacity of the regions of classes 0–6, 7–13, and of the rest
 
 
-def class_color(label: int) -> str:
-    return f"class{label % N_HUES}"
-
-
-def class_marker(label: int) -> str:
-    """Return the marker of a class; with the colour it is unique up to 56 classes."""
-    return list(MARKERS)[label % len(MARKERS)]
-
-
-def class_strength(label: int) -> float:
-    return STRENGTHS[label // N_HUES % len(STRENGTHS)]
+def class_look(label: int) -> tuple[str, str, float]:
+    """Return the colour and marker of a class, unique up to 56, and the opacity of its region."""
+    strength = STRENGTHS[label // N_HUES % len(STRENGTHS)]
+    return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
 
 
 class Shape(NamedTuple):
@@ -77,18 +69,7 @@ class Shape(NamedTuple):
     text: tuple[str, ...] = ()
 
 
-def picture_svg(shapes: Iterable[Shape], window: Floats, title: str, theme: str) -> str:
-    paper = PALETTE[theme]["paper"]
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
-        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{escape(title)}">'
-        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
-        f"{elements(shapes, window, theme)}</svg>"
-    )
-
-
 def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
-    """Return the elements of a picture, without the frame around them."""
     palette = PALETTE[theme]
     scale = SIZE / (window[1] - window[0])
     found = []
@@ -103,7 +84,6 @@ def elements(shapes: Iterable[Shape], window: Floats, theme: str) -> str:
 
 
 def _element(shape: Shape, xy: Floats, color: str, edge: str) -> str:
-    """Return a shape at places in pixels."""
     if shape.kind == "area":
         d = svg.path_data(xy, closed=True)
         return f'<path d="{d}" fill="{color}" fill-opacity="{shape.alpha:.2g}"/>'

@@ -10,17 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cayleyklein import __version__
-from cayleyklein._validation import (
-    as_choice,
-    as_count,
-    as_finite_array,
-    as_points,
-    as_texts,
-    expect,
-)
-from cayleyklein.app._draw import PALETTE, SIZE, elements, picture_svg
+from cayleyklein import _validation as checks
+from cayleyklein.app._draw import PALETTE, SIZE, elements
 from cayleyklein.app._scene import Drafter, describe
-from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, as_generator
+from cayleyklein.app._state import LAYERS, LETTERS, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.metrics import CurvedMetric
 
@@ -43,7 +36,7 @@ def draw_plane(
     tilt: float = 38.0,
     theme: str = "light",
 ) -> str:
-    """Return a picture of points and a metric of the plane, as the explorer draws it.
+    """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
     Parameters
     ----------
@@ -69,11 +62,6 @@ def draw_plane(
         Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
 
-    Returns
-    -------
-    str
-        An SVG picture.
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
@@ -82,43 +70,47 @@ def draw_plane(
     >>> draw_plane([[0.0, 0.0], [0.5, 0.1]], disc, chart="hemisphere")[:28]
     '<svg xmlns="http://www.w3.or'
     """
-    given = as_finite_array(points, "points")
-    x = as_points(given, "points", 2, ndim=2) if given.size else np.empty((0, 2))
-    classes = np.zeros(len(x)) if labels is None else as_finite_array(labels, "labels")
+    given = checks.as_finite_array(points, "points")
+    x = checks.as_points(given, "points", 2, ndim=2) if given.size else np.empty((0, 2))
+    classes = np.zeros(len(x)) if labels is None else checks.as_finite_array(labels, "labels")
     known = classes.shape == (len(x),) and set(classes.tolist()) <= set(range(len(LETTERS)))
     whole = f"a whole number from 0 to {len(LETTERS) - 1} for each of the {len(x)} points"
-    expect(known, "labels", labels, whole)
+    checks.expect(known, "labels", labels, whole)
     flat = getattr(metric, "dimension", 0) == 2 and hasattr(metric, "curvature")
-    expect(flat, "metric", metric, "a CurvedMetric of the plane")
-    pair, last = as_finite_array(chosen, "chosen"), max(len(x), 2) - 1
+    checks.expect(flat, "metric", metric, "a CurvedMetric of the plane")
+    pair, last = checks.as_finite_array(chosen, "chosen"), max(len(x), 2) - 1
     known = pair.shape == (2,) and set(pair.tolist()) <= set(range(last + 1))
-    expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
+    checks.expect(known, "chosen", chosen, f"two numbers of points, from 0 to {last}")
     state = PlaneState.of_metric(
         metric,
-        points=tuple(as_generator(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
+        points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
-    parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": as_count(order, "order")}
-    layers = ",".join(as_texts(shown, "shown"))
+    parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": checks.as_count(order, "order")}
+    layers = ",".join(checks.as_texts(shown, "shown"))
     state = state.with_parts(parts | {"chart": chart, "shown": layers})
-    return plane_svg(state, as_choice(theme, "theme", tuple(PALETTE)))
+    return plane_svg(state, checks.as_choice(theme, "theme", tuple(PALETTE)))
 
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
     scene = Drafter(state).scene(state.chart)
-    return picture_svg(scene.shapes, scene.view.window, scene.description, theme)
+    title, paper = escape(scene.description), PALETTE[theme]["paper"]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
+        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{title}">'
+        f'<title>{title}</title><rect width="100%" height="100%" fill="{paper}"/>'
+        f"{elements(scene.shapes, scene.view.window, theme)}</svg>"
+    )
 
 
-def points_csv(state: PlaneState) -> str:
-    rows = (f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
-    return "x,y,class\n" + "".join(rows)
+def points_csv(state: PlaneState, theme: str = "light") -> str:
+    return "x,y,class\n" + "".join(f"{p.x},{p.y},{LETTERS[p.label]}\n" for p in state.points)
 
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
-    """Return a script that draws the first view of a state."""
     metric, (first, second) = state.metric, state.chosen
-    given = ("order", "radius", "chosen", "turn", "tilt")
-    options = {name: getattr(state, name) for name in ("chart", *given)}
+    given = ("chart", "order", "radius", "chosen", "turn", "tilt")
+    options = {name: getattr(state, name) for name in given}
     options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
     said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
@@ -148,8 +140,6 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 
 def offline_page(state: PlaneState, theme: str = "light") -> str:
-    """Return a page of the first view at many curvatures, without a server or a network."""
-
     def frame(K: float) -> str:
         scene = Drafter(replace(state, curvature=K)).scene(state.chart)
         drawn = elements(scene.shapes, scene.view.window, theme)
@@ -162,21 +152,17 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
         frames.setdefault(K + 0.0, frame(K + 0.0))
     curvatures = sorted(frames)
     return Template(TEMPLATE.read_text("utf-8")).substitute(
-        PALETTE[theme],
+        PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
         title=escape(describe(state, View(state.metric, state.chart))),
-        value=f"{state.curvature:.2f}",
-        last=len(curvatures) - 1,
-        start=curvatures.index(state.curvature),
-        size=SIZE,
+        last=len(curvatures) - 1, start=curvatures.index(state.curvature),
         frames="\n".join(frames[K] for K in curvatures),
         code=escape(plane_code(state, theme)),
-        version=__version__,
-    )
+    )  # fmt: skip
 
 
 EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, and how it is made
     "plane.svg": ("image/svg+xml", plane_svg),
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
-    "points.csv": ("text/csv", lambda state, theme: points_csv(state)),
+    "points.csv": ("text/csv", points_csv),
 }

@@ -15,7 +15,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_color, class_marker
+from cayleyklein.app._draw import Shape, class_look
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -41,8 +41,6 @@ LONGEST = 300.0  # seconds after which a fit is ended
 
 
 class FitTask(NamedTuple):
-    """A table, and what to learn from it."""
-
     table: PreparedTable
     geometry: str
     n_neighbors: int | str
@@ -65,14 +63,11 @@ def ending(text: str, **more: Any) -> News:
 
 
 Tell = Callable[[News], None]
+Work = Callable[[FitTask, Tell], None]
 
 
 class FitProcess:
-    """A task in its own process, started when one of the slots is free."""
-
-    def __init__(
-        self, work: Callable[[FitTask, Tell], None], task: FitTask, slots: threading.Semaphore
-    ) -> None:
+    def __init__(self, work: Work, task: FitTask, slots: threading.Semaphore) -> None:
         self._given, self._slots = (work, task), slots
         self.process: Any = None
 
@@ -81,7 +76,12 @@ class FitProcess:
         if self.process is None:
             if not self._slots.acquire(blocking=False):
                 return []
-            self._start()
+            context = _context()
+            self._inbox, outbox = context.Pipe(duplex=False)
+            self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
+            self.process.start()
+            outbox.close()  # so that its end is seen here when the process ends
+            self._begun = time.monotonic()
             return [News({"state": "Fitting…"})]
         alive, found = self.process.is_alive(), []
         with suppress(EOFError, OSError):
@@ -93,14 +93,6 @@ class FitProcess:
             found.append(ending(f"The fit took more than {LONGEST:g} seconds and was ended."))
         return found
 
-    def _start(self) -> None:
-        context = _context()
-        self._inbox, outbox = context.Pipe(duplex=False)
-        self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
-        self.process.start()
-        outbox.close()  # so that its end is seen here when the process ends
-        self._begun = time.monotonic()
-
     def end(self) -> None:
         if self.process is not None:
             self.process.terminate()
@@ -110,8 +102,8 @@ class FitProcess:
 
 
 def warm_up() -> None:
-    """Have the process that fits are forked from import the library before the first one."""
-    _context().Process(daemon=True).start()  # without a target it does nothing
+    """Have the process that fits are forked from import the library; this one does nothing."""
+    _context().Process(daemon=True).start()
 
 
 def _context() -> Any:
@@ -123,7 +115,7 @@ def _context() -> Any:
     return multiprocessing.get_context("spawn")
 
 
-def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> None:
+def _work(work: Work, task: FitTask, outbox: Any) -> None:
     with suppress(BrokenPipeError):  # the visitor has left
         try:
             work(task, outbox.send)
@@ -134,8 +126,6 @@ def _work(work: Callable[[FitTask, Tell], None], task: FitTask, outbox: Any) -> 
 
 
 class RowPictures:
-    """The rows of a table on the plane of the pictures: two columns, or the principal plane."""
-
     def __init__(self, table: PreparedTable) -> None:
         X, self.y, columns = table.X, table.y, table.columns
         ruler, flat = CurvedMetric(factor=standard_factor(X)), X.shape[1] == 2
@@ -151,23 +141,18 @@ class RowPictures:
             self.is_test[train_and_test(self.y)[1]] = True
 
     def picture(self, under: list[dict[str, Any]], wrong: Bools | None = None) -> dict[str, Any]:
-        """Draw the rows over shapes: training rows filled, test rows open, wrong ones ringed."""
         x, labels, test = self.shown[self.drawn], self.y[self.drawn], self.is_test[self.drawn]
         shapes = []
         for label in np.unique(labels).tolist():
-            mine, hue, marker = labels == label, class_color(label), class_marker(label)
+            mine, (hue, marker, _) = labels == label, class_look(label)
             shapes.append(Shape("marks", x[mine & ~test], hue, 3.4, marker=marker))
             ring = Shape("marks", x[mine & test], "paper", 4.0, marker=marker, edge_width=1.6)
             shapes.append(ring._replace(edge=hue))
         if wrong is not None:
             shapes.append(Shape("marks", x[wrong[self.drawn]], "", 8.0, edge="ink", edge_width=1.6))
-        return {
-            "window": self.box.ravel().tolist(),
-            "axes": [name[:SHOWN] for name in self.axes],
-            "shapes": under + [shape._asdict() for shape in shapes if len(shape.xy)],
-            "points": x,
-            "rows": self.drawn.tolist(),
-        }
+        drawn = [shape._asdict() for shape in shapes if len(shape.xy)]
+        about = {"axes": [name[:SHOWN] for name in self.axes], "rows": self.drawn.tolist()}
+        return about | {"window": self.box.ravel().tolist(), "shapes": under + drawn, "points": x}
 
 
 def make_model(task: FitTask, tell: Tell) -> None:
@@ -184,7 +169,6 @@ def make_model(task: FitTask, tell: Tell) -> None:
 
 
 def fit_and_compare(task: FitTask, tell: Tell) -> None:
-    """Fit plain neighbours, flat LMNN and the geometry asked for; tell each step and result."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         bench = _Bench(task, tell)
@@ -197,8 +181,6 @@ def fit_and_compare(task: FitTask, tell: Tell) -> None:
 
 
 class _Bench:
-    """The rows of a task, and what is done with each classifier."""
-
     def __init__(self, task: FitTask, tell: Tell) -> None:
         self.task, self.tell, self.X, y = task, tell, task.table.X, task.table.y
         self.train, self.test = train_and_test(y)
@@ -213,7 +195,11 @@ class _Bench:
     def learn(self, place: str, geometry: str) -> None:
         def report(progress: Progress) -> None:
             name, K = progress.part.split(",")[0], progress.metric.curvature
-            accuracy = self._accuracy(progress.metric)
+            accuracy = None
+            with suppress(
+                CayleyKleinError
+            ):  # an iterate may leave training rows outside its domain
+                accuracy = self.fit(metric=progress.metric).score(*self.watched)
             steps: list[list[Any]] = []
             if progress.iteration <= self._last.get(name, -1):  # another part, or fit
                 self._first_loss.pop(name)
@@ -235,30 +221,20 @@ class _Bench:
             summary += f". Chosen: {choice.chosen}, by {choice.reason}"
         self.show(place, model, summary, choice.trials)
 
-    def _accuracy(self, metric: CurvedMetric) -> float | None:
-        try:
-            return self.fit(metric=metric).score(*self.watched)
-        except CayleyKleinError:  # an iterate may leave training rows outside its domain
-            return None
-
     def fit(self, **given: Any) -> CurvedKNeighborsClassifier:
         model = CurvedKNeighborsClassifier(self.task.n_neighbors, **given)
         return model.fit(self.X_train, self.y_train)
 
     def show(self, place: str, model: Any, summary: str, trials: Sequence[Any] = ()) -> None:
-        """Tell the regions, the neighbours and the accuracy of a classifier."""
         rows, table, metric = self.rows, self.task.table, model.metric_
         said = model.predict(self.X_test)
         wrong = np.zeros(len(self.X), dtype=bool)
         wrong[self.test] = said != self.y_test
-        neighbors, distances = self._neighbors(model, rows.drawn)
+        near, distances = self._neighbors(model, rows.drawn)
         lines, planes = self._on_the_plane(metric)
-        picture = rows.picture([self._regions(model), *lines], wrong) | {
-            "neighbors": neighbors.tolist(),
-            "distances": distances,
-            "places": rows.shown[neighbors.ravel()],
-            "wrong": wrong[rows.drawn],
-        }
+        picture = rows.picture([self._regions(model), *lines], wrong)
+        picture |= {"neighbors": near.tolist(), "distances": distances}
+        picture |= {"places": rows.shown[near.ravel()], "wrong": wrong[rows.drawn]}
         weights = zip(table.columns, metric.feature_weights(self.X_train).tolist(), strict=True)
         counts = confusion_matrix(self.y_test, said, labels=np.unique(table.y)).tolist()
         caption = f"{PANEL_NAMES[place]} on test rows"
@@ -273,7 +249,6 @@ class _Bench:
         self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:
-        """Return the class on a fine grid, or -1; only squares with unlike corners are refined."""
         size = FINER * (GRID - 1) + 1
         low, high = self.rows.box
         grid = np.stack(np.meshgrid(*np.linspace(low, high, size).T), axis=-1)
@@ -287,7 +262,6 @@ class _Bench:
         return {"kind": "raster", "codes": codes, "size": [size, size], "box": box}
 
     def _predict(self, model: CurvedKNeighborsClassifier, spots: Floats) -> Ints:
-        """Return the class at spots of the picture, -1 outside the domain."""
         X = self.rows.section.embed(spots.reshape(-1, 2))
         inside = np.asarray(model.metric_.contains(X))
         codes = np.full(len(X), -1, dtype=np.intp)
@@ -296,7 +270,6 @@ class _Bench:
         return codes.reshape(spots.shape[:-1])
 
     def _neighbors(self, model: CurvedKNeighborsClassifier, rows: Ints) -> tuple[Ints, Floats]:
-        """Return the nearest training rows of rows, and their distances; -1 outside the domain."""
         k = min(NEIGHBORS_SHOWN, len(self.train) - 1)
         found, far = np.full((len(rows), k), -1, dtype=np.intp), np.full((len(rows), k), np.nan)
         inside = np.asarray(model.metric_.contains(self.X[rows]))
@@ -311,10 +284,6 @@ class _Bench:
         return found, far
 
     def _on_the_plane(self, metric: Metric) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
-        """Return the domain and a ball of each part of a metric, and their addresses in the plane.
-
-        The ball holds half of the rows.
-        """
         lines, planes, shown = [], [], self.rows.shown
         pick = np.random.default_rng(PAGE_SEED).permutation(len(shown))[:OPENED]
         angle = np.linspace(0, 2 * np.pi, 257)
@@ -333,11 +302,9 @@ class _Bench:
         return [line._asdict() for line in lines], planes
 
 
-def train_and_test(y: Ints) -> tuple[Ints, Ints]:
-    """Return the positions of the training and of the test rows, with each class in both."""
+def train_and_test(y: Ints) -> list[Ints]:
     options = {"test_size": TEST_PART, "stratify": y, "random_state": PAGE_SEED}
-    train, test = train_test_split(np.arange(len(y)), **options)
-    return train, test
+    return list(train_test_split(np.arange(len(y)), **options))
 
 
 def _describe(metric: Metric) -> str:

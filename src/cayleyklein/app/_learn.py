@@ -10,7 +10,7 @@ import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _fitting, _tables
-from cayleyklein.app._draw import class_color, class_marker
+from cayleyklein.app._draw import class_look
 from cayleyklein.app._session import run_command
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -27,12 +27,8 @@ GEOMETRY_NAMES = {
 }
 NEIGHBOR_CHOICES = ("auto", "1", "3", "5", "7", "11", "15", "25")
 UPLOAD, POINTS = "upload", "points"
-
-OPTIONS = {
-    "data": (*loaders.BUNDLED, UPLOAD, POINTS),
-    "geometry": tuple(GEOMETRY_NAMES),
-    "neighbors": NEIGHBOR_CHOICES,
-}
+OPTIONS = {"geometry": tuple(GEOMETRY_NAMES), "neighbors": NEIGHBOR_CHOICES}
+OPTIONS |= {"data": (*loaders.BUNDLED, UPLOAD, POINTS)}
 PREVIEW = 5  # rows of a preview
 
 
@@ -65,7 +61,6 @@ class LearnState:
 
     @property
     def query(self) -> str:
-        """The state as the query of an address; an upload stays with its visitor."""
         parts = vars(self) | {"drop": ",".join(map(str, self.drop))}
         if self.data != POINTS:
             del parts["points"]
@@ -74,14 +69,12 @@ class LearnState:
     @classmethod
     def from_query(cls, query: str) -> Self:
         state, parts = cls(), dict(parse_qsl(query, keep_blank_values=True))
-        for name in vars(state):
-            if name in parts:
-                state = state.with_choice(name, parts[name])
+        for name in filter(parts.__contains__, vars(state)):
+            state = state.with_choice(name, parts[name])
         return state
 
 
 def learn_code(state: LearnState, table: PreparedTable) -> str:
-    """Return the lines of Python that give the accuracy that the page shows."""
     source = table.source
     if source.kind == "bundled":
         used = [i for i, name in enumerate(source.columns[:-1]) if name not in table.dropped]
@@ -118,6 +111,7 @@ class LearnSession:
     def __init__(self, query: str, slots: threading.Semaphore) -> None:
         self.slots = slots
         self.notes: list[str] = []
+        self.results: dict[str, Any]
         self.uploaded: TableSource | None = None
         self.fit: _fitting.FitProcess | None = None
         self._lock = threading.RLock()
@@ -128,7 +122,6 @@ class LearnSession:
             self.notes.append(f"The address was not understood: {error}")
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        """Do a batch of commands, and return the answer to the page."""
         with self._lock:
             if commands:
                 self.notes = []
@@ -153,8 +146,6 @@ class LearnSession:
                 self.fit.end()
                 self.fit = None
 
-    # -- choices --------------------------------------------------------------------
-
     def do_choose(self, name: str, value: str) -> None:
         self._take(self.state.with_choice(name, value))
 
@@ -170,9 +161,15 @@ class LearnSession:
             raise
 
     def _take(self, state: LearnState) -> None:
-        """Take over choices, when there is something to learn with them, and show the rows."""
         self._not_while_fitting()
-        source = self._source(state)
+        if state.data == POINTS:
+            source = _tables.points_source(state.points)
+        elif state.data != UPLOAD:
+            source = _tables.bundled_source(state.data)
+        elif self.uploaded is None:
+            raise InvalidInputError("A file stays with the page it was given to; choose it again.")
+        else:
+            source = self.uploaded
         target = state.target or source.target
         if target not in source.targets:
             raise InvalidInputError(f"There is no column {target[:SHOWN]!r} of classes.")
@@ -183,21 +180,11 @@ class LearnSession:
         self.rows = _fitting.RowPictures(table)
         self._clear()
 
-    def _source(self, state: LearnState) -> TableSource:
-        if state.data == POINTS:
-            return _tables.points_source(state.points)
-        if state.data != UPLOAD:
-            return _tables.bundled_source(state.data)
-        if self.uploaded is None:
-            raise InvalidInputError("A file stays with the page it was given to; choose it again.")
-        return self.uploaded
-
     def _clear(self) -> None:
         said = "Not fitted yet: these are the rows."
         self.texts = {f"about-{place}": said for place in _fitting.PANEL_NAMES}
         self.texts |= {"state": "", "live": ""}
-        self.results: dict[str, Any] = {"confusion": None}
-        self.results |= {"weights": (), "trials": (), "planes": ()}
+        self.results = {"confusion": None, "weights": (), "trials": (), "planes": ()}
         self._steps: list[list[Any]] = []
         self._model: dict[str, Any] | None = None
         self._pictures: dict[str, Any] = dict.fromkeys(_fitting.PANEL_NAMES, self.rows.picture([]))
@@ -207,25 +194,21 @@ class LearnSession:
         if self.fit is not None:
             raise InvalidInputError("A fit is running; cancel it first.")
 
-    # -- fits -----------------------------------------------------------------------
-
     def do_fit(self) -> None:
         self._not_while_fitting()
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes:
-            raise InvalidInputError(
-                f"{n} rows are too few for {n_classes} classes: {n_test} are test rows, and each "
-                f"class needs one among them."
-            )
+            said = f"{n_test} are test rows, and each class needs one among them."
+            raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
         self._clear()
         self._run(_fitting.fit_and_compare)
 
     def do_model(self) -> None:
-        self._not_while_fitting()
         self._run(_fitting.make_model)
 
     def _run(self, work: Any) -> None:
+        self._not_while_fitting()
         k = self.state.neighbors
         task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
         self.fit = _fitting.FitProcess(work, task, self.slots)
@@ -238,7 +221,6 @@ class LearnSession:
             self.texts["state"] = "Cancelled."
 
     def _look(self) -> bool:
-        """Take over the news of the fit; say whether there were any."""
         told = [] if self.fit is None else self.fit.poll()
         for news in told:
             self.texts |= news.texts
@@ -254,10 +236,7 @@ class LearnSession:
                 self.close()
         return bool(told)
 
-    # -- answers --------------------------------------------------------------------
-
     def _answer(self) -> dict[str, Any]:
-        """Return the choices for the controls, and the pictures and results that are new."""
         table, state, source = self.table, self.state, self.table.source
         data = [[name, name] for name in loaders.BUNDLED]
         if self.uploaded is not None:
@@ -265,7 +244,9 @@ class LearnSession:
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
         about = f"{len(table.X)} rows, {len(table.classes)} classes"
-        answer = {
+        columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
+        del columns[source.columns.index(table.target)]
+        answer: dict[str, Any] = {
             "choices": vars(state),
             "options": {
                 "data": data,
@@ -273,26 +254,17 @@ class LearnSession:
                 "geometry": [list(item) for item in GEOMETRY_NAMES.items()],
                 "neighbors": [[k, "automatic" if k == "auto" else k] for k in NEIGHBOR_CHOICES],
             },
-            "columns": [
-                [i, name[:SHOWN], i not in state.drop]
-                for i, name in enumerate(source.columns)
-                if name != table.target
-            ],
+            "columns": columns,
             "texts": self.texts | {"table": about, "code": learn_code(state, table)},
-            "running": self.fit is not None,
-            "query": state.query,
-            "notes": self.notes,
-            "results": self.results,
-            "pictures": self._pictures,
-            "steps": self._steps,
             "preview": self._preview() if self._fresh else None,
-            "model": self._model,
         }
+        answer |= {"running": self.fit is not None, "query": state.query, "notes": self.notes}
+        answer |= {"results": self.results, "pictures": self._pictures, "steps": self._steps}
+        answer["model"] = self._model
         self._pictures, self._steps, self._model, self._fresh = {}, [], None, False
         return answer
 
     def _preview(self) -> dict[str, Any]:
-        """Return the first rows as text, the classes, and notes on the columns."""
         table, frame = self.table, self.table.source.frame
         counts = np.bincount(table.y, minlength=len(table.classes)).tolist()
         head = frame.head(PREVIEW)
@@ -300,13 +272,11 @@ class LearnSession:
         left_out = [f"{name}: left out by you" for name in table.dropped]
         return {
             "names": [name[:SHOWN] for name in table.source.columns],
-            "target": table.target[:SHOWN],
             "rows": [[cell[:SHOWN] for cell in row] for row in cells],
-            "notes": [*table.notes, *left_out],
             "classes": [
-                [name[:SHOWN], count, class_color(i), class_marker(i)]
-                for i, (name, count) in enumerate(zip(table.classes, counts, strict=True))
+                [name[:SHOWN], counts[i], *class_look(i)[:2]]
+                for i, name in enumerate(table.classes)
             ],
-            "labels": table.y.tolist(),
-            "test": self.rows.is_test,
-        }
+            "target": table.target[:SHOWN], "notes": [*table.notes, *left_out],
+            "labels": table.y.tolist(), "test": self.rows.is_test,
+        }  # fmt: skip

@@ -14,8 +14,7 @@ from cayleyklein.metrics import CurvedMetric
 
 SAG = 0.0002  # largest distance of a polyline from its curve, in half widths: a part of a pixel
 MOST = 64  # most pieces of a segment
-# Arcs are sampled at whole multiples of this; one is the direction of the half-plane's ∞.
-ARC_STEP = 2 * math.pi / 256
+ARC_STEP = 2 * math.pi / 256  # of samples at its multiples, one of which is the half-plane's ∞
 HORIZON_STEP = 0.03  # step of the horizon's parameter along the edge of a polygon that is cut
 SMALL_ANGLE = 1e-3  # smaller arcs are sampled as if they had this angle: the same to rounding
 FAR_SIDE_OPACITY = 0.3  # opacity of the far side of a surface, relative to its near side
@@ -37,20 +36,17 @@ class Loops(NamedTuple):
         return after
 
     def of(self, which: Bools) -> Floats:
-        """Return some of the polygons, with a row of NaN between two."""
         mine = which[self.loop]
         ends = np.flatnonzero(np.diff(self.loop[mine])) + 1
         return np.insert(self.xy[mine], ends, np.nan, axis=0)
 
 
 def chain(paths: Iterable[Floats]) -> Floats:
-    """Join polylines, with a row of NaN between two."""
     pieces = [part for path in paths if len(path) for part in (GAP, path)]
     return np.concatenate(pieces[1:]) if pieces else NOTHING
 
 
 def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
-    """Return segments as polylines of the plane that look smooth in a view, NaN between two."""
     if not len(starts):
         return NOTHING
     count = _pieces_needed(view, starts, ends)
@@ -62,7 +58,6 @@ def sample_segments(view: View, starts: Floats, ends: Floats) -> Floats:
 
 
 def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
-    """Return the cells of a diagram as polygons of the plane that look smooth in a view."""
     sizes = [len(boundary.starts) for boundary in boundaries]
     starts, ends, angles = (np.concatenate(parts) for parts in zip(*boundaries, strict=True))
     cell = np.repeat(np.arange(len(boundaries)), sizes)
@@ -73,8 +68,7 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
     count[~arc] = _pieces_needed(view, starts[~arc], ends[~arc])
     count[arc] += np.maximum(inner[arc], 0).astype(np.intp)
     row, part = _spread(count)
-    x = starts[row]
-    between = part > 0
+    x, between = starts[row], part > 0
     bent, flat = between & arc[row], between & ~arc[row]
     if bent.any():
         theta = (first[row] + part - 1)[bent] * ARC_STEP
@@ -86,7 +80,6 @@ def sample_boundaries(view: View, boundaries: list[Boundary]) -> Loops:
 
 
 def _spread(count: Ints) -> tuple[Ints, Ints]:
-    """Return i, count[i] times for each i, and 0, 1, … within each group."""
     row = np.repeat(np.arange(len(count)), count)
     return row, np.arange(len(row)) - np.repeat(np.cumsum(count) - count, count)
 
@@ -110,7 +103,6 @@ def _along(metric: CurvedMetric, starts: Floats, ends: Floats, t: Floats) -> Flo
 
 
 def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
-    """Return in how many pieces segments look smooth: the sagitta falls with their square."""
     if view.straight or not len(starts):
         return np.ones(len(starts), dtype=np.intp)
     middle = _along(view.metric, starts, ends, np.full(len(starts), 0.5))
@@ -124,7 +116,6 @@ def _pieces_needed(view: View, starts: Floats, ends: Floats) -> Ints:
 
 
 def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
-    """Return a polyline on the screen: its near side, and its far side on a surface."""
     gap = np.isnan(path[:, 0])
     seen, side = view.look(np.where(gap[:, None], view.metric.center, path))
     if not (side < 0).any():
@@ -140,8 +131,7 @@ def see_path(view: View, path: Floats) -> tuple[Floats, Floats]:
 def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
     """Return polygons on the screen: their near side, and their far side on a surface.
 
-    A side has its own corners, and goes along the horizon where the others are left out. A polygon
-    may go there more than once and back; that encloses nothing, so that its inside is right.
+    A side goes along the horizon where corners are left out; to go there and back encloses nothing.
     """
     (x, loop), after = loops, loops.after
     seen, side = view.look(x)
@@ -193,22 +183,16 @@ class Canvas:
         self._front.append(Shape("area", front, color, alpha=alpha))
         self._back.append(Shape("area", back, color, alpha=FAR_SIDE_OPACITY * alpha))
 
-    def line(
-        self, path: Floats, color: str, width: float, dash: Dash = (), alpha: float = 1.0
-    ) -> None:
+    def line(self, path: Floats, hue: str, width: float, dash: Dash = (), alpha: float = 1) -> None:
         if len(path):
             front, back = see_path(self.view, path)
-            self._front.append(Shape("line", front, color, width, dash, alpha))
-            self._back.append(Shape("line", back, color, width, dash, FAR_SIDE_OPACITY * alpha))
+            self._front.append(Shape("line", front, hue, width, dash, alpha))
+            self._back.append(Shape("line", back, hue, width, dash, FAR_SIDE_OPACITY * alpha))
 
     def segments(self, starts: Floats, ends: Floats, *look: Any, **more: Any) -> None:
         self.line(sample_segments(self.view, starts, ends), *look, **more)
 
     def marks(self, x: Floats, color: str, size: float, marker: str = "circle") -> None:
-        away = self.view.faces_away(x)
-        seen = self.view.to_screen(x)
+        away, seen = self.view.faces_away(x), self.view.to_screen(x)
         self.put(Shape("marks", seen[~away], color, size, marker=marker))
         self._back.append(Shape("marks", seen[away], color, size, marker=marker, alpha=0.4))
-
-    def words(self, x: Floats, text: tuple[str, ...]) -> None:
-        self.put(Shape("words", self.view.to_screen(x), "ink", text=text))

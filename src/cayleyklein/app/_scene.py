@@ -1,13 +1,13 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_color, class_marker, class_strength
+from cayleyklein.app._draw import Shape, class_look
 from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
 from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
@@ -24,10 +24,7 @@ BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at l
 FEW = 60  # points up to which they are drawn large
 
 
-@dataclass(frozen=True)
-class Scene:
-    """One view of a state: its shapes, and where its points and handles are on the screen."""
-
+class Scene(NamedTuple):
     view: View
     shapes: tuple[Shape, ...]
     points: Floats
@@ -39,13 +36,13 @@ class Scene:
 def handle_places(state: PlaneState) -> Floats:
     turn, center = math.radians(state.angle), np.array([state.center_x, state.center_y])
     along = np.array([math.cos(turn), math.sin(turn)])
-    across = np.array([-math.sin(turn), math.cos(turn)])
+    across = np.array([-along[1], along[0]])
     return np.stack([center, center + state.major * along, center + state.minor * across])
 
 
 def describe(state: PlaneState, view: View) -> str:
     parts = [f"{view.title} view of {len(state.points)} points"]
-    parts.append(f"{state.metric.geometry} geometry, K = {state.curvature:g}")
+    parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
     missing = set() if view.chart == "klein" else {"conic"}
     shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
@@ -54,16 +51,11 @@ def describe(state: PlaneState, view: View) -> str:
 
 
 class Drafter:
-    """Computes the layers of a state once, and draws them in any view."""
-
     def __init__(self, state: PlaneState) -> None:
         self.state, self.metric = state, state.metric
-        x = state.coordinates
+        x, self.labelled = state.coordinates, "regions" in state.shown
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
         self.tone: str = self.metric.geometry
-        self.labelled = "regions" in state.shown
-
-    # -- points and diagrams --------------------------------------------------------
 
     @cached_property
     def live(self) -> Ints:
@@ -85,7 +77,6 @@ class Drafter:
 
     @property
     def order(self) -> int:
-        """The order of the diagram: at most one less than the number of points."""
         return min(self.state.order, max(1, len(self.live) - 1))
 
     @cached_property
@@ -97,13 +88,8 @@ class Drafter:
         if self.metric.domain is None:
             reach = FAR_OUT * np.linalg.norm(self.metric.inverse_factor, axis=1)
             window = np.stack([self.metric.center - reach, self.metric.center + reach])
-        return CayleyKleinVoronoi(
-            self.state.coordinates[self.live],
-            self.metric,
-            order=order,
-            labels=self.state.labels[self.live],
-            window=window,
-        )
+        x, labels = self.state.coordinates[self.live], self.state.labels[self.live]
+        return CayleyKleinVoronoi(x, self.metric, order=order, labels=labels, window=window)
 
     @cached_property
     def lit_cell(self) -> int | None:
@@ -114,7 +100,6 @@ class Drafter:
 
     @property
     def notes(self) -> list[str]:
-        """Facts that a visitor might miss in the picture."""
         notes, outside = [], int((~self.inside).sum())
         if outside:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
@@ -122,15 +107,13 @@ class Drafter:
         if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
             notes.append(f"{len(self.live)} points have diagrams up to order {self.order}.")
         if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
-            notes.append(
-                "The half-plane is for K < 0; here it continues as the stereographic view."
-            )
+            said = "here it continues as the stereographic view."
+            notes.append(f"The half-plane is for K < 0; {said}")
         if "conic" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
             notes.append("The conic has handles in Klein's view only; in others it stands still.")
         return notes
 
     def cross_ratio(self) -> str:
-        """Say how the distance of the chosen points comes from the cross-ratio."""
         if self.pair is None:
             return "Choose two points inside the conic for a cross-ratio."
         K, (p, q) = self.state.curvature, self.pair
@@ -143,11 +126,9 @@ class Drafter:
             said = f"(p, q; P, Q) = {math.exp(size):.3f}, its logarithm {size:.3f}"
         else:
             size = abs(log.imag)
-            cross = f"(p, q; P, Q) = exp({size:.3f} i)"
-            said = f"P and Q are complex: {cross}, its logarithm {size:.3f} i"
+            said = "P and Q are complex: "
+            said += f"(p, q; P, Q) = exp({size:.3f} i), its logarithm {size:.3f} i"
         return f"{said}, d = {size:.3f} / (2√{abs(K):g}) = {d:.3f}"
-
-    # -- drawing --------------------------------------------------------------------
 
     def view(self, chart: str) -> View:
         return View(self.metric, chart, self.state.turn, self.state.tilt)
@@ -159,14 +140,12 @@ class Drafter:
         canvas = Canvas(view)
         self._draw_cells(canvas)
         self._draw_lines(canvas)
-        points, away = view.to_screen(placed), view.faces_away(placed)
-        handles = NOTHING
+        points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
         if "conic" in self.state.shown and chart == "klein":
             handles = handle_places(self.state)
             self._draw_conic(canvas, handles)
         self._draw_points(canvas, points, away)
-        shapes = canvas.shapes()
-        return Scene(view, shapes, points, away, handles, describe(self.state, view))
+        return Scene(view, canvas.shapes(), points, away, handles, describe(self.state, view))
 
     def _draw_cells(self, canvas: Canvas) -> None:
         shown, view = self.state.shown, canvas.view
@@ -175,7 +154,14 @@ class Drafter:
         boundaries = self.diagram.boundaries()
         cells = see_loops(view, sample_boundaries(view, boundaries))
         if shown & {"cells", "regions"}:
-            self._draw_fills(canvas, cells)
+            if self.labelled:
+                color = np.asarray(self.diagram.cell_labels)
+            else:  # by the points themselves, so that a cell keeps its shade while others move
+                color = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
+            for c in np.unique(color):
+                shade = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
+                name, _, alpha = class_look(int(c)) if self.labelled else shade
+                canvas.areas(cells, color == c, name, alpha)
         if self.lit_cell is not None:
             canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
         if "cells" in shown:
@@ -184,17 +170,6 @@ class Drafter:
         if self.labelled:
             edges = self.diagram.frontier()
             canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
-
-    def _draw_fills(self, canvas: Canvas, cells: tuple[Loops, Loops]) -> None:
-        if self.labelled:
-            color = np.asarray(self.diagram.cell_labels)
-        else:  # by the points themselves, so that a cell keeps its shade while others move
-            color = self.live[self.diagram.cell_generators].sum(axis=1) % N_SHADES
-        for c in np.unique(color):
-            name, alpha = self.tone, 0.06 + 0.26 * c / (N_SHADES - 1)
-            if self.labelled:
-                name, alpha = class_color(int(c)), class_strength(int(c))
-            canvas.areas(cells, color == c, name, alpha)
 
     def _draw_lines(self, canvas: Canvas) -> None:
         shown, x = self.state.shown, self.state.coordinates
@@ -227,7 +202,6 @@ class Drafter:
             self._draw_projection(canvas, np.stack([p, q]))
 
     def _draw_cross(self, canvas: Canvas, p: Floats, q: Floats) -> None:
-        """Draw the line pq, and its ends P and Q on a real conic."""
         names, places = ["p", "q"], [p, q]
         if self.state.curvature < 0:
             ends = line_intersections(self.metric.absolute.matrix, p, q)
@@ -240,14 +214,14 @@ class Drafter:
         elif canvas.view.chart == "klein":
             far = FAR_OUT * (q - p) / np.linalg.norm(q - p)
             canvas.line(np.stack([p - far, q + far]), "ink", 1.6, (2, 3))
-        canvas.words(np.stack(places), tuple(names))
+        at = canvas.view.to_screen(np.stack(places))
+        canvas.put(Shape("words", at, "ink", text=tuple(names)))
 
     def _draw_projection(self, canvas: Canvas, x: Floats) -> None:
         """Draw how a surface is projected from its centre to the plane (paper, figure 3)."""
-        view = canvas.view
-        flat = view.on_tangent_plane(x)
+        view, flat = canvas.view, canvas.view.on_tangent_plane(x)
         ends = zip(flat, view.to_screen(x), strict=True)
-        rays = chain([np.stack([view.apex, a, b]) for a, b in ends])
+        rays = chain(np.stack([view.apex, a, b]) for a, b in ends)
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
@@ -255,9 +229,7 @@ class Drafter:
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
-        """Draw where the geometry ends: the absolute, or the equator, and the outline of a dome."""
-        view, circle = canvas.view, _circle(CIRCLE_POINTS)
-        rim = NOTHING
+        view, circle, rim = canvas.view, _circle(CIRCLE_POINTS), NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
             canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
@@ -270,7 +242,6 @@ class Drafter:
             canvas.put(Shape("line", view.to_screen(view.outline(CIRCLE_POINTS)), "ink", 1.4))
 
     def _draw_balls(self, canvas: Canvas) -> None:
-        """Draw the balls; those that reach over the equator are open outlines."""
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
         # a ball reaches the equator when the centre is that near to it
@@ -288,21 +259,18 @@ class Drafter:
         canvas.line(self.metric.points(_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
-        canvas.put(
-            Shape("marks", handles[:1], "paper", 7.5, marker="cross", edge="soft", edge_width=1.5)
+        mark = Shape(
+            "marks", handles[:1], "paper", 7.5, marker="cross", edge="soft", edge_width=1.5
         )
-        canvas.put(
-            Shape("marks", handles[1:], "paper", 7.0, marker="square", edge="soft", edge_width=2)
-        )
+        canvas.put(mark)
+        canvas.put(mark._replace(xy=handles[1:], size=7.0, marker="square", edge_width=2))
 
     def _draw_points(self, canvas: Canvas, points: Floats, away: Bools) -> None:
         labels = self.state.labels if self.labelled else np.zeros(len(points), dtype=int)
         size = (6.0 if len(points) <= FEW else 4.0) if len(points) <= 10 * FEW else 2.0
         faint = away | ~self.inside
         for label in np.unique(labels).tolist():
-            color, marker = "ink", "circle"
-            if self.labelled:
-                color, marker = class_color(label), class_marker(label)
+            color, marker, _ = class_look(label) if self.labelled else ("ink", "circle", 1.0)
             for hidden, alpha in ((True, 0.35), (False, 1.0)):
                 mine = points[(labels == label) & (faint == hidden)]
                 canvas.put(Shape("marks", mine, color, size, marker=marker, alpha=alpha))

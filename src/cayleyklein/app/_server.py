@@ -16,18 +16,14 @@ from tornado.httpserver import HTTPServer
 from tornado.web import Application, HTTPError, RequestHandler, StaticFileHandler
 from tornado.websocket import WebSocketClosedError, WebSocketHandler
 
-from cayleyklein import __version__
+from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
-from cayleyklein.diagrams import CayleyKleinVoronoi
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
-from cayleyklein.geometry import Ball, cross_ratio
-from cayleyklein.learning import CurvedLMNN
-from cayleyklein.metrics import CurvedMetric
 
 LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
 HERE = Path(__file__).parent
@@ -40,14 +36,10 @@ THREADS = 4  # commands and exports that are computed at once, so that no visito
 # The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
-    "cross_ratio": cross_ratio,
-    "Ball": Ball,
-    "CurvedMetric": CurvedMetric,
-    "CurvedMetric.absolute": CurvedMetric.absolute,
-    "CurvedMetric.bisector": CurvedMetric.bisector,
-    "CayleyKleinVoronoi": CayleyKleinVoronoi,
-    "CurvedLMNN": CurvedLMNN,
-}
+    "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
+    "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,
+    "CurvedMetric.bisector": CurvedMetric.bisector, "CayleyKleinVoronoi": CayleyKleinVoronoi,
+}  # fmt: skip
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
@@ -59,8 +51,6 @@ HEADERS = {
 
 
 class Explorer:
-    """A server that listens on a port, and serves once it is started."""
-
     def __init__(self, port: int = 0, host: str = LOOPBACK) -> None:
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.create_server((host, port), family=family, backlog=128)
@@ -74,8 +64,7 @@ class Explorer:
     def start(self) -> None:
         application = Application(
             [
-                (r"/", PageHandler),
-                (r"/learn", PageHandler),
+                (r"/(?:learn)?", PageHandler),
                 (r"/ws/(?:plane|learn)", Socket),
                 (r"/export/([a-z.]+)", ExportHandler),
                 (r"/reference/(.*)", ReferenceHandler),
@@ -92,7 +81,6 @@ class Explorer:
         self._server.add_sockets([self._socket])
 
     async def stop(self) -> None:
-        """Close every connection, which ends the fits."""
         if self._server is not None:
             self._server.stop()
             await self._server.close_all_connections()
@@ -115,10 +103,9 @@ def known_names(host: str) -> list[str]:
 
 
 def pack_message(answer: Any) -> bytes:
-    """Return an answer as a message: the length of its JSON, the JSON, and the arrays.
+    """Return the length of an answer's JSON, the JSON, and its arrays, as int8 or float32.
 
-    An array of whole numbers becomes int8 and any other float32; in the JSON it is its type, its
-    first byte after the JSON, and its size.
+    In the JSON an array is its type, its first byte after the JSON, and its size.
     """
     arrays: list[bytes] = []
     length = 0
@@ -159,16 +146,12 @@ class Guarded(RequestHandler):
 
 
 class MissingHandler(Guarded):
-    """The answer to any other path."""
-
     def prepare(self) -> None:
         super().prepare()
         raise HTTPError(404)
 
 
 class ReferenceHandler(Guarded):
-    """The docstrings that the tour links to, as plain text."""
-
     def get(self, name: str) -> None:
         if name not in REFERENCES:
             raise HTTPError(404)
@@ -177,22 +160,15 @@ class ReferenceHandler(Guarded):
 
 
 class PageHandler(Guarded):
-    """One of the two pages."""
-
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
         facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
         facts["tour"] = TOUR if page == "plane" else []
         self.render(
-            f"{page}.html",
-            page=page,
-            version=__version__,
-            ranges=RANGES,
-            charts=CHART_NAMES,
-            letters=LETTERS,
-            most_bytes=MOST_BYTES,
+            f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
+            letters=LETTERS, most_bytes=MOST_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
-        )
+        )  # fmt: skip
 
 
 class AssetHandler(Guarded, StaticFileHandler):
@@ -200,14 +176,11 @@ class AssetHandler(Guarded, StaticFileHandler):
 
 
 class ExportHandler(Guarded):
-    """Files made from a state in the address; nothing is kept."""
-
     async def get(self, name: str) -> None:
         if name not in EXPORTS:
             raise HTTPError(404)
         kind, make = EXPORTS[name]
-        theme = self.get_query_argument("theme", "light")
-        theme = theme if theme in PALETTE else "light"
+        theme = "dark" if self.get_query_argument("theme", "") == "dark" else "light"
         try:
             state = PlaneState.from_query(self.request.query)
             text = await self.explorer.compute(make, state, theme)
@@ -221,8 +194,6 @@ class ExportHandler(Guarded):
 
 
 class Socket(Guarded, WebSocketHandler):
-    """The connection of one page: batches of commands come in, and answers go out."""
-
     session: PlaneSession | LearnSession | None = None
     _ticking: asyncio.Task[None] | None = None
 
@@ -271,7 +242,6 @@ class Socket(Guarded, WebSocketHandler):
 
 
 def _read_message(message: str | bytes) -> tuple[int, Any]:
-    """Return the number and the commands of a batch, or the address in a first message."""
     try:
         found = json.loads(message)
         return int(found["number"]), found["commands"]

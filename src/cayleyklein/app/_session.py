@@ -9,17 +9,11 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
+from cayleyklein.app import _state
 from cayleyklein.app._draw import Shape
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
-from cayleyklein.app._state import (
-    LARGEST_COORDINATE,
-    MAX_POINTS,
-    RANGES,
-    PlaneState,
-    as_generator,
-    scatter,
-)
+from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
@@ -37,26 +31,19 @@ def run_command(session: Any, command: Any) -> Any:
     values = {}
     for key, parameter in inspect.signature(action, eval_str=True).parameters.items():
         if key in command or parameter.default is parameter.empty:
-            kind = get_origin(parameter.annotation) or parameter.annotation
-            values[key] = _as_kind(command.get(key), kind, key)
+            kind, value = get_origin(parameter.annotation) or parameter.annotation, command.get(key)
+            fits = isinstance(value, kind)
+            if kind in (int, float):  # a page may send a whole number as a float
+                fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
+                fits = fits and (kind is float or value == int(value))
+            if not fits:
+                said = VALUE_NAMES.get(kind, "an object")
+                raise InvalidInputError(f"{key} must be {said}; got {str(value)[:20]!r}.")
+            values[key] = kind(value)
     return action(**values)
 
 
-def _as_kind(value: Any, kind: type, name: str) -> Any:
-    """Return a value of a command; a page may send a whole number as a float."""
-    fits = isinstance(value, kind)
-    if kind in (int, float):
-        fits = type(value) in (int, float) and abs(value) <= LARGEST_VALUE
-        fits = fits and (kind is float or value == int(value))
-    if not fits:
-        said = VALUE_NAMES.get(kind, "an object")
-        raise InvalidInputError(f"{name} must be {said}; got {str(value)[:20]!r}.")
-    return kind(value)
-
-
 class PlaneSession:
-    """One visitor's plane: the state of an address, or the first one and an error to show."""
-
     def __init__(self, query: str = "") -> None:
         self.errors: list[str] = []
         try:
@@ -82,7 +69,6 @@ class PlaneSession:
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
-        """Do a batch of commands, and return the answer to the page."""
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
             self.errors = []
@@ -94,20 +80,15 @@ class PlaneSession:
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
-        """Return the state for the controls, and the pictures when they have changed."""
         state, drafter = self.state, self.drafter
         answer: dict[str, Any] = {
             "state": {name: getattr(state, name) for name in (*RANGES, "chart", "second")},
-            "shown": sorted(state.shown),
-            "query": state.query,
-            "count": len(state.points),
-            "chosen": list(state.chosen),
+            "shown": sorted(state.shown), "query": state.query, "count": len(state.points),
+            "chosen": list(state.chosen), "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
-            "geometry": state.metric.geometry,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
-            "errors": self.errors,
-            "notes": drafter.notes,
-        }
+            "errors": self.errors, "notes": drafter.notes,
+        }  # fmt: skip
         if self._drawn is not state:
             answer["pictures"] = [self._picture(chart) for chart in self.charts]
             self._drawn = state
@@ -118,18 +99,12 @@ class PlaneSession:
     def _picture(self, chart: str) -> dict[str, Any]:
         scene = self.drafter.scene(chart)
         return {
-            "chart": chart,
-            "title": scene.view.title,
-            "description": scene.description,
+            "chart": chart, "title": scene.view.title, "description": scene.description,
             "surface": chart in ("hemisphere", "hyperboloid"),
             "window": scene.view.window.ravel().tolist(),
             "shapes": [shape._asdict() for shape in scene.shapes],
-            "points": scene.points,
-            "away": scene.away.astype(np.int8),
-            "handles": scene.handles,
-        }
-
-    # -- commands -------------------------------------------------------------------
+            "points": scene.points, "away": scene.away.astype(np.int8), "handles": scene.handles,
+        }  # fmt: skip
 
     def do_set(self, values: dict[str, Any]) -> None:
         self.state = self.state.with_parts(values)
@@ -140,16 +115,15 @@ class PlaneSession:
     def do_label(self, value: int) -> None:
         if self.state.points:
             first = self.state.chosen[0]
-            self._put(first, *self.state.points[first][:2], value)
+            self._put(first, self.state.coordinates[first], value)
 
     def do_add(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        """Add a point of the chosen one's class where the pointer is, or anywhere."""
         points, looking = self.state.points, self.view(view)
         if math.isnan(x + y):
             spot = np.random.default_rng(len(points)).uniform(-0.6, 0.6, size=2)
             x, y = (looking.middle + looking.half_width * spot).tolist()
         label = points[self.state.chosen[0]].label if points else 0
-        self._put(len(points), *_bounded(looking.from_screen([x, y])), label)
+        self._put(len(points), looking.from_screen([x, y]), label)
         self.do_choose(len(points))
 
     def do_delete(self) -> None:
@@ -157,11 +131,10 @@ class PlaneSession:
         self.state = replace(self.state, points=points[:first] + points[first + 1 :])
 
     def do_scatter(self, n: int, seed: int) -> None:
-        points = scatter(min(max(n, 1), MAX_POINTS), abs(seed))
+        points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
         self.state = replace(self.state, points=points, chosen=(0, 1))
 
     def do_next(self, by: int) -> None:
-        """Choose the point `by` places after the first chosen one."""
         if self.state.points:
             self.do_choose((self.state.chosen[0] + by) % len(self.state.points))
 
@@ -172,23 +145,20 @@ class PlaneSession:
             self.state = replace(self.state, chosen=(index, first))
 
     def do_move(self, index: int, x: float, y: float, view: int, far: bool) -> None:
-        """Move a point to a place on the screen, read its distances, and choose it."""
         if not 0 <= index < len(self.state.points):
             return
         place = self.view(view).from_screen([x, y], far_side=far)
-        self._put(index, *_bounded(place), self.state.points[index].label)
+        self._put(index, place, self.state.points[index].label)
         self._read(self.state.coordinates[index], f"point {index + 1}", index)
         if index not in self.state.chosen:
             self.do_choose(index)
 
     def do_nudge(self, dx: float, dy: float) -> None:
-        """Move the first chosen point by a part of the view's width."""
-        if not self.state.points:
-            return
-        first, view = self.state.chosen[0], self.view()
-        x = self.state.coordinates[first]
-        spot = view.to_screen(x) + np.array([dx, dy]) * view.half_width
-        self.do_move(first, float(spot[0]), float(spot[1]), 0, bool(view.faces_away(x)))
+        if self.state.points:
+            first, view = self.state.chosen[0], self.view()
+            place = self.state.coordinates[first]
+            x, y = (view.to_screen(place) + np.array([dx, dy]) * view.half_width).tolist()
+            self.do_move(first, x, y, 0, bool(view.faces_away(place)))
 
     def do_handle(self, name: str, x: float, y: float) -> None:
         if as_choice(name[:20], "name", HANDLES) == "center":
@@ -199,14 +169,13 @@ class PlaneSession:
             values = {name: math.hypot(dx, dy), "angle": (turn + 90) % 180 - 90}
         self.do_set({k: min(max(v, RANGES[k][0]), RANGES[k][1]) for k, v in values.items()})
 
-    def _put(self, index: int, x: float, y: float, label: int) -> None:
-        points, point = self.state.points, as_generator(x, y, label)
+    def _put(self, index: int, place: Floats, label: int) -> None:
+        # near the elliptic equator points are far away, and the page ends somewhere
+        x, y = place * min(1.0, _state.LARGEST_COORDINATE / max(1.0, *np.abs(place)))
+        points, point = self.state.points, rounded_point(x, y, label)
         self.state = replace(self.state, points=(*points[:index], point, *points[index + 1 :]))
 
-    # -- the pointer ----------------------------------------------------------------
-
     def do_hover(self, x: float = math.nan, y: float = math.nan, view: int = 0) -> None:
-        """Read the distances from the pointer, or without a place from the chosen point."""
         state, first = self.state, self.state.chosen[0]
         if not math.isnan(x + y):
             looking = self.view(view)
@@ -222,7 +191,6 @@ class PlaneSession:
             self._read(state.coordinates[first], f"point {first + 1}", first)
 
     def _read(self, x: Floats, name: str, but: int | None = None) -> None:
-        """Tell the distances from x to the nearest points, and draw the geodesics to them."""
         state = self.state
         distances = np.asarray(state.metric.distance(state.coordinates, x, outside="inf"))
         if but is not None:
@@ -242,9 +210,3 @@ class PlaneSession:
 
     def do_leave(self) -> None:
         self._pointer = "", []
-
-
-def _bounded(x: Floats) -> tuple[float, float]:
-    # near the elliptic equator points are far away, and the page ends somewhere
-    scale = LARGEST_COORDINATE / max(float(np.abs(x).max()), LARGEST_COORDINATE)
-    return float(scale * x[0]), float(scale * x[1])

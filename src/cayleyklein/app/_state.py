@@ -15,12 +15,9 @@ from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 
 CHART_NAMES = {
-    "klein": "Klein",
-    "poincare": "Poincaré",
-    "half-plane": "Half-plane",
-    "hemisphere": "Hemisphere",
-    "hyperboloid": "Hyperboloid",
-}
+    "klein": "Klein", "poincare": "Poincaré", "half-plane": "Half-plane",
+    "hemisphere": "Hemisphere", "hyperboloid": "Hyperboloid",
+}  # fmt: skip
 LAYERS = {  # and their names in a description
     "cells": "Voronoi cells",
     "regions": "decision regions",
@@ -35,17 +32,10 @@ LAYERS = {  # and their names in a description
 MAX_POINTS = 2000
 LETTERS = "ABCDEFGHIJKLMNOPQRST"  # names of the classes, on the page and in tables
 RANGES = {  # lowest and highest value of every number; turn and tilt are of the camera
-    "curvature": (-1.0, 1.0),
-    "radius": (0.02, 1.5),
-    "center_x": (-4.0, 4.0),
-    "center_y": (-4.0, 4.0),
-    "major": (0.1, 6.0),
-    "minor": (0.1, 6.0),
-    "angle": (-90.0, 90.0),
-    "turn": (-180.0, 180.0),
-    "tilt": (5.0, 90.0),
-    "order": (1, 5),
-}
+    "curvature": (-1.0, 1.0), "radius": (0.02, 1.5), "center_x": (-4.0, 4.0),
+    "center_y": (-4.0, 4.0), "major": (0.1, 6.0), "minor": (0.1, 6.0), "angle": (-90.0, 90.0),
+    "turn": (-180.0, 180.0), "tilt": (5.0, 90.0), "order": (1, 5),
+}  # fmt: skip
 LARGEST_COORDINATE = 20.0  # largest coordinate of a point
 DECIMALS = 4  # decimals of coordinates in an address; far below a pixel
 CURVATURE_DECIMALS = 2  # K moves in steps of 0.01; the conic of a smaller K is too far to be drawn
@@ -53,8 +43,6 @@ CONIC = ("center_x", "center_y", "major", "minor", "angle")
 
 
 class Generator(NamedTuple):
-    """A point of the plane, and the number of its class."""
-
     x: float
     y: float
     label: int = 0
@@ -62,12 +50,10 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class PlaneState:
-    """Everything that the plane page shows.
+    """Everything that the plane page shows; `second` is the chart of the second view, or "".
 
     The conic with the given centre, semi-axes and angle (in degrees) is ‖L(x - μ)‖ = 1, with the
-    symmetric root L of the matrix, so that views of z = L(x - μ) are not turned. `chosen` are the
-    two points of the bisector and the geodesic; keys move the first. `second` is the chart of the
-    second view, or "".
+    symmetric root L of the matrix, so that views of z = L(x - μ) are not turned.
     """
 
     points: tuple[Generator, ...] = ()
@@ -103,7 +89,6 @@ class PlaneState:
         return np.array([point.label for point in self.points], dtype=np.intp)
 
     def __post_init__(self) -> None:
-        """Check the number of points, and keep the chosen ones among them, two where there are."""
         if len(self.points) > MAX_POINTS:
             raise InvalidInputError(f"{MAX_POINTS} points are the most that the page draws.")
         last = max(0, len(self.points) - 1)
@@ -113,15 +98,13 @@ class PlaneState:
         object.__setattr__(self, "chosen", (first, second))
 
     def with_parts(self, parts: Mapping[str, Any]) -> Self:
-        """Return the state with other parts of an address, which are checked."""
         values: dict[str, Any] = {}
         for name, value in parts.items():
             if name in RANGES:
                 values[name] = _in_range(name, value)
-            elif name == "chart":
-                values[name] = as_choice(str(value)[:20], name, tuple(CHART_NAMES))
-            elif name == "second":
-                values[name] = as_choice(str(value)[:20], name, ("", *CHART_NAMES))
+            elif name in ("chart", "second"):
+                charts = tuple(CHART_NAMES) if name == "chart" else ("", *CHART_NAMES)
+                values[name] = as_choice(str(value)[:20], name, charts)
             elif name == "shown":
                 layers = filter(None, str(value).split(","))
                 values[name] = frozenset(as_choice(v[:20], name, tuple(LAYERS)) for v in layers)
@@ -129,7 +112,7 @@ class PlaneState:
                 values[name] = tuple(int(i) for i in _numbers(str(value), name, 2))
             elif name == "points":
                 rows = filter(None, str(value).split(";"))
-                values[name] = tuple(as_generator(*_numbers(row, name, 3)) for row in rows)
+                values[name] = tuple(rounded_point(*_numbers(row, name, 3)) for row in rows)
         return replace(self, **values)
 
     @classmethod
@@ -143,10 +126,9 @@ class PlaneState:
 
     @classmethod
     def of_rows(cls, metric: CurvedMetric, rows: Floats, labels: Ints) -> tuple[Self, bool]:
-        """Return a state with rows of a table and their metric, and whether its conic fits.
+        """Return a state with rows of a table, scaled to the window, and whether its conic fits.
 
-        Each column is scaled to the window. Distances are in another unit: with c > 0, the metrics
-        (Σ/c, cK) have the same geometry, and c is such that K and the axes are in their ranges.
+        (Σ/c, cK) have the same geometry for c > 0; c is such that K and axes are in their ranges.
         """
         low, high = rows.min(axis=0), rows.max(axis=0)
         middle, size = (low + high) / 2, np.where(high > low, high - low, 2.4) / 2.4
@@ -160,7 +142,7 @@ class PlaneState:
         points = zip((rows - middle) / size, labels.tolist(), strict=True)
         state = cls.of_metric(
             CurvedMetric(factor=factor / math.sqrt(c), center=center, curvature=K),
-            points=tuple(as_generator(x[0], x[1], label) for x, label in points),
+            points=tuple(rounded_point(x[0], x[1], label) for x, label in points),
             shown=frozenset({"regions"}),
         )
         found = {name: getattr(state, name) for name in CONIC}
@@ -210,12 +192,10 @@ def _numbers(text: str, name: str, count: int) -> list[float]:
     return values
 
 
-def as_generator(x: float, y: float, label: float) -> Generator:
-    """Return a point within bounds, at the precision of an address."""
+def rounded_point(x: float, y: float, label: float) -> Generator:
     if not max(abs(x), abs(y)) <= LARGEST_COORDINATE:
-        raise InvalidInputError(
-            f"Points must have coordinates within ±{LARGEST_COORDINATE:g}; got ({x:g}, {y:g})."
-        )
+        said = f"Points must have coordinates within ±{LARGEST_COORDINATE:g}"
+        raise InvalidInputError(f"{said}; got ({x:g}, {y:g}).")
     if not (0 <= label < len(LETTERS) and label == int(label)):
         raise InvalidInputError(f"A point's class must be 0 to {len(LETTERS) - 1}; got {label:g}.")
     x, y = (round(float(c), DECIMALS) + 0.0 for c in (x, y))
@@ -223,17 +203,15 @@ def as_generator(x: float, y: float, label: float) -> Generator:
 
 
 def scatter(n: int, seed: int) -> tuple[Generator, ...]:
-    """Return n points spread evenly over a disc, with classes that a curve parts."""
-    rng = np.random.default_rng(seed)
     # the golden angle spreads points evenly, and the noise takes the pattern away
-    rows = np.arange(n) + 0.5
+    rng, rows = np.random.default_rng(seed), np.arange(n) + 0.5
     radius = 0.86 * np.sqrt(rows / n)
     turn = rows * math.pi * (3 - math.sqrt(5)) + rng.uniform(0, 2 * math.pi)
     spot = np.stack([radius * np.cos(turn), 0.8 * radius * np.sin(turn)], axis=1)
     spot += rng.normal(scale=0.35 / math.sqrt(n), size=spot.shape)
     side = np.where(spot[:, 1] > 0.35 * np.sin(3 * spot[:, 0]), 0, 1)
     label = np.where(np.hypot(spot[:, 0] - 0.45, spot[:, 1] + 0.1) < 0.3, 2, side)
-    return tuple(as_generator(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
+    return tuple(rounded_point(x, y, c) for (x, y), c in zip(spot.tolist(), label, strict=True))
 
 
 DEFAULT_POINTS = scatter(28, seed=3)

@@ -38,7 +38,6 @@ class TableSource(NamedTuple):
 
     @property
     def targets(self) -> list[str]:
-        """The columns that may hold the classes; in data that are not uploaded, the one."""
         return self.columns if self.kind == "upload" else [self.target]
 
 
@@ -60,8 +59,7 @@ class PreparedTable(NamedTuple):
 def bundled_source(name: str) -> TableSource:
     as_choice(name, "data", loaders.BUNDLED)
     loaded: Any = getattr(datasets, f"load_{name}")(as_frame=True)
-    names = np.array([str(label) for label in loaded.target_names])
-    classes = names[np.asarray(loaded.target)]
+    classes = np.array(loaded.target_names, dtype=str)[np.asarray(loaded.target)]
     return TableSource(name, loaded.data.assign(**{"class": classes}), "class", "bundled")
 
 
@@ -73,7 +71,6 @@ def points_source(points: str) -> TableSource:
 
 
 def read_source(text: str, name: str) -> TableSource:
-    """Read an upload as `cayleyklein fit` reads a file."""
     pandas = require("pandas", "cli")
     full_name, name = name[:MOST_NAME], name[:SHOWN]
     file = io.BytesIO(text.encode("utf-8", "replace"))
@@ -83,25 +80,22 @@ def read_source(text: str, name: str) -> TableSource:
     header = _has_header(text)
     frame = pandas.concat(list(iter_table(file, header=header)))
     if len(frame.columns) > TABLE_COLUMNS or len(frame) > TABLE_ROWS:
-        raise InvalidInputError(
-            f"{name} has {len(frame):,} rows and {len(frame.columns)} columns; {TABLE_ROWS:,} rows "
-            f"and {TABLE_COLUMNS} columns are the most. Take a sample."
-        )
-    names = [str(column) for column in frame.columns]
-    lowered = [column.lower() for column in names]
-    target = next((names[lowered.index(n)] for n in TARGET_NAMES if n in lowered), names[-1])
+        size = f"{len(frame):,} rows and {len(frame.columns)} columns"
+        most = f"{TABLE_ROWS:,} rows and {TABLE_COLUMNS} columns are the most"
+        raise InvalidInputError(f"{name} has {size}; {most}. Take a sample.")
+    named = {str(column).lower(): str(column) for column in reversed(frame.columns)}
+    target = next((named[n] for n in TARGET_NAMES if n in named), str(frame.columns[-1]))
     return TableSource(full_name, frame, target, "upload", "" if header else ", header=False")
 
 
 def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> PreparedTable:
-    """Split a table into rows and classes, and encode the columns that are used."""
     name, dropped = source.name[:SHOWN], tuple(c for c in drop if c != target)
     rows, labels, n_unlabelled = split_target(source.frame, target)
     rows = rows.drop(columns=list(dropped))
     if not rows.shape[1]:
         raise InvalidInputError("No column is left to learn from; choose two or more.")
     labels = np.asarray(labels).astype(str)
-    classes, y = _as_classes(labels, target)
+    classes, y = _class_codes(labels, target)
     with warnings.catch_warnings():  # the notes say what was guessed
         warnings.simplefilter("ignore")
         encoder = TableEncoder().fit(rows)
@@ -119,25 +113,20 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
     return PreparedTable(source, target, dropped, rows, labels, *made)
 
 
-def _as_classes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
-    """Return the classes, in the order of numbers where they are numbers, and their positions."""
+def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
     found = np.unique(labels)
     if not 2 <= len(found) <= MOST_CLASSES:
-        raise InvalidInputError(
-            f"Column {target[:SHOWN]!r} has {len(found)} classes; expected 2 to {MOST_CLASSES}."
-        )
+        said = f"Column {target[:SHOWN]!r} has {len(found)} classes"
+        raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
     # numbers in their order, then texts
-    classes = sorted(
-        found.tolist(), key=lambda c: (0, float(c), c) if _is_number(c) else (1, 0.0, c)
-    )
+    keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
+    classes = [name for _, _, name in sorted(keys)]
     position = {name: i for i, name in enumerate(classes)}
     y = np.array([position[label] for label in labels.tolist()], dtype=np.intp)
     counts = np.bincount(y)
     if counts.min() < 2:
-        raise InvalidInputError(
-            f"Class {classes[int(counts.argmin())][:SHOWN]!r} has a single row; each needs two, "
-            f"one to learn from and one to be tested on."
-        )
+        said = "has a single row; each needs two, one to learn from and one to be tested on."
+        raise InvalidInputError(f"Class {classes[int(counts.argmin())][:SHOWN]!r} {said}")
     return tuple(classes), y
 
 

@@ -1,10 +1,9 @@
 """Views: where a point of the plane is on the screen, and back.
 
 Klein's view shows the plane as it is. The others show a chart of :mod:`cayleyklein.geometry` in
-the unit of the metric, moved so that the centre is at 0: (y(x) - y(μ)) · c/√|K|. In that form every
-view tends to z = L(x - μ) as K tends to 0, from both sides, and moving the curvature
-through 0 moves the picture without a jump. The half-plane, which is hyperbolic only, continues as
-the stereographic view; the hemisphere and the hyperboloid continue as the sphere.
+the unit of the metric, moved so that the centre is at 0: (y(x) - y(μ)) · c/√|K|. So every view
+tends to z = L(x - μ) as K tends to 0, from both sides, without a jump. The half-plane, which is
+hyperbolic only, continues as the stereographic view, the hemisphere and hyperboloid as the sphere.
 
 A curved surface is seen from a camera of some turn and tilt. It faces the eye where y · e > 0, for
 a vector e; the line y · e = 0 on it is its horizon, a curve with one parameter t.
@@ -25,19 +24,12 @@ LIBRARY_CHARTS = {  # chart of the library for K < 0, K = 0 and K > 0
     "hemisphere": ("hemisphere", "klein", "sphere"),
     "hyperboloid": ("hyperboloid", "klein", "sphere"),
 }
-VIEW_TITLES = {
-    "klein": ("Klein", "Cartesian", "Gnomonic"),
-    "poincare": ("Poincaré disc", "Cartesian, in z", "Stereographic"),
-    "half-plane": ("Poincaré half-plane", "Cartesian, in z", "Stereographic"),
-    "hemisphere": ("Hemisphere", "Plane, tilted", "Sphere"),
-    "hyperboloid": ("Hyperboloid", "Plane, tilted", "Sphere"),
-}
-VIEW_WINDOWS = {  # centre and half the width of the first window of each view
-    "klein": (0.0, 0.0, 1.6),
-    "poincare": (0.0, 0.0, 2.6),
-    "half-plane": (0.0, 0.0, 2.6),
-    "hemisphere": (0.0, -0.35, 1.6),
-    "hyperboloid": (0.0, 0.2, 1.9),
+VIEWS = {  # titles, and the centre and half the width of the first window
+    "klein": (("Klein", "Cartesian", "Gnomonic"), (0.0, 0.0, 1.6)),
+    "poincare": (("Poincaré disc", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
+    "half-plane": (("Poincaré half-plane", "Cartesian, in z", "Stereographic"), (0.0, 0.0, 2.6)),
+    "hemisphere": (("Hemisphere", "Plane, tilted", "Sphere"), (0.0, -0.35, 1.6)),
+    "hyperboloid": (("Hyperboloid", "Plane, tilted", "Sphere"), (0.0, 0.2, 1.9)),
 }
 # The window of a half-plane of K = -1 is raised by this; its edge is 1/√-K below the centre.
 HALF_PLANE_RISE = 1.1
@@ -49,17 +41,13 @@ HORIZON_END = 4.0  # largest |t| of the horizon that is drawn on a hyperboloid, 
 
 
 class View:
-    """One of the page's views, for one metric."""
-
-    def __init__(
-        self, metric: CurvedMetric, chart: str, turn: float = 0.0, tilt: float = 38.0
-    ) -> None:
+    def __init__(self, metric: CurvedMetric, chart: str, turn: float = 0, tilt: float = 38) -> None:
         self.metric, self.chart = metric, chart
         self.sign, self.domain = int(np.sign(metric.curvature)), metric.domain
-        self.title = VIEW_TITLES[chart][self.sign + 1]
+        titles, (x, y, self.half_width) = VIEWS[chart]
+        self.title = titles[self.sign + 1]
         self.straight = chart == "klein" or self.sign == 0
         self.surface = chart in SURFACES and self.sign != 0
-        x, y, self.half_width = VIEW_WINDOWS[chart]
         if chart == "half-plane":
             y += HALF_PLANE_RISE * math.sqrt(max(-metric.curvature, 0.0))
         self.middle = np.array([x, y])
@@ -78,6 +66,7 @@ class View:
         self._right = np.array([c, s, 0.0])
         self._up = np.array([-s * high, c * high, low])
         self._eye = np.array([s * low, -c * low, high])
+        self.apex = np.array([0.0, -self._scale * low])  # of the projection to the plane
         # the normal of a bowl is (-X, -Y, Z); its horizon goes along (high, -low) against the eye
         bowl = self._name == "hyperboloid"
         self._facing = self._eye * ([-1, -1, 1] if bowl else [1, 1, 1])
@@ -87,8 +76,6 @@ class View:
     @property
     def window(self) -> Floats:
         return np.stack([self.middle - self.half_width, self.middle + self.half_width])
-
-    # -- to the screen --------------------------------------------------------------
 
     def to_screen(self, x: ArrayLike) -> Floats:
         """Return points (…, 2) on the screen; those on the absolute slightly inside it."""
@@ -105,18 +92,12 @@ class View:
         return np.asarray(seen / np.maximum(reach, 1.0)), np.asarray(facing)
 
     def lift(self, x: Floats) -> Floats:
-        """Return points in the coordinates of the chart, of two or three dimensions."""
         return x if self.chart == "klein" else (self._chart(x) - self._origin) * self._scale
 
     def on_tangent_plane(self, x: Floats) -> Floats:
-        """Return on the screen the points of the plane that a surface is projected to."""
         w = np.asarray(self.metric.to_chart(outlines.inset(self.domain, x), "klein"))
         flat = np.concatenate([w, np.zeros((*w.shape[:-1], 1))], axis=-1)
         return self._project(flat * self._scale)
-
-    @property
-    def apex(self) -> Floats:
-        return self._project(np.array([0.0, 0.0, -self._scale]))
 
     def _chart(self, x: Floats) -> Floats:
         inside = outlines.inset(self.domain, x)
@@ -127,8 +108,6 @@ class View:
             return y
         # the flat limit has two coordinates
         return np.asarray(y @ np.stack([self._right, self._up])[:, : y.shape[-1]].T)
-
-    # -- the horizon ----------------------------------------------------------------
 
     def faces_away(self, x: ArrayLike) -> Bools:
         return np.asarray(self.look(np.asarray(x, dtype=float))[1] < 0)
@@ -142,7 +121,6 @@ class View:
         return np.asarray(self.metric.from_chart(y, self._name), dtype=float)
 
     def horizon_parameter(self, x: Floats) -> Floats:
-        """Return t of the points of the horizon nearest to points of the plane."""
         y = self._chart(x)
         if self._name == "hyperboloid":
             return np.asarray(np.arcsinh(y @ self._right))
@@ -150,14 +128,11 @@ class View:
         return np.asarray(np.clip(t, CLEARANCE, math.pi - CLEARANCE))
 
     def outline(self, n: int) -> Floats:
-        """Return the whole horizon, as n points of the plane; none without one."""
         if not self.has_horizon:
             return np.empty((0, 2))
         bowl = self._name == "hyperboloid"
         ends = (-HORIZON_END, HORIZON_END) if bowl else (CLEARANCE, np.pi - CLEARANCE)
         return self.horizon(np.linspace(*ends, n))
-
-    # -- and back -------------------------------------------------------------------
 
     def from_screen(self, seen: ArrayLike, *, far_side: bool = False) -> Floats:
         """Return the point seen at (2,); a place outside the chart gives the nearest inside."""

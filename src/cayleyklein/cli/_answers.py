@@ -1,7 +1,5 @@
 """``cayleyklein predict``, ``neighbors`` and ``evaluate``: a model on the rows of a table."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -11,23 +9,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import (
-    Console,
-    ModelArgument,
-    RowsOption,
-    TableArgument,
-    columns_of_text,
-    counted,
-    refuse_overwriting,
-    with_console,
-)
+from cayleyklein.cli import _console
+from cayleyklein.cli._console import Console, columns_of_text, counted, with_console
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
     from cayleyklein.tables import TableClassifier
 
+EXPLAIN_HELP = "A line for each row that voted: its vote, and the columns that made the distance."
 EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
+WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 
 
@@ -39,20 +31,11 @@ OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 )
 def predict(
     console: Console,
-    model: ModelArgument,
-    table: TableArgument,
-    output: RowsOption = None,
-    proba: Annotated[
-        bool, typer.Option("--proba", help="Add the share of the votes of each class.")
-    ] = False,
-    explain: Annotated[
-        bool,
-        typer.Option(
-            "--explain",
-            help="Write a line for each fitted row that voted: its vote, and the columns that "
-            "made the distance.",
-        ),
-    ] = False,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
+    output: _console.RowsOption = None,
+    proba: Annotated[bool, typer.Option("--proba", help="Add the shares of the votes.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN_HELP)] = False,
 ) -> None:
     """Predict the class of each row of a table.
 
@@ -62,7 +45,7 @@ def predict(
     if explain and proba:
         raise InvalidInputError("Give --proba or --explain, not both.")
 
-    def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+    def answers(fitted: "TableClassifier", piece: Any) -> dict[str, Any]:
         if explain:
             return reasons(fitted, piece, whole=console.json and output is None)
         shares = fitted.predict_proba(piece)
@@ -73,15 +56,13 @@ def predict(
     answer(console, answers, "votes" if explain else "predictions", model, table, output)
 
 
-def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
-    """Return a line for each voter of each row: with all shares, or the largest ones as text."""
+def reasons(fitted: "TableClassifier", piece: Any, whole: bool) -> dict[str, Any]:
     lines: list[list[Any]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
         names = why.names if whole else why.marked_names
         for at, (neighbor, vote) in enumerate(zip(why.rows, why.votes, strict=True)):
-            shares = sorted(
-                zip(names, why.columns[at].tolist(), strict=True), key=lambda s: -abs(s[1])
-            )
+            pairs = zip(names, why.columns[at].tolist(), strict=True)
+            shares = sorted(pairs, key=lambda pair: -abs(pair[1]))
             line = [row, why.prediction, neighbor + 1, why.labels[at]]
             if whole:
                 line += [vote, why.distances[at], dict(shares), names[why.missing].tolist()]
@@ -97,10 +78,10 @@ def reasons(fitted: TableClassifier, piece: Any, whole: bool) -> dict[str, Any]:
 @with_console("neighbors flowers.ckm new.csv -k 5", reads=True)
 def neighbors(
     console: Console,
-    model: ModelArgument,
-    table: TableArgument,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     k: Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Neighbours of each row.")] = 5,
-    output: RowsOption = None,
+    output: _console.RowsOption = None,
 ) -> None:
     """List the nearest fitted rows of each row of a table, in the learned metric.
 
@@ -108,7 +89,7 @@ def neighbors(
     """
     import numpy as np
 
-    def answers(fitted: TableClassifier, piece: Any) -> dict[str, Any]:
+    def answers(fitted: "TableClassifier", piece: Any) -> dict[str, Any]:
         distances, nearest = fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
@@ -123,18 +104,17 @@ def neighbors(
 
 def answer(
     console: Console,
-    answers: Callable[[TableClassifier, Any], dict[str, Any]],
+    answers: "Callable[[TableClassifier, Any], dict[str, Any]]",
     name: str,
     model: Path,
     table: Path,
     output: Path | None,
 ) -> None:
-    """Write or print the answers to each piece of a table; in JSON they are a list of that name."""
     import pandas as pd
 
     from cayleyklein.tables import load_model
 
-    refuse_overwriting(output, model, table)
+    _console.refuse_overwriting(output, model, table)
     fitted = load_model(model)
     pieces = pieces_of(console, fitted, table)
     frames = (pd.DataFrame(answers(fitted, piece)) for piece in pieces)
@@ -143,18 +123,17 @@ def answer(
         return
     n_rows = write_rows(frames, output)
     if output is not None:
-        values = {"output": str(output), "rows": n_rows}
-        console.written(values, f"{output}: {counted(n_rows, 'row')}")
+        said = f"{output}: {counted(n_rows, 'row')}"
+        console.written({"output": str(output), "rows": n_rows}, said)
 
 
 def pieces_of(
-    console: Console, model: TableClassifier, table: Path, target: str | None = None
+    console: Console, model: "TableClassifier", table: Path, target: str | None = None
 ) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
     from cayleyklein.tables import iter_table
 
-    unseen: Counter[str] = Counter()
-    missing: Counter[str] = Counter()
+    unseen, missing = Counter[str](), Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
     with console.progress(f"reading {table.name}") as show:
@@ -162,9 +141,8 @@ def pieces_of(
             try:
                 unseen.update(model.encoder_.unseen(piece))
             except InvalidInputError as error:
-                has = ", ".join(map(repr, piece.columns[:20]))
-                message = f"{table} does not fit the model. {error} It has: {has}."
-                raise InvalidInputError(message) from error
+                said = f"{error} It has: {', '.join(map(repr, piece.columns[:20]))}."
+                raise InvalidInputError(f"{table} does not fit the model. {said}") from error
             missing.update(model.encoder_.missing(piece))
             ignored = [repr(name) for name in piece.columns if name not in known]
             yield piece
@@ -185,7 +163,6 @@ def pieces_of(
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
-    """Write answers one after the other, to a file or to standard output; count the table rows."""
     from cayleyklein._validation import require
     from cayleyklein.tables import atomic
 
@@ -210,9 +187,6 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
     return n_rows
 
 
-WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
-
-
 @with_console(
     "evaluate flowers.ckm more-flowers.csv",
     "evaluate flowers.ckm more-flowers.csv --target kind --json",
@@ -220,8 +194,8 @@ WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always ha
 )
 def evaluate(
     console: Console,
-    model: ModelArgument,
-    table: TableArgument,
+    model: _console.ModelArgument,
+    table: _console.TableArgument,
     target: Annotated[
         str | None,
         typer.Option(
@@ -284,8 +258,7 @@ def evaluate(
         "log_loss": total_loss / len(truth),
         "calibration": [
             {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
-            for n, confidence, right in groups.tolist()
-            if n
+            for n, confidence, right in filter(np.any, groups.tolist())
         ],
         "fitted_rows": n_fitted,
     }
@@ -315,12 +288,11 @@ def scores_text(values: dict[str, Any]) -> str:
     error = (accuracy * (1 - accuracy) / n) ** 0.5
     rows = [[name, *row] for name, row in zip(names, values["confusion"], strict=True)]
     matrix = columns_of_text(rows, columns=["true \\ predicted", *names])
-    lines = [
+    return "\n".join([
         f"accuracy           {accuracy:.4f} ± {error:.4f} (standard error, {counted(n, 'row')})",
         f"balanced accuracy  {values['balanced_accuracy']:.4f}",
         f"log loss           {values['log_loss']:.4f}",
         f"\n{columns_of_text(values['classes'])}",
         *([f"\n{matrix}"] if len(names) <= WIDEST_MATRIX else []),
         f"\n{columns_of_text(values['calibration'])}",
-    ]
-    return "\n".join(lines)
+    ])  # fmt: skip

@@ -117,8 +117,6 @@ def sentence(error: BaseException) -> str:
 
 @contextmanager
 def warnings_as_notes(quiet: bool) -> Iterator[None]:
-    """Print warnings as one line on standard error, without the line of code."""
-
     def show(message: Warning | str, *_: object, **__: object) -> None:
         if not quiet:
             print(printable(f"note: {' '.join(str(message).split())}"), file=sys.stderr)

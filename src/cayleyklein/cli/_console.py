@@ -17,8 +17,6 @@ from cayleyklein.exceptions import InvalidInputError
 
 @dataclass(frozen=True)
 class Console:
-    """Results on standard output, and remarks on standard error."""
-
     quiet: bool = False
     verbose: bool = False
     json: bool = False
@@ -47,7 +45,6 @@ class Console:
 
     @contextmanager
     def progress(self, title: str) -> Iterator[Callable[..., None]]:
-        """Show a progress bar on a terminal; yield a function of (done, total)."""
         if self.quiet or not sys.stderr.isatty():
             yield lambda *_: None
             return
@@ -66,11 +63,7 @@ CONTROLS = {
 
 
 def printable(text: str) -> str:
-    r"""Replace control characters, so that names in a file cannot control the terminal.
-
-    >>> print(printable("red\x1b[2J"))
-    red\x1b[2J
-    """
+    """Replace control characters, so that names in a file cannot control the terminal."""
     return text.translate(CONTROLS)
 
 
@@ -79,11 +72,6 @@ def plain_value(value: Any) -> Any:
 
 
 def counted(n: int, name: str) -> str:
-    """Format a number of things.
-
-    >>> counted(1, "row"), counted(1200, "row")
-    ('1 row', '1,200 rows')
-    """
     return f"{n:,} {name}{'' if n == 1 else 's'}"
 
 
@@ -97,11 +85,9 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
 TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
 TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
+ROWS_HELP = "CSV, TSV or Parquet."
 RowsOption = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--output", metavar="OUT", help="CSV, TSV or Parquet.", show_default="print"
-    ),
+    Path | None, typer.Option("-o", "--output", metavar="OUT", help=ROWS_HELP, show_default="print")
 ]
 DropOption = Annotated[
     list[str] | None, typer.Option(metavar="COLUMN", help="Leave a column out; may be repeated.")
@@ -109,7 +95,6 @@ DropOption = Annotated[
 
 
 def not_zero(jobs: int | None) -> int | None:
-    """Raise for 0 jobs, with a clearer message than joblib's."""
     if jobs == 0:
         raise typer.BadParameter("0 would do nothing; give 1 or more, or -1 for one a core.")
     return jobs
@@ -143,10 +128,7 @@ COMMON = [
 def with_console(
     *examples: str, reads: bool = False
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate a command: examples, and options -q, -v, --json and --debug as a Console.
-
-    One that `reads` tables also has --encoding and --delimiter.
-    """
+    """Add examples and the options of a Console to a command, and of reading if it `reads`."""
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(command, eval_str=True)

@@ -1,7 +1,5 @@
 """``cayleyklein compare``, ``reproduce`` and ``datasets``."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -10,32 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import (
-    Console,
-    DropOption,
-    columns_of_text,
-    not_zero,
-    printable,
-    refuse_overwriting,
-    with_console,
-)
+from cayleyklein.cli import _console
+from cayleyklein.cli._console import Console, columns_of_text, not_zero, printable, with_console
 from cayleyklein.cli._pictures import draw_figures
 
 if TYPE_CHECKING:
     from cayleyklein.experiments.page import ReportTable
 
-Processes = Annotated[
-    int, typer.Option("-j", "--jobs", help="Processes; -1 for one a core.", callback=not_zero)
-]
-Dask = Annotated[
-    str | None,
-    typer.Option(
-        "--dask",
-        metavar="ADDRESS",
-        help="Use the Dask cluster of this scheduler, such as tcp://127.0.0.1:8786, instead of "
-        "processes. Its workers need cayleyklein too.",
-    ),
-]
+JOBS_HELP = "Processes; -1 for one a core."
+Processes = Annotated[int, typer.Option("-j", "--jobs", help=JOBS_HELP, callback=not_zero)]
+DASK_HELP = "A Dask scheduler to use instead of processes; its workers need cayleyklein too."
+Dask = Annotated[str | None, typer.Option("--dask", metavar="ADDRESS", help=DASK_HELP)]
+AGAINST_HELP = "The LMNN of metric-learn or pylmnn, with a comma, or lmnn for those installed."
+VOTES_HELP = "Neighbours that vote, with equal weights."
 STAR_LEGEND = (
     "* better than standardised k-NN at 5 %, corrected for overlapping training sets (Nadeau and "
     "Bengio) and for the number of methods (Holm)."
@@ -54,36 +39,21 @@ def compare_data(
         list[str] | None,
         typer.Argument(
             metavar="DATA",
+            show_default="wine balance vowel",
             help="Names from `cayleyklein datasets`, or files: CSV, TSV or Parquet with a line of "
             "column names, packed or not.",
-            show_default="wine balance vowel",
         ),
     ] = None,
     target: Annotated[
         str | None,
         typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes, for files."),
     ] = None,
-    drop: DropOption = None,
-    against: Annotated[
-        str,
-        typer.Option(
-            metavar="NAMES",
-            help="More methods, separated by commas: metric-learn, pylmnn (their LMNN), or lmnn "
-            "for both, if they are installed.",
-        ),
-    ] = "",
+    drop: _console.DropOption = None,
+    against: Annotated[str, typer.Option(metavar="NAMES", help=AGAINST_HELP)] = "",
     neighbors: Annotated[
-        int | None,
-        typer.Option(
-            "-k",
-            "--neighbors",
-            help="Neighbours that vote, with equal weights.",
-            show_default="each method's own",
-        ),
+        int | None, typer.Option("-k", "--neighbors", help=VOTES_HELP, show_default="the method's")
     ] = None,
-    splits: Annotated[
-        int, typer.Option(help="Random splits; more of them show smaller differences.")
-    ] = 5,
+    splits: Annotated[int, typer.Option(help="Splits; more show smaller differences.")] = 5,
     test_size: Annotated[float, typer.Option(help="Share of the rows that are tested.")] = 0.2,
     jobs: Processes = -1,
     dask: Dask = None,
@@ -109,23 +79,16 @@ def compare_data(
     from cayleyklein.tables import atomic
 
     if report:
-        refuse_overwriting(output, *map(Path, data or ()))
+        _console.refuse_overwriting(output, *map(Path, data or ()))
         output.parent.mkdir(parents=True, exist_ok=True)
         atomic.check_writable(output)
     chosen: dict[str, Any] = {"data": data} if data else {}
+    chosen |= {"methods": [*methods.COMPARED, *filter(None, map(str.strip, against.split(",")))]}
     with cluster_at(dask), console.progress("comparing") as show:
         found = experiments.compare(
-            **chosen,
-            target=target,
-            **console.reading,
-            drop=drop or [],
-            methods=[*methods.COMPARED, *filter(None, map(str.strip, against.split(",")))],
-            n_neighbors=neighbors,
-            n_splits=splits,
-            test_size=test_size,
-            n_jobs=jobs,
-            progress=show,
-        )
+            **chosen, **console.reading, target=target, drop=drop or [], n_neighbors=neighbors,
+            n_splits=splits, test_size=test_size, n_jobs=jobs, progress=show,
+        )  # fmt: skip
     path = None
     if report:
         console.say("drawing the report")
@@ -154,9 +117,7 @@ def reproduce_tables(
         ),
     ] = Wanted.all,
     full: Annotated[bool, typer.Option("--full", help="The paper's protocol.")] = False,
-    figures: Annotated[
-        bool, typer.Option("--figures", help="Draw the figures too, in DIR/figures.")
-    ] = False,
+    figures: Annotated[bool, typer.Option("--figures", help="Draw them, in DIR/figures.")] = False,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ] = Path("reproduction"),
@@ -189,15 +150,12 @@ def reproduce_tables(
     if figures:
         require("matplotlib", "plot")
     tables = ["exp", "targets", "mixed"] if table is Wanted.all else [table.value]
+    protocol = experiments.FULL if full else experiments.QUICK
     output.mkdir(parents=True, exist_ok=True)
     try:
         with cluster_at(dask), console.progress("computing cells") as show:
             found = experiments.reproduce(
-                output,
-                tables=tables,
-                protocol=experiments.FULL if full else experiments.QUICK,
-                n_jobs=jobs,
-                progress=show,
+                output, tables=tables, protocol=protocol, n_jobs=jobs, progress=show
             )
     except KeyboardInterrupt:
         console.say(f"Finished cells are in {output}; the same command continues from them.")
@@ -227,12 +185,8 @@ def datasets(console: Console) -> None:
     console.result({"datasets": found}, f"{table}\n\n{sources}")
 
 
-LONGEST_CONNECT = "10 s"  # longest time for a scheduler to answer
-
-
 @contextmanager
 def cluster_at(address: str | None) -> Iterator[None]:
-    """Let joblib use the cluster of a scheduler; without an address, processes."""
     if address is None:
         yield
         return
@@ -244,7 +198,7 @@ def cluster_at(address: str | None) -> Iterator[None]:
 
     distributed = require("distributed", "scale")
     try:
-        client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
+        client = distributed.Client(address, timeout="10 s", set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
@@ -258,14 +212,13 @@ FILE_WIDTH = 300  # characters of a line where the output is not a terminal: not
 ONLY_IN_REPORT = ("over flat LMNN [95 %]",)  # columns that a narrow terminal has no space for
 
 
-def tables_text(tables: Sequence[ReportTable], end: str) -> str:
+def tables_text(tables: "Sequence[ReportTable]", end: str) -> str:
     notes = ["\n".join(table.notes) for table in tables]
     parts = [f"{table_text(t)}\n{printable(n)}\n" for t, n in zip(tables, notes, strict=True)]
     return "\n".join([*parts, printable(end)])
 
 
-def table_text(table: ReportTable) -> str:
-    """Format a table for standard output: evidence has a star, and is bold on a terminal."""
+def table_text(table: "ReportTable") -> str:
     from rich import box
     from rich.console import Console as Terminal
     from rich.table import Table as Grid

@@ -1,7 +1,5 @@
 """``cayleyklein fit`` and ``cayleyklein info``."""
 
-from __future__ import annotations
-
 import warnings
 from collections import Counter
 from enum import StrEnum
@@ -10,16 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import (
-    Console,
-    DropOption,
-    ModelArgument,
-    TableArgument,
-    counted,
-    not_zero,
-    refuse_overwriting,
-    with_console,
-)
+from cayleyklein.cli import _console
+from cayleyklein.cli._console import Console, counted, not_zero, with_console
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
@@ -27,6 +17,7 @@ if TYPE_CHECKING:
 
 MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
 MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
+KINDS_HELP = "number, category, date or text, or a date format: day=date:%d/%m/%Y. May be repeated."
 GeometryChoice = StrEnum(
     "GeometryChoice", ["auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"]
 )
@@ -39,7 +30,7 @@ GeometryChoice = StrEnum(
 )
 def fit(
     console: Console,
-    table: TableArgument,
+    table: _console.TableArgument,
     target: Annotated[
         str, typer.Option("-t", "--target", metavar="COLUMN", help="The column of classes.")
     ],
@@ -53,23 +44,12 @@ def fit(
         int | None,
         typer.Option("-k", "--neighbors", min=1, help="Neighbours that vote; chosen by default."),
     ] = None,
-    drop: DropOption = None,
+    drop: _console.DropOption = None,
     kinds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="COLUMN=KIND",
-            help="Read a column as number, category, date or text, or as a date of some format: "
-            "day=date:%d/%m/%Y. May be repeated.",
-        ),
+        list[str] | None, typer.Option("--as", metavar="COLUMN=KIND", help=KINDS_HELP)
     ] = None,
     subsample: Annotated[
-        int | None,
-        typer.Option(
-            min=2,
-            help="Rows to learn the metric from; all rows are neighbours.",
-            show_default="as many as help",
-        ),
+        int | None, typer.Option(min=2, help="Rows to learn from.", show_default="as many as help")
     ] = None,
     seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of random choices.")] = 0,
     jobs: Annotated[
@@ -88,7 +68,7 @@ def fit(
     from cayleyklein import tables
     from cayleyklein.tables import atomic
 
-    refuse_overwriting(output, table)
+    _console.refuse_overwriting(output, table)
     atomic.check_writable(output)
     with console.progress(f"reading {table.name}") as show:
         pieces = tables.iter_table(table, **console.reading, progress=show)
@@ -101,15 +81,10 @@ def fit(
     console.detail(f"{counted(len(rows), 'row')}, {counted(rows.shape[1], 'column')}")
     with console.progress("learning") as show:
         model = tables.TableClassifier(
-            neighbors or "auto",
-            geometry=geometry.value,
-            subsample=subsample or "auto",
-            kinds=as_kinds(kinds or []),
-            drop=drop or [],
-            random_state=seed,
-            n_jobs=jobs,
+            neighbors or "auto", geometry=geometry.value, subsample=subsample or "auto",
+            kinds=kinds_by_column(kinds or []), drop=drop or [], random_state=seed, n_jobs=jobs,
             callback=lambda progress: show(progress.iteration, None),
-        )
+        )  # fmt: skip
         with warnings.catch_warnings():  # the report on the columns has them
             warnings.filterwarnings("ignore", message="Column ['\"]")
             model.fit(rows, classes)
@@ -119,18 +94,15 @@ def fit(
     report(console, model, output)
 
 
-def as_kinds(given: list[str]) -> dict[str, str]:
-    """Split COLUMN=KIND at the last equals sign."""
+def kinds_by_column(given: list[str]) -> dict[str, str]:
     for text in given:
         if "=" not in text:
-            raise InvalidInputError(
-                f"Got --as {text}; expected COLUMN=KIND, as in --as zip=category."
-            )
+            said = f"Got --as {text}; expected COLUMN=KIND, as in --as zip=category."
+            raise InvalidInputError(said)
     return {name: kind for name, _, kind in (text.rpartition("=") for text in given)}
 
 
-def report(console: Console, model: TableClassifier, output: Path) -> None:
-    """Print the use of each column, and the learned metric."""
+def report(console: Console, model: "TableClassifier", output: Path) -> None:
     columns, learned, n_rows = model.encoder_.columns_, model.learned_, len(model.row_numbers_)
     n_plain = sum(column.is_plain for column in columns)
     brief = n_plain > MOST_PLAIN and not console.verbose
@@ -145,9 +117,8 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
     if noted:
         console.note("--drop and --as change the use of a column")
     if learned["n_rows"] < n_rows:
-        console.note(
-            f"the metric was learned from {learned['n_rows']:,} rows drawn at random (--subsample)"
-        )
+        some = f"{learned['n_rows']:,} rows drawn at random"
+        console.note(f"the metric was learned from {some} (--subsample)")
     console.detail(learned["selection"])
     plain = plain_text(model)
     console.written(
@@ -157,7 +128,7 @@ def report(console: Console, model: TableClassifier, output: Path) -> None:
     )
 
 
-def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
+def facts_of(model: "TableClassifier", path: Path) -> dict[str, Any]:
     counts = Counter(model.labels_.tolist())
     return {
         "model": str(path),
@@ -171,7 +142,7 @@ def facts_of(model: TableClassifier, path: Path) -> dict[str, Any]:
     }
 
 
-def metric_text(model: TableClassifier) -> str:
+def metric_text(model: "TableClassifier") -> str:
     curvatures = ", ".join(f"{K:.4g}" for K in model.learned_["curvatures"])
     return f"{model.learned_['geometry']}, K = {curvatures}"
 
@@ -182,14 +153,13 @@ PLAIN_CHOICES = {  # that held-out rows can prefer to a learned metric
 }
 
 
-def plain_text(model: TableClassifier) -> str:
-    """Say that the metric is none that was learned, or nothing."""
+def plain_text(model: "TableClassifier") -> str:
     plain = PLAIN_CHOICES.get(model.learned_.get("chosen", ""))
     return f"{plain} was as good as what was learned" if plain else ""
 
 
 @with_console("info flowers.ckm")
-def info(console: Console, model: ModelArgument) -> None:
+def info(console: Console, model: _console.ModelArgument) -> None:
     """Describe a model: its classes, the use and weight of each column, and the learned metric."""
     from cayleyklein.tables import load_model
 

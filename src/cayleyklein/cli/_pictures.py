@@ -1,7 +1,5 @@
 """``cayleyklein voronoi``, ``figures`` and ``explore``."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -12,13 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cayleyklein.cli._console import (
-    Console,
-    TableArgument,
-    counted,
-    refuse_overwriting,
-    with_console,
-)
+from cayleyklein.cli import _console
+from cayleyklein.cli._console import Console, counted, with_console
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,7 +26,7 @@ if TYPE_CHECKING:
 )
 def voronoi(
     console: Console,
-    table: TableArgument,
+    table: _console.TableArgument,
     x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="Horizontal axis.")],
     y: Annotated[str, typer.Option("--y", metavar="COLUMN", help="Vertical axis.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="OUT", help="SVG, PNG or PDF.")],
@@ -41,9 +34,7 @@ def voronoi(
         str | None, typer.Option("--label", metavar="COLUMN", help="Classes, for colours.")
     ] = None,
     curvature: Annotated[float, typer.Option("-K", "--curvature", help="Curvature K.")] = 0.0,
-    order: Annotated[
-        int, typer.Option(min=1, help="k: the points of a cell have the same k nearest rows.")
-    ] = 1,
+    order: Annotated[int, typer.Option(min=1, help="Nearest rows that a cell shares.")] = 1,
 ) -> None:
     """Draw the Voronoi diagram of two columns of a table.
 
@@ -58,7 +49,7 @@ def voronoi(
     require("matplotlib", "plot")
     from matplotlib.figure import Figure
 
-    refuse_overwriting(output, table)
+    _console.refuse_overwriting(output, table)
     if output.suffix.lower() not in (".svg", ".png", ".pdf"):
         raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
     atomic.check_writable(output)
@@ -84,8 +75,7 @@ def voronoi(
     console.written(values, f"{output}: {n_cells} cells of {len(points)} points")
 
 
-def points_of(rows: Any, names: list[str]) -> tuple[Floats, Any, int]:
-    """Return two columns and the labels of the complete rows, and the number of the others."""
+def points_of(rows: Any, names: list[str]) -> "tuple[Floats, Any, int]":
     import numpy as np
 
     from cayleyklein._validation import did_you_mean
@@ -105,7 +95,7 @@ def points_of(rows: Any, names: list[str]) -> tuple[Floats, Any, int]:
     return kept[names[:2]].to_numpy(dtype=np.float64), labels, int((~complete).sum())
 
 
-def metric_for(points: Floats, K: float) -> CurvedMetric:
+def metric_for(points: "Floats", K: float) -> "CurvedMetric":
     """Return the round metric of curvature K, in the unit of the spread of the points."""
     import numpy as np
 
@@ -141,8 +131,7 @@ def figures(
         Path, typer.Option("-o", "--output", metavar="DIR", help="Created if it is missing.")
     ],
     names: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="NAME", help="Figures to draw.", show_default="all"),
+        list[str] | None, typer.Argument(metavar="NAME", help="Figures.", show_default="all")
     ] = None,
 ) -> None:
     """Draw the figures of the paper.
@@ -157,16 +146,14 @@ def figures(
 
 
 def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> list[Path]:
-    """Run the scripts of some figures, or of all, and return the files that they draw."""
     from cayleyklein._validation import did_you_mean, require
 
     require("matplotlib", "plot")
     known = scripts()
     for name in names:
         if name not in known:
-            raise InvalidInputError(
-                f"There is no figure {name!r}.{did_you_mean(name, list(known), 'figures')}"
-            )
+            near = did_you_mean(name, list(known), "figures")
+            raise InvalidInputError(f"There is no figure {name!r}.{near}")
     output.mkdir(parents=True, exist_ok=True)
     chosen, environment = list(dict.fromkeys(names or known)), os.environ | {"MPLBACKEND": "agg"}
     written: list[Path] = []
@@ -187,11 +174,9 @@ def draw_figures(console: Console, output: Path, names: Sequence[str] = ()) -> l
 def open_explorer(
     port: Annotated[int, typer.Option(help="Port to listen on; 0 takes a free one.")] = 5006,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; the default is this computer only.")
+        str, typer.Option(help="Address; this computer only by default.")
     ] = "127.0.0.1",
-    no_browser: Annotated[
-        bool, typer.Option("--no-browser", help="Do not open the page in a browser.")
-    ] = False,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser.")] = False,
 ) -> None:
     """Open a page where points, conics and curvatures can be moved, and metrics learned."""
     from cayleyklein.app import explore

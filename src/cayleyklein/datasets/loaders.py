@@ -8,16 +8,14 @@ from sklearn.utils import Bunch
 
 from cayleyklein._validation import as_choice, require
 
-UCI = "UCI Machine Learning Repository, CC BY 4.0, {}"
+UCI = "UCI Machine Learning Repository, CC BY 4.0, "
 SOURCES = {
-    "wine": UCI.format("Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J"),
-    "sonar": UCI.format(
-        "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, doi:10.24432/C5T01Q"
-    ),
-    "vowel": UCI.format(
-        "Connectionist Bench (Vowel Recognition), Deterding and Robinson, doi:10.24432/C58P4S"
-    ),
-    "balance": UCI.format("Balance Scale, Siegler (1994), doi:10.24432/C5488X"),
+    "wine": UCI + "Wine, Aeberhard and Forina (1992), doi:10.24432/C5PC7J",
+    "sonar": UCI + "Connectionist Bench (Sonar, Mines vs. Rocks), Sejnowski and Gorman, "
+    "doi:10.24432/C5T01Q",
+    "vowel": UCI + "Connectionist Bench (Vowel Recognition), Deterding and Robinson, "
+    "doi:10.24432/C58P4S",
+    "balance": UCI + "Balance Scale, Siegler (1994), doi:10.24432/C5488X",
     "pima": "Pima Indians Diabetes, National Institute of Diabetes and Digestive and Kidney "
     "Diseases, given by V. Sigillito to the UCI Machine Learning Repository (1990)",
 }
@@ -37,15 +35,11 @@ def _load(name: str, file: str, return_X_y: bool, as_frame: bool) -> Any:
         data, target = frame[columns], frame["class"]
     if return_X_y:
         return data, target
+    size = f"{len(data)} rows, {len(columns)} columns, {len(names)} classes"
     return Bunch(
-        data=data,
-        target=target,
-        frame=frame,
-        feature_names=columns,
-        target_names=names,
-        DESCR=f"{name}: {len(data)} rows, {len(columns)} columns, {len(names)} classes. "
-        f"Source: {SOURCES[name]}.",
-    )
+        data=data, target=target, frame=frame, feature_names=columns, target_names=names,
+        DESCR=f"{name}: {size}. Source: {SOURCES[name]}.",
+    )  # fmt: skip
 
 
 def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
@@ -53,10 +47,8 @@ def load_wine(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return (data, target) rather than a Bunch.
-    as_frame : bool, default=False
-        Return pandas objects.
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
 
     Examples
     --------
@@ -71,10 +63,8 @@ def load_sonar(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return (data, target) rather than a Bunch.
-    as_frame : bool, default=False
-        Return pandas objects.
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
 
     Examples
     --------
@@ -89,10 +79,8 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return (data, target) rather than a Bunch.
-    as_frame : bool, default=False
-        Return pandas objects.
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
     speakers : {"train", "all"}, default="train"
         528 rows of the training speakers, as in the paper, or all 990.
 
@@ -101,8 +89,7 @@ def load_vowel(*, return_X_y: bool = False, as_frame: bool = False, speakers: st
     >>> load_vowel().data.shape, load_vowel(speakers="all").data.shape
     ((528, 10), (990, 10))
     """
-    files_of = {"train": "vowel", "all": "vowel990"}
-    file = files_of[as_choice(speakers, "speakers", tuple(files_of))]
+    file = "vowel" if as_choice(speakers, "speakers", ("train", "all")) == "train" else "vowel990"
     return _load("vowel", file, return_X_y, as_frame)
 
 
@@ -111,10 +98,8 @@ def load_balance(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return (data, target) rather than a Bunch.
-    as_frame : bool, default=False
-        Return pandas objects.
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
 
     Examples
     --------
@@ -129,10 +114,8 @@ def load_pima(*, return_X_y: bool = False, as_frame: bool = False) -> Any:
 
     Parameters
     ----------
-    return_X_y : bool, default=False
-        Return (data, target) rather than a Bunch.
-    as_frame : bool, default=False
-        Return pandas objects.
+    return_X_y, as_frame : bool, default=False
+        Return (data, target) rather than a Bunch, and pandas objects.
 
     Examples
     --------

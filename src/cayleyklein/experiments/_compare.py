@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +30,6 @@ for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
     print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
 """
 
-PIPELINE = """\
-from cayleyklein.tables import TableEncoder
-from sklearn.pipeline import make_pipeline
-"""
-
 
 @dataclass(frozen=True)
 class Comparison:
@@ -43,33 +39,26 @@ class Comparison:
     ----------
     problems : tuple of Problem
     results : list of dict
-        A row for each data set and method: "accuracy", "standard_error", "log_loss", "over_knn"
-        and "over_flat" (the :class:`PairedDifference` to standardised k-NN and to flat LMNN),
-        "is_better_than_knn" and "is_better_than_flat" (a gain that is significant at 5 %, adjusted
-        for the number of methods), "fit_seconds" and "predict_seconds" (median CPU time),
-        "learned" (geometry and curvatures), "alpha", and "outcomes", the same for each split.
+        For each data set and method: "accuracy", "standard_error", "log_loss", "over_knn" and
+        "over_flat" (the :class:`PairedDifference` to standardised k-NN and to flat LMNN),
+        "is_better_than_knn" and "is_better_than_flat" (significant at 5 %, adjusted for the number
+        of methods), "fit_seconds" and "predict_seconds" (median CPU time), "learned" (geometry and
+        curvatures), "alpha", and "outcomes", the same for each split.
     n_neighbors : int or None
         Neighbours that vote; None for the default of each method.
-    n_splits : int
-    test_size : float
+    n_splits, test_size : int and float
     provenance : dict
         Code, versions, machine and date.
 
     Examples
     --------
-    >>> from cayleyklein.experiments import compare
     >>> found = compare("wine", methods=["knn", "flat"], n_splits=2)
     >>> found["wine", "flat"]["accuracy"] > 0.9, found.to_dict()["n_splits"]
     (True, 2)
     >>> print(found.tables()[0].title)
     wine: 178 rows, 13 columns, 3 classes
-    >>> print(found.to_python().splitlines()[4])
-    problem = load_problem('wine')
-
-    The report is one page with everything in it:
-
-    >>> found.to_html()[:15]
-    '<!DOCTYPE html>'
+    >>> print(found.to_python().splitlines()[4], found.to_html()[:15])
+    problem = load_problem('wine') <!DOCTYPE html>
     >>> found.write_report("wine.html")  # doctest: +SKIP
     """
 
@@ -110,7 +99,9 @@ class Comparison:
         model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
         imports = ""
         if hasattr(problem.X, "columns"):
-            imports, model = PIPELINE, f"make_pipeline(TableEncoder(), {model})"
+            imports = "from cayleyklein.tables import TableEncoder\n"
+            imports += "from sklearn.pipeline import make_pipeline\n"
+            model = f"make_pipeline(TableEncoder(), {model})"
         given = {"load": problem.code, "n": self.n_splits, "test_size": self.test_size}
         return PYTHON.format(imports=imports, model=model, **given)
 
@@ -130,13 +121,15 @@ class Comparison:
             [
                 *sections,
                 html.section("How to read it", html.bullets(HOW_TO_READ)),
-                html.section("The same in Python", html.code_block(self.to_python())),
+                html.section(
+                    "The same in Python", f"<pre><code>{escape(self.to_python())}</code></pre>"
+                ),
                 html.provenance_section(self.provenance),
             ],
         )
 
     def write_report(self, path: str | Path) -> Path:
-        """Write the report, and make its folder; after an error the old file is still there."""
+        """Write the report, and make its folder; an error leaves the old file."""
         where = as_path(path)
         where.parent.mkdir(parents=True, exist_ok=True)
         atomic.check_writable(where)  # before drawing, which takes a while
@@ -175,11 +168,11 @@ def compare(
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
-        (200 trees) and "svm" (RBF, C and γ cross-validated); by default all. Also the LMNN of
-        "metric-learn" or "pylmnn", or "lmnn" for those of them that are installed. "knn" and "flat"
-        are always added, because the others are compared with them.
+        (200 trees) and "svm" (RBF, C and γ cross-validated), all by default; also the LMNN of
+        "metric-learn" or "pylmnn", or "lmnn" for both if installed. "knn" and "flat" are always
+        added: the others are compared with them.
     n_neighbors : int, optional
-        Neighbours that vote, with equal weights. By default each method has its own votes: those of
+        Neighbours that vote, with equal weights; by default those of
         :class:`CurvedKNeighborsClassifier`, and 5 for scikit-learn's.
     n_splits : int, default=5
         At least 2: a single split cannot show how certain a difference is.
@@ -190,14 +183,9 @@ def compare(
     progress : callable, optional
         Called after each fit with the number of finished fits, of all fits, and a description.
 
-    Returns
-    -------
-    Comparison
-
     Examples
     --------
-    >>> result = compare("wine", methods=["knn", "flat"], n_splits=3)
-    >>> result["wine", "flat"]["accuracy"] > 0.9
+    >>> compare("wine", methods=["knn"], n_splits=2)["wine", "knn"]["accuracy"] > 0.9
     True
     """
     if isinstance(data, str | Path | Problem):

@@ -12,11 +12,7 @@ from cayleyklein.experiments.page import PAPER_MARKS, ReportTable
 
 
 class PaperCell(NamedTuple):
-    """A number of the paper, and the votes and target neighbours that it is for.
-
-    `table` is the LaTeX label of its table without ``tab:``; "targets" is "exp" with k read as the
-    number of target neighbours.
-    """
+    """A number of the paper, in a table by its LaTeX label without ``tab:``, or "targets"."""
 
     table: str
     dataset: str
@@ -27,10 +23,8 @@ class PaperCell(NamedTuple):
     bold: bool
 
 
-# A star is the paper's bold face; the dash is empty in print.
-# The paper does not say what k is. It may be the neighbours that vote, as in k-NN. But its text and
-# caption have "3-NN" throughout, its Mahalanobis column is the same for every k, and its section 4
-# has k for the target neighbours. "targets" is that reading.
+# A star is the paper's bold face; the dash is empty in print. The paper does not say whether k is
+# the neighbours that vote, or the target neighbours, as in its section 4: the table "targets".
 EXP = """
 k   dataset  elliptic  hyperbolic  flat
 1   wine     0.989*    0.865       0.984
@@ -50,7 +44,6 @@ k   dataset  elliptic  hyperbolic  flat
 11  balance  0.874     0.897*      0.846
 11  pima     0.713*    0.698       0.709
 """
-
 MIXED = """
 k  dataset  flat    elliptic  hyperbolic  mixed
 3  wine     0.993*  0.984     0.893       0.986
@@ -59,9 +52,7 @@ k  dataset  flat    elliptic  hyperbolic  mixed
 3  pima     0.709   0.712     0.699       0.720*
 3  vowel    0.827   0.825     0.816       0.841*
 """
-
 PAPER_TABLES = {"exp": EXP, "targets": EXP, "mixed": MIXED}
-
 VOTES = 3  # neighbours that vote in the table "targets"
 # Share α of the elliptic distance in the paper's mixed distance.
 PAPER_ALPHA = {"wine": 0.741, "sonar": 0.794, "balance": 0.440, "pima": 0.584, "vowel": 0.407}
@@ -80,30 +71,18 @@ def _read_cells(table: str) -> list[PaperCell]:
 
 
 PAPER_CELLS = tuple(cell for table in PAPER_TABLES for cell in _read_cells(table))
-
 METHODS_IN_PRINT = frozenset(cell.method for cell in PAPER_CELLS)
 
 
-def in_print(cell: Cell) -> Cell:
-    """Return the cell of the paper, for its algorithm and for ours."""
-    return cell._replace(method=cell.method.removeprefix(PAPERS))
-
-
 def cells_of(tables: Sequence[str], methods: Sequence[str] = REPRODUCED) -> list[Cell]:
-    """Return the cells of the paper's tables.
-
-    A method of the paper has cells in the tables that print it, another method in all.
-
-    >>> len(cells_of(["exp"])), len(cells_of(["mixed"])), len(cells_of(["exp", "mixed"]))
-    (128, 45, 141)
-    """
+    """Return the cells of tables: a method of the paper where it is printed, another in all."""
     found: dict[Cell, None] = {}
     for table in tables:
         printed = [paper for paper in PAPER_CELLS if paper.table == table]
         missing = METHODS_IN_PRINT - {paper.method for paper in printed}
         for paper in printed:
-            cells = (Cell(paper.dataset, m, paper.k, paper.n_targets) for m in methods)
-            found |= dict.fromkeys(cell for cell in cells if in_print(cell).method not in missing)
+            some = (method for method in methods if method.removeprefix(PAPERS) not in missing)
+            found |= dict.fromkeys(Cell(paper.dataset, m, paper.k, paper.n_targets) for m in some)
     return list(found)
 
 
@@ -113,7 +92,6 @@ TABLE_TITLES = {
     "targets": "The same, with k read as the target neighbours of a row, and votes of 3",
     "mixed": "Mixed metrics (the paper's table tab:mixed)",
 }
-
 PAPER_LEGEND = (
     "For each geometry: the paper's number, the paper's algorithm (its solver, start and loss, as "
     "many target neighbours as vote), and ours (our defaults in this geometry, the same votes). "
@@ -128,16 +106,14 @@ PAPER_LEGEND = (
 def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
     """Return the paper's numbers for a result, each with a mark: "above", "level" or "below".
 
-    The paper gives no errors. Level is within one row if each row is tested once, and otherwise
-    within one standard error of ours, both with half a digit for the paper's rounding. A single
-    split has no standard error, and is always level.
+    Level is within one row if each is tested once, and otherwise within one standard error of ours,
+    both with half a digit for the paper's rounding. A single split is always level.
     """
-    tolerance = result["standard_error"]
+    tolerance = math.inf if result["standard_error"] is None else result["standard_error"]
     if is_partition:
         tolerance = 1 / sum(outcome["n_test"] for outcome in result["outcomes"])
-    elif tolerance is None:
-        tolerance = math.inf
-    cell, marks = in_print(cell_of(result)), []
+    cell, marks = cell_of(result), []
+    cell = cell._replace(method=cell.method.removeprefix(PAPERS))
     for paper in PAPER_CELLS:
         if paper[1:5] == cell:
             gap = result["accuracy"] - paper.accuracy
@@ -148,7 +124,6 @@ def paper_marks(result: Result, *, is_partition: bool) -> list[dict[str, Any]]:
 
 
 def paper_table(results: Sequence[Result], table: str) -> ReportTable:
-    """Return a table of the paper with the results of its algorithm and of ours next to it."""
     by_cell = {cell_of(result): result for result in results}
     printed = {Cell(*p[1:5]): f"{p.accuracy:.3f}" for p in PAPER_CELLS if p.table == table}
     marked = {
@@ -188,7 +163,6 @@ def paper_table(results: Sequence[Result], table: str) -> ReportTable:
 
 
 def _notes(by_cell: dict[Cell, Result], marked: dict[Cell, dict[str, Any]]) -> list[str]:
-    """Count the cells above, level with and below the paper, and list those below."""
     counts = []
     for who, papers in (("the paper's algorithm", True), ("ours", False)):
         some = [m["mark"] for c, m in marked.items() if c.method.startswith(PAPERS) == papers]

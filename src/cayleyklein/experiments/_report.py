@@ -6,24 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from cayleyklein import plotting
 from cayleyklein.experiments import page as html
 from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import (
-    DecisionBoundaryDisplay,
-    FeatureWeightsDisplay,
-    MetricDisplay,
-    style,
-    svg,
-)
+from cayleyklein.plotting import style, svg
 from cayleyklein.tables import TableEncoder
 
 COLUMNS = (
     "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
     "predict, s", "K", "α",
 )  # fmt: skip
-
 HOW_TO_READ = (
     "Accuracy is the share of test rows with the right class, averaged over random stratified "
     "splits; ± is its standard error. All methods have the same splits, and learn scaling, "
@@ -49,32 +43,21 @@ HOW_TO_READ = (
 
 
 def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTable:
-    """Return the table of one data set, with a verdict in its notes."""
     rows, better = [], [r["title"] for r in results if r["is_better_than_knn"]]
     for result in results:
         bold = "**" if result["is_better_than_knn"] else ""
-        alpha = result["alpha"]
-        rows.append(
-            [
-                f"{bold}{result['title']}{bold}",
-                f"{bold}{accuracy_text(result)}{bold}",
-                f"{result['log_loss']:.3f}",
-                interval(result["over_knn"]),
-                interval(result["over_flat"]),
-                f"{result['fit_seconds']:.2f}",
-                f"{result['predict_seconds']:.3f}",
-                curvature_text(result),
-                "" if alpha is None else f"{alpha:.2f}",
-            ]
-        )
+        first = [f"{bold}{text}{bold}" for text in (result["title"], accuracy_text(result))]
+        gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
+        times = [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
+        alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
+        loss = f"{result['log_loss']:.3f}"
+        rows.append([*first, loss, *gains, *times, curvature_text(result), alpha])
     best = max(result["accuracy"] for result in results)
     titles = [result["title"] for result in results if result["accuracy"] == best]
     holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
-    verdict = (
-        f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be better "
-        f"than standardised k-NN."
-    )
+    verdict = f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be "
+    verdict += "better than standardised k-NN."
     title = f"{problem.name}: {problem.describe()}"
     return html.ReportTable(title, COLUMNS, rows, notes=(*problem.notes, verdict))
 
@@ -88,7 +71,6 @@ def interval(difference: dict[str, float | None] | None) -> str:
 
 
 def curvature_text(result: Result) -> str:
-    """Format the curvatures, with the number of splits that agree on the geometry if not all."""
     if (learned := result["learned"]) is None:
         return ""
     K, n = ", ".join(svg.number(K, 3) for K in learned["curvatures"]), len(result["outcomes"])
@@ -96,7 +78,6 @@ def curvature_text(result: Result) -> str:
 
 
 def fit_notes(results: Sequence[Result]) -> str:
-    """Return the warnings of the fits, each with its methods, as HTML."""
     titles: dict[str, dict[str, None]] = {}
     for result in results:
         for note in (note for outcome in result["outcomes"] for note in outcome["notes"]):
@@ -116,13 +97,17 @@ RELIABILITY = (
 
 
 def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
-    """Return the charts of the methods, and pictures of the metric that auto learns, as HTML."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
     accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw_accuracies(accuracies, results)
-    draw_log_losses(losses, results)
+    bars = losses.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
+    losses.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
+    losses.set(xlabel="log loss (less is better)")
+    losses.margins(x=0.2)
+    losses.set_xlim(left=0)
+    losses.tick_params(axis="y", labelleft=False, length=0)
     chart = html.figure_html(figure, f"Accuracy and log loss on {problem.name} by method.")
     chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
@@ -140,15 +125,15 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
     if encoder is not None:
         names, shares = encoder._add_up(shares)
-    weights = FeatureWeightsDisplay(weights=shares, names=list(names))
+    weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
     displays: dict[str, tuple[Any, dict[str, Any]]] = {
         f"The metric that auto learned from {some} of {problem.name}, on the principal plane of "
         f"its own coordinates. All balls have the same radius: where they look small, distances "
-        f"are long.": (MetricDisplay.from_estimator(model, X, y), {"legend": is_named}),
+        f"are long.": (plotting.MetricDisplay.from_estimator(model, X, y), {"legend": is_named}),
         "Predictions of auto on the principal plane of the standardised columns. Rows are "
         "projected to that plane, so some are on the colour of another class.": (
-            DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
+            plotting.DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
             {"legend": is_named},
         ),
         f"Share of each column in the squared distances of that metric; the largest is that of "
@@ -163,7 +148,6 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
 
 
 def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
-    """Draw means, standard errors and single splits, one row for each method."""
     ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
         scores = [outcome["accuracy"] for outcome in result["outcomes"]]
@@ -177,17 +161,7 @@ def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
     ax.grid(axis="x", color="0.9")
 
 
-def draw_log_losses(ax: Any, results: Sequence[Result]) -> None:
-    bars = ax.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
-    ax.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
-    ax.set(xlabel="log loss (less is better)")
-    ax.margins(x=0.2)
-    ax.set_xlim(left=0)
-    ax.tick_params(axis="y", labelleft=False, length=0)
-
-
 def reliability_figure(results: Sequence[Result]) -> Any:
-    """Draw a reliability curve for each method, in panels of the same axes."""
     from matplotlib.figure import Figure
 
     n_rows = -(-len(results) // PANELS)

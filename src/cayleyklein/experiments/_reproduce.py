@@ -26,25 +26,21 @@ class Reproduction:
     names : tuple of str
         Tables that were computed: "exp", "targets", "mixed".
     results : list of dict
-        A row for each cell of the tables, with the keys of :attr:`Comparison.results`, and
-        "paper": the paper's numbers for it, each with a "mark": "above", "level" or "below".
+        For each cell the keys of :attr:`Comparison.results`, and "paper": the paper's numbers, each
+        with a "mark": "above", "level" or "below".
     provenance : dict
         Code, versions, machine and date.
 
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from cayleyklein.experiments import Protocol, reproduce
     >>> short = Protocol("short", repetitions=2, folds=2)
     >>> with TemporaryDirectory() as folder:
     ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["flat"])
-    ...     paths = found.write(folder)
-    >>> found.to_dict()["tables"], len(found.results)
-    (['mixed'], 5)
-    >>> sorted(paths)
+    ...     sorted(found.write(folder))
     ['mixed.md', 'report.html', 'report.md', 'results.json']
-    >>> print(found.tables()[0].title, found.describe().partition(":")[0], sep="; ")
-    Mixed metrics (the paper's table tab:mixed); Protocol (short)
+    >>> found.tables()[0].title, found.to_dict()["tables"], found.describe()[:16]
+    ("Mixed metrics (the paper's table tab:mixed)", ['mixed'], 'Protocol (short)')
     """
 
     protocol: Protocol
@@ -109,7 +105,6 @@ class Reproduction:
 
 
 def beside_paper(outcomes: Mapping[Cell, list[Outcome]], protocol: Protocol) -> list[Result]:
-    """Summarise and compare the cells, and add the paper's numbers."""
     results = summarize(outcomes)
     for result in results:
         is_partition = protocol.is_partition(result["dataset"])
@@ -131,35 +126,22 @@ def reproduce(
     Parameters
     ----------
     output : str or Path
-        Folder. Each finished cell is stored here, in ``cells-<protocol>``. Cells of another
-        version of the code are computed again.
+        Folder for finished cells, in ``cells-<protocol>``; those of other code are computed again.
     tables : sequence of str, default=("exp", "targets", "mixed")
-        "targets" is the paper's "exp" with k read as the number of target neighbours, and votes of
-        3.
+        "targets" is "exp" with k read as the number of target neighbours, and votes of 3.
     protocol : Protocol, default=QUICK
         ``FULL`` is the paper's.
     methods : sequence of str, default=REPRODUCED
-        "flat", "elliptic", "hyperbolic" and "mixed" with our defaults, "paper-flat",
-        "paper-elliptic" and "paper-hyperbolic" with the paper's algorithm, "knn" and "auto". In
-        all of them k neighbours vote, with equal weights.
+        "flat", "elliptic", "hyperbolic" and "mixed" with our defaults; the first three also by the
+        paper's algorithm, as "paper-flat"; "knn" and "auto". k neighbours vote, equally.
     n_jobs : int, optional
         Processes; -1 for one for each core. The accuracies do not depend on it.
     progress : callable, optional
         Called after each fit with the number of finished fits, of all fits, and a description.
 
-    Returns
-    -------
-    Reproduction
-
     Examples
     --------
-    >>> from tempfile import TemporaryDirectory
-    >>> from cayleyklein.experiments import Protocol, reproduce
-    >>> short = Protocol("short", repetitions=2, folds=2)
-    >>> with TemporaryDirectory() as folder:
-    ...     found = reproduce(folder, tables=["mixed"], protocol=short, methods=["knn"])
-    >>> len(found.results)
-    5
+    >>> reproduce("paper", protocol=FULL).write("paper")  # doctest: +SKIP
     """
     check_methods(methods)
     names = tuple(as_choice(t, "tables", tuple(PAPER_TABLES)) for t in as_texts(tables, "tables"))

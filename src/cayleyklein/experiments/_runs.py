@@ -1,11 +1,10 @@
 """Runs of methods on splits: in parallel, resumable, and with a record of code and machine."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import platform
+import re
 import subprocess
 import time
 import warnings
@@ -31,8 +30,6 @@ from cayleyklein.tables import TableEncoder, atomic
 
 
 class Cell(NamedTuple):
-    """One number of a table: a data set, a method, the neighbours that vote, the targets."""
-
     dataset: str
     method: str
     k: int | None = None
@@ -50,11 +47,10 @@ ProgressCallback = Callable[[int, int, str], object]
 def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     """Fit a method to the training rows of a split, and test it on the others, on one thread."""
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
-    (train, test), X, y = split, problem.X, problem.y
+    (train, test), rows, y = split, problem.X, problem.y
     model = METHODS[cell.method].make(cell.k, cell.n_targets)
-    rows = X
-    if hasattr(X, "iloc"):
-        model, rows = make_pipeline(TableEncoder(), model), X.iloc
+    if hasattr(rows, "iloc"):
+        model, rows = make_pipeline(TableEncoder(), model), rows.iloc
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.process_time()
@@ -68,8 +64,9 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
         last = last.steps[-1][1]
     learner = getattr(last, "learner_", None)
     geometry = getattr(learner, "geometry_", None)
-    # The chosen share of the elliptic part, which held-out rows decide.
-    alpha = last.selection_.chosen if geometry == "mixed" else None
+    alpha = None
+    if geometry == "mixed":  # half and half where too few rows can be held out to choose it
+        alpha = float(last.selection_.chosen.partition("α = ")[2] or 0.5)
     return {
         "accuracy": float((predicted == y[test]).mean()),
         "log_loss": scores.log_loss(probabilities, model.classes_, y[test]),
@@ -80,7 +77,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
         "predict_seconds": end - middle,
         "geometry": geometry,
         "curvatures": [float(K) for K in np.atleast_1d(getattr(learner, "curvature_", ()))],
-        "alpha": None if alpha is None else float(alpha.removeprefix("α = ")),
+        "alpha": alpha,
         "notes": list(dict.fromkeys(str(warning.message) for warning in caught)),
     }
 
@@ -92,9 +89,8 @@ def run_cells(
     *,
     n_jobs: int | None,
     progress: ProgressCallback | None,
-    store: CellStore | None = None,
+    store: "CellStore | None" = None,
 ) -> dict[Cell, list[Outcome]]:
-    """Evaluate each cell on every split of its data set, except the cells that a store has."""
     tell = as_callback(progress, "progress") or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
@@ -115,7 +111,6 @@ def run_cells(
 
 
 def write(path: Path, text: str) -> None:
-    """Write a file, and make its folder; after an error the old file is still there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with atomic.writing(path) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
@@ -151,23 +146,19 @@ HOME = Path(__file__).parents[1]
 
 
 def provenance() -> dict[str, Any]:
+    system, cores = platform.platform(), os.cpu_count()
     return {
         "cayleyklein": __version__,
         "commit": commit(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "python": platform.python_version(),
         "versions": versions(),
-        "machine": {
-            "system": platform.platform(),
-            "processor": processor(),
-            "cores": os.cpu_count(),
-        },
+        "machine": {"system": system, "processor": processor(), "cores": cores},
     }
 
 
 @cache
 def fingerprint() -> str:
-    """Return a digest of the code, the data sets, and the versions of what they run with."""
     digest = hashlib.sha256(repr(versions()).encode())
     for path in sorted([*HOME.rglob("*.py"), *HOME.glob("datasets/data/*")]):
         digest.update(path.read_bytes())
@@ -190,9 +181,8 @@ def commit() -> str | None:
 
 
 def processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
-    except OSError:
-        lines = []
-    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(names, platform.processor() or platform.machine())
+    file = Path("/proc/cpuinfo")
+    found = re.search(
+        "^model name.*: *(.+)", file.read_text("utf-8") if file.exists() else "", re.M
+    )
+    return found[1].strip() if found else platform.processor() or platform.machine()

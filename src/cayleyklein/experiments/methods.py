@@ -33,19 +33,16 @@ class Method(NamedTuple):
     make: Callable[[int | None, int | None], Any]
 
 
-def _neighbors(k: int | None) -> KNeighborsClassifier:
-    return KNeighborsClassifier() if k is None else KNeighborsClassifier(k)
-
-
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
-    """Return k-NN on standardised columns, after a learner of a metric."""
     return Method(
-        title, lambda k, _: make_pipeline(StandardScaler(), *map(clone, learners), _neighbors(k))
+        title,
+        lambda k, _: make_pipeline(
+            StandardScaler(), *map(clone, learners), KNeighborsClassifier(k or 5)
+        ),
     )
 
 
 def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
-    """Return our defaults in one geometry, or the paper's solver with as many targets as votes."""
     solver: dict[str, Any] = {"solver": "gradient"} if is_paper else {}
 
     def make(k: int | None, n_targets: int | None) -> Any:
@@ -62,27 +59,21 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
     return Method(f"{title}, paper's algorithm" if is_paper else title, make)
 
 
-PEERS = {
-    "metric-learn": ("metric_learn", "LMNN"),
-    "pylmnn": ("pylmnn", "LargeMarginNearestNeighbor"),
-}  # module and LMNN of other packages
+PEERS = {"metric-learn": "metric_learn", "pylmnn": "pylmnn"}  # packages with an LMNN of their own
 
 
 def _lmnn_of(package: str) -> Method:
     def make(k: int | None, n_targets: int | None) -> Any:
-        module, learner = PEERS[package]
-        maker = getattr(import_module(module), learner)
+        learner = "LMNN" if package == "metric-learn" else "LargeMarginNearestNeighbor"
+        maker = getattr(import_module(PEERS[package]), learner)
         step = maker(n_neighbors=n_targets or k or PAPER_NEIGHBORS, random_state=SEED)
-        return make_pipeline(StandardScaler(), step, _neighbors(k))
+        return make_pipeline(StandardScaler(), step, KNeighborsClassifier(k or 5))
 
     return Method(f"LMNN ({package})", make)
 
 
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
-    """RBF SVM with cross-validated C and γ and Platt's probabilities."""
-
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
-        """Choose C and γ, and calibrate the scores."""
         self.classes_, counts = np.unique(y, return_counts=True)
         grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
         folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
@@ -93,11 +84,9 @@ class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X: Any) -> Any:
-        """Return classes."""
         return self.model_.predict(X)
 
     def predict_proba(self, X: Any) -> Any:
-        """Return probabilities."""
         return self.calibrated_.predict_proba(X)
 
 
@@ -117,7 +106,6 @@ METHODS = {
     "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
     **{package: _lmnn_of(package) for package in PEERS},
 }
-
 COMPARED = (  # default methods of `compare`
     BASELINE, AUTO, "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest", "svm",
 )  # fmt: skip
@@ -145,7 +133,7 @@ def check_methods(methods: Iterable[str]) -> list[str]:
 
 def _is_installed(package: str) -> bool:
     try:
-        import_module(PEERS[package][0])
+        import_module(PEERS[package])
     except ImportError:
         return False
     return True

@@ -14,7 +14,6 @@ STYLE = Path(__file__).with_name("page.css").read_text("utf-8")
 
 
 def page(title: str, subtitle: str, sections: Iterable[str]) -> str:
-    """Return a page; the title and subtitle are plain text, the sections HTML."""
     body = "\n".join(sections)
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
@@ -26,23 +25,15 @@ def page(title: str, subtitle: str, sections: Iterable[str]) -> str:
 
 
 def section(title: str, *parts: str) -> str:
-    """Return a section; the title is plain text, the parts HTML."""
     return "\n".join(["<section>", f"<h2>{escape(title)}</h2>", *parts, "</section>"])
 
 
 def bullets(lines: Sequence[str]) -> str:
-    """Return lines of plain text as a list, empty without lines."""
     items = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return f'<ul class="notes">{items}</ul>' if items else ""
 
 
-def code_block(text: str) -> str:
-    """Return lines of code."""
-    return f"<pre><code>{escape(text)}</code></pre>"
-
-
 def figure_html(figure: Any, caption: str) -> str:
-    """Return a matplotlib figure as a PNG in the page, with a caption of plain text."""
     buffer = io.BytesIO()
     figure.savefig(buffer, format="png", dpi=150, bbox_inches="tight", metadata={"Software": None})
     data, text = base64.b64encode(buffer.getvalue()).decode("ascii"), escape(caption)
@@ -53,7 +44,6 @@ def figure_html(figure: Any, caption: str) -> str:
 
 
 def provenance_section(provenance: dict[str, Any]) -> str:
-    """Return the section on code, versions and machine."""
     machine, versions = provenance["machine"], provenance["versions"].items()
     lines = [
         f"cayleyklein {provenance['cayleyklein']}, commit {provenance['commit'] or 'unknown'}",
@@ -69,12 +59,6 @@ class ReportTable:
     """A table with a title and notes; the first `n_labels` columns are words, the others numbers.
 
     Entries are text, with ``**`` around those that are bold.
-
-    >>> table = ReportTable("Two", ("method", "accuracy"), [["flat", "**0.9**"]])
-    >>> print(table.to_markdown())
-    | method | accuracy |
-    |---|---:|
-    | flat | **0.9** |
     """
 
     title: str
@@ -84,13 +68,11 @@ class ReportTable:
     notes: Sequence[str] = ()
 
     def to_markdown(self) -> str:
-        """Return a pipe table, without the title and the notes."""
         rule = ["---" if i < self.n_labels else "---:" for i in range(len(self.columns))]
         lines = [f"| {' | '.join(texts)} |" for texts in (self.columns, *self.rows)]
         return "\n".join([lines[0], f"|{'|'.join(rule)}|", *lines[1:]])
 
     def to_html(self, *before: str, after: str = "") -> str:
-        """Return a section with the table and its notes, and other HTML around them."""
         head = "".join(f'<th scope="col">{escape(name)}</th>' for name in self.columns)
         body = "\n".join(f"<tr>{''.join(map(self._html, row, count()))}</tr>" for row in self.rows)
         table = (

@@ -49,15 +49,6 @@ def map_rows(matrix: Floats, x: Floats) -> Floats:
     return found.reshape(*x.shape[:-1], r)
 
 
-def coordinates(x: Floats, factor: Floats, center: Floats | float) -> Floats:
-    """Return z = L(x - μ) for L (r, d), or its diagonal (d,)."""
-    from cayleyklein.geometry.rounding import map_rows
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        u = x - center
-        return map_rows(factor, u) if factor.ndim == 2 else np.multiply(u, factor, order="C")
-
-
 def lift(z: Floats, s: Floats) -> Floats:
     return np.concatenate([z, np.ones_like(z[..., :1])], axis=-1) / np.sqrt(s)[..., None]
 

@@ -4,8 +4,6 @@ A `CellFormat` is found for a whole column and kept for later tables: a cell tha
 missing or an error, never another number. A missing cell is NaN here; `Column.encode` fills it.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import warnings
@@ -75,10 +73,7 @@ class CellFormat:
         """Return numbers, or days since 1970, NaN where missing; raise for any other cell."""
         values = as_series(values)
         if self.bare and self.kind == kind_of_type(values):
-            if values.dtype.kind in "mM":
-                floats = in_days(values)
-            else:
-                floats = values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True)
+            floats = in_days(values)
         else:
             words = as_words(values)
             floats = self._parsed(words)
@@ -101,7 +96,7 @@ class CellFormat:
         floats = [p.value if p and self._takes(p) else np.nan for p in parsed]
         return np.asarray(np.array([*floats, np.nan])[codes])  # a missing cell has the code -1
 
-    def _takes(self, number: Number) -> bool:
+    def _takes(self, number: "Number") -> bool:
         unit = number.unit == self.unit or (self.bare and not number.unit)
         return unit and (self.grouped or not number.grouped)
 
@@ -131,7 +126,6 @@ class CellFormat:
 
 
 def kind_of_type(values: Any) -> str:
-    """Return "number" for numbers and durations, "date" for timestamps, and "words" otherwise."""
     types = require("pandas", "cli").api.types
     if types.is_datetime64_any_dtype(values):
         return "date"
@@ -140,14 +134,12 @@ def kind_of_type(values: Any) -> str:
 
 
 def as_series(values: Any) -> Any:
-    """Return a column as numbers, timestamps, booleans or text, whatever type held them."""
     pandas = require("pandas", "cli")
     if isinstance(values.dtype, pandas.CategoricalDtype):
         values = values.astype(values.cat.categories.dtype)
     if values.dtype.kind == "c":
-        raise InvalidInputError(
-            f"Column {values.name!r} holds complex numbers; give each part as a column."
-        )
+        said = "holds complex numbers; give each part as a column."
+        raise InvalidInputError(f"Column {values.name!r} {said}")
     if values.dtype != object:
         return values
     values = values.infer_objects()
@@ -158,10 +150,8 @@ def as_series(values: Any) -> Any:
         return pandas.to_numeric(values)
     for value in values:
         if isinstance(value, list | dict | set | tuple | np.ndarray):
-            kind = type(value).__name__
-            raise InvalidInputError(
-                f"Column {values.name!r} holds a {kind} in a cell, neither a number nor text."
-            )
+            given = f"Column {values.name!r} holds a {type(value).__name__} in a cell"
+            raise InvalidInputError(f"{given}, neither a number nor text.")
     return values
 
 
@@ -183,15 +173,6 @@ class Number(NamedTuple):
 
 
 def parse_number(text: str, decimal: str = ".") -> Number | None:
-    """Return a number and its unit, or None for any other text.
-
-    >>> parse_number("51,234.10")
-    Number(value=51234.1, unit='', grouped=True)
-    >>> parse_number("1 250,5 €", ","), parse_number("(12%)")
-    (Number(value=1250.5, unit='€', grouped=False), Number(value=-0.12, unit='%', grouped=False))
-    >>> parse_number("1,5"), parse_number("12-13")
-    (None, None)
-    """
     text = text.translate(PLAIN_MARKS).strip()
     inner = text[1:-1] if text.startswith("(") and text.endswith(")") else text
     found = NUMBERS[decimal].fullmatch(inner)
@@ -207,7 +188,6 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
 
 
 def plain_floats(words: Any) -> Floats | None:
-    """Return text cells as floats if each is one as Python writes it, or None."""
     arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
     try:
         cells = compute.cast(arrow.array(words, arrow.string(), from_pandas=True), arrow.float64())
@@ -217,7 +197,9 @@ def plain_floats(words: Any) -> Floats | None:
 
 
 def in_days(values: Any) -> Floats:
-    """Return the days of timestamps since 1970 in UTC, or the days of durations."""
+    """Return the days of timestamps since 1970 in UTC, the days of durations, or plain numbers."""
+    if values.dtype.kind not in "mM":
+        return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True))
     if isinstance(values.dtype, require("pandas", "cli").DatetimeTZDtype):
         values = values.dt.tz_convert(None)
     floats = values.to_numpy().astype(f"{values.dtype.kind}8[us]").astype(np.int64) / DAY
@@ -225,7 +207,7 @@ def in_days(values: Any) -> Floats:
     return np.asarray(floats)
 
 
-def as_timestamps(days: Floats) -> Any:
+def timestamps(days: Floats) -> Any:
     microseconds = np.rint(days * DAY)
     return require("pandas", "cli").to_datetime(microseconds, unit="us").as_unit("us")
 
@@ -240,7 +222,6 @@ def parsed_dates(words: Any, date: str) -> Floats:
 
 
 def guessed_date(text: str) -> str | None:
-    """Return the format of a date, or None for a text without year or hour."""
     for pattern, date in DATES.items():
         if re.fullmatch(pattern, text):
             return date

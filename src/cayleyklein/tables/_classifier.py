@@ -22,8 +22,6 @@ from cayleyklein.tables._encoder import TableEncoder
 
 @dataclass(frozen=True, repr=False)
 class TableExplanation(Explanation):
-    """An explanation that knows which cells of its row were missing."""
-
     missing: Bools
 
     def __repr__(self) -> str:
@@ -31,7 +29,6 @@ class TableExplanation(Explanation):
 
     @property
     def marked_names(self) -> AnyArray:
-        """The names of the columns, with a remark where the cell of the row was missing."""
         marks = np.where(self.missing, " (missing)", "").astype(object)
         return np.asarray(self.names + marks)
 
@@ -42,27 +39,25 @@ class TableClassifier(EstimatorCard, ClassifierMixin, BaseEstimator):
     Parameters
     ----------
     n_neighbors : int or "auto", default="auto"
-        Number of neighbours that vote. "auto" chooses it on held-out rows where geometry="auto"
-        holds some out, and takes 15 otherwise.
+        Neighbours that vote; "auto" chooses on the rows that geometry="auto" holds out, or is 15.
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned", "mixed"}, \
 default="auto"
-        Geometry of the metric. "auto" learns "product", a product of spheres and flat space,
-        and keeps it unless plain neighbours do as well on held-out rows; "learned" learns the
-        curvature with its sign; "mixed" adds an elliptic and a hyperbolic distance.
+        "auto" learns "product", a product of spheres and flat space, and keeps it unless plain
+        neighbours do as well on held-out rows; "learned" learns the curvature with its sign;
+        "mixed" adds an elliptic and a hyperbolic distance.
     weights : {"local", "linear", "uniform", "distance"}, default="local"
-        Weight of a neighbour's vote. "uniform": 1. "distance": 1/d_i. "linear": 1 - d_i/d_{k+1}.
-        "local": the same with distances divided by the root of each row's distance to its fifth
-        nearest row.
+        Weight of a vote: 1 ("uniform"), 1/d_i ("distance"), 1 - d_i/d_{k+1} ("linear"), or that
+        with distances divided by the root of each row's distance to its fifth nearest ("local").
     max_categories : int, default=20
         Largest number of encoded columns of one column of categories; the rarest share one.
     kinds : mapping of str to str, optional
-        Kinds of columns where the guess is wrong: "number", "category", "date" or "text"; "date"
-        also with a format, such as "date:%d/%m/%Y".
+        Kinds of columns where the guess is wrong: "number", "category", "text", "date" or a date
+        with its format, such as "date:%d/%m/%Y".
     drop : collection of str, default=()
         Columns to leave out.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share, drawn at random. "auto" takes as many as
-        held-out rows gain from, and None all. All rows are neighbours.
+        Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
+        held-out rows gain from, None all. All rows are neighbours.
     random_state : int or None, default=0
         Seed of the held-out rows, the start and the drawn rows.
     n_jobs : int or None, default=None
@@ -75,15 +70,13 @@ default="auto"
     ----------
     classes_ : ndarray
     encoder_ : TableEncoder
-        ``encoder_.columns_`` describes the encoding of each column.
     neighbors_ : CurvedKNeighborsClassifier
         Classifies the encoded rows.
     metric_ : CurvedMetric, MixedMetric or ProductMetric
         On the encoded columns.
     learned_ : dict
-        How the metric was learned, in plain values: its "geometry", the "curvatures" and "weights"
-        of its parts, "n_iter", "n_rows" (rows it was learned from), "selection" (what was tried on
-        held-out rows, and why) and "chosen" (the name of what was chosen of it).
+        "geometry" of the metric, "curvatures" and "weights" of its parts, "n_iter", "n_rows" (rows
+        it was learned from), "selection" (what was tried on held-out rows) and "chosen" of it.
     labels_ : ndarray of int
         Position of each neighbour's class in ``classes_``.
     row_numbers_ : ndarray of int
@@ -95,21 +88,14 @@ default="auto"
     >>> from cayleyklein.tables import TableClassifier
     >>> table, y = load_wine(as_frame=True, return_X_y=True)
     >>> model = TableClassifier(geometry="elliptic").fit(table[::2], y[::2])
-    >>> bool(model.score(table[1::2], y[1::2]) > 0.9)
-    True
-    >>> model.learned_["geometry"], model.learned_["n_rows"]
-    ('elliptic', 89)
     >>> rest = table[1::2]
+    >>> model.score(rest, y[1::2]) > 0.9, model.learned_["n_rows"]
+    (True, 89)
     >>> model.predict(rest).shape, model.predict_proba(rest).shape
     ((89,), (89, 3))
     >>> distances, rows = model.kneighbors(rest, n_neighbors=5)
-    >>> rows.shape
-    (89, 5)
     >>> why = model.explain(rest[:1])[0]
-    >>> bool(why.prediction == model.predict(rest[:1])[0]), why.columns.shape[1]
-    (True, 13)
-    >>> weights = model.feature_weights()
-    >>> len(weights), round(sum(weights.values()), 9)
+    >>> len(why.names), round(sum(model.feature_weights().values()), 9)
     (13, 1.0)
     """
 
@@ -139,14 +125,7 @@ default="auto"
         self.callback = callback
 
     def fit(self, table: Any, y: ArrayLike) -> Self:
-        """Learn from labelled rows.
-
-        Parameters
-        ----------
-        table : pandas.DataFrame
-        y : array-like of shape (n,)
-            Their classes.
-        """
+        """Learn from the n rows of a DataFrame, and their n classes."""
         table = as_table(table)
         target = self._checked(y, len(table))
         encoder = TableEncoder(
@@ -174,7 +153,6 @@ default="auto"
         return self._take(encoder, neighbors, learned, numbers)
 
     def _checked(self, y: ArrayLike, n_rows: int) -> AnyArray:
-        """Check the target, and the parameters that no other estimator checks before it learns."""
         classes, codes = encode_classes(y)
         target: AnyArray = classes[codes]
         if len(target) != n_rows:
@@ -216,10 +194,8 @@ default="auto"
     def explain(self, table: Any) -> list[TableExplanation]:
         """Say why rows are predicted as they are: who voted, and what their distances are made of.
 
-        ``rows`` are numbers of rows of the fitted table, and ``columns`` those of the table, the
-        shares of the numbers that each became added up. ``missing`` says which cells of the row
-        were missing; their columns are marked where it is printed. See
-        :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`.
+        As :meth:`cayleyklein.CurvedKNeighborsClassifier.explain`, with ``rows`` and ``columns`` of
+        the fitted table, and ``missing``: which cells of the row were missing.
         """
         found = cast(list[Explanation], self._neighbors().explain(self.encoder_.transform(table)))
         every = []
@@ -233,10 +209,7 @@ default="auto"
         return every
 
     def feature_weights(self) -> dict[str, float]:
-        """Return the share of each column of the table in the distances, largest first.
-
-        See ``metric_.feature_weights``; the shares of the numbers that a column became add up.
-        """
+        """Return the share of each column of the table in the distances, largest first."""
         rows = self._neighbors()._given.X
         names, shares = self.encoder_._add_up(self.metric_.feature_weights(rows))
         order = np.argsort(-shares, kind="stable")

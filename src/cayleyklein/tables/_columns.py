@@ -11,7 +11,7 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Texts
 from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_timestamps, as_words
+from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_words, timestamps
 from cayleyklein.tables._formats import find_formats, quantities
 
 COLUMN_KINDS = ("number", "category", "date", "text")
@@ -28,10 +28,9 @@ ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quan
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
-# Up to FEW_CLASSES distinct numbers are classes; more are if they are whole, with ROWS_PER_CLASS
-# rows each.
+# Up to 10 distinct numbers are classes; more are if they are whole, with 5 rows each.
 FEW_CLASSES, ROWS_PER_CLASS = 10, 5
-WHOLE_NUMBER = re.compile(r"[-+]?\d+\.0")
+WHOLE_NUMBER = re.compile(r"^([-+]?\d+)\.0\Z")
 
 
 @dataclass(frozen=True)
@@ -40,12 +39,10 @@ class Column:
 
     Attributes
     ----------
-    name : str
-    kind : {"number", "date", "category", "text", "unused"}
+    name, kind, text : str
+        The kind is "number", "date", "category", "text" or "unused"; the text says it in words.
     n_missing : int
         Missing cells in the table that it was fitted on.
-    text : str
-        The encoding in words.
     cells : CellFormat
         How its cells are written.
     fill : float, str or None
@@ -60,15 +57,13 @@ class Column:
     >>> import pandas as pd
     >>> from cayleyklein.tables import TableEncoder
     >>> encoder = TableEncoder().fit(pd.DataFrame({"length": ["1.5", None, "2.5"]}))
-    >>> print(encoder.columns_[0])
+    >>> length = encoder.columns_[0]
+    >>> print(length)
     length: number; 1 missing cell becomes the median, 2
-    >>> encoder.columns_[0].encode(pd.Series(["3", None]))
-    array([[3.],
-           [2.]])
-    >>> encoder.columns_[0].is_missing(pd.Series(["3", "unknown", None]))
+    >>> length.encode(pd.Series(["3", None])).tolist(), length.to_dict()["kind"]
+    ([[3.0], [2.0]], 'number')
+    >>> length.is_missing(pd.Series(["3", "unknown", None]))
     array([False,  True,  True])
-    >>> encoder.columns_[0].to_dict()["kind"]
-    'number'
     """
 
     name: str
@@ -134,9 +129,8 @@ class Column:
         median = float(self.fill or 0)
         if self.kind == "number":
             return f"the median, {median:.6g}"
-        if 0 <= median < 1:  # a time
-            return "the median"
-        return f"the median, {as_timestamps(np.array([median])).date[0]}"
+        is_time = 0 <= median < 1
+        return "the median" + ("" if is_time else f", {timestamps(np.array([median])).date[0]}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
@@ -149,7 +143,6 @@ class Column:
 
 
 def as_table(table: Any) -> Any:
-    """Check that it is a DataFrame with rows, and make texts of the names of its columns."""
     pandas = require("pandas", "cli")
     if not isinstance(table, pandas.DataFrame):
         raise InvalidInputError(
@@ -161,16 +154,14 @@ def as_table(table: Any) -> Any:
     table = table.set_axis([str(name) for name in table.columns], axis=1)  # also of several levels
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
-        raise InvalidInputError(
-            f"The table has several columns of the name {twice[0]!r}; rename or drop them."
-        )
+        named = f"several columns of the name {twice[0]!r}"
+        raise InvalidInputError(f"The table has {named}; rename or drop them.")
     return table
 
 
 def fit_columns(
     table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
 ) -> list[Column]:
-    """Decide how each column of a table is encoded; see `TableEncoder`."""
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
@@ -223,7 +214,7 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
         elif low >= 0 and high < 1:
             text = "time as part of a day"
         else:
-            first, last = as_timestamps(np.array([low, high])).date
+            first, last = timestamps(np.array([low, high])).date
             text = f"date as days, {first} to {last}"
     if kind == "unused":
         text = f"not used: {text}"
@@ -243,7 +234,6 @@ def without_dashes(known: Any) -> Any:
 
 
 def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, str]:
-    """Return the kind of a column, and why it is not used if it is not."""
     n_distinct = known.nunique()
     if n_distinct == 0:
         return "unused", "every cell is missing"
@@ -263,7 +253,6 @@ def _use(values: Any, known: Any, cells: CellFormat, wanted: str) -> tuple[str, 
 
 
 def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
-    """Return the encoding of categories with their counts: in words, and as parts of a column."""
     n_rare = len(counts) - most + 1 if len(counts) > most else 0
     is_rare = np.zeros(len(counts), dtype=bool)
     is_rare[np.argsort(counts.to_numpy(), kind="stable")[:n_rare]] = True
@@ -276,7 +265,6 @@ def _categories(counts: Any, most: int) -> tuple[str, dict[str, Any]]:
 
 
 def _fitted_text(words: Any) -> Any:
-    """Return an encoder of long text, or None where it finds no words."""
     encoder = require("skrub", "cli").StringEncoder(TEXT_COMPONENTS, random_state=0)
     with warnings.catch_warnings():  # few rows have fewer components
         warnings.filterwarnings("ignore", message="The matrix shape is")
@@ -288,13 +276,6 @@ def _fitted_text(words: Any) -> Any:
 
 
 def is_identifier(name: str, numbers: Floats) -> bool:
-    """Say whether numbers only tell rows apart.
-
-    >>> is_identifier("x", np.arange(1000.0, 1100.0)), is_identifier("x", np.arange(100.0) ** 2)
-    (True, False)
-    >>> is_identifier("customerId", np.arange(100.0) ** 2)
-    True
-    """
     n = len(numbers)
     if n < IDENTIFIER_FROM or (numbers != np.rint(numbers)).any() or len(np.unique(numbers)) < n:
         return False
@@ -309,37 +290,32 @@ def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any
     ----------
     table : pandas.DataFrame
     target : str
-        The name of the column of classes.
+        The column of classes.
     to_learn : bool, default=True
         Whether to refuse a column of quantities, from which no classes can be learned.
 
     Returns
     -------
     rows : pandas.DataFrame
-        The other columns, without the rows that have no class.
+        The other columns of the rows that have a class.
     classes : ndarray of str
-        The class of each row, as text; a whole number without its ".0".
+        Their classes as text; a whole number without its ".0".
     n_dropped : int
-        Rows that had none.
+        Rows without a class.
 
     Examples
     --------
     >>> import pandas as pd
     >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": [1.0, 2.0, None]})
-    >>> rows, classes, dropped = split_target(table, "kind")
-    >>> classes, dropped
+    >>> split_target(table, "kind")[1:]
     (array(['1', '2'], dtype=object), 1)
-    >>> split_target(table, "Kind")
-    Traceback (most recent call last):
-    cayleyklein.exceptions.InvalidInputError: There is no column 'Kind'. Did you mean 'kind'?
     """
     table = as_table(table)
     check_name(as_text(target, "target"), table)
     known = table[target].notna().to_numpy()
     words = as_words(table[target][known])
     codes, distinct = require("pandas", "cli").factorize(words)
-    names = [text[:-2] if WHOLE_NUMBER.fullmatch(text) else text for text in distinct]
-    classes = np.array(names, dtype=object)
+    classes = np.array([WHOLE_NUMBER.sub(r"\1", text) for text in distinct], dtype=object)
     if to_learn:
         if not len(classes):
             raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")

@@ -20,11 +20,7 @@ FormatFit = tuple[CellFormat, float]  # a format, and the share of the cells tha
 
 
 def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
-    """Return how the cells of each column are written, and warn of what can be read otherwise.
-
-    One decimal mark serves the whole table. `kinds` are what columns are said to be: "number",
-    "category", "date" or "text", "date" also with a format as in "date:%d/%m/%Y".
-    """
+    """Return how the cells of each column are written; one decimal mark serves the whole table."""
     found = {name: _find(table[name], kinds.get(name, "")) for name in table.columns}
     marks = {c.decimal for c, *others in found.values() if c.kind == "number" and not others}
     formats = {}
@@ -33,15 +29,13 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
         if others and marks == {","}:
             cells = others[0]
         elif len(marks) != 1 and any(one.grouped for one in (cells, *others) if others):
-            guesses.append(
-                "its numbers are read with a decimal point, but could have a decimal comma"
-            )
+            read = "its numbers are read with a decimal point"
+            guesses.append(f"{read}, but could have a decimal comma")
         if cells.absent:
             n_absent = int(as_words(table[name]).isin(cells.absent).sum())
             shown = [*map(repr, cells.absent[:3]), *(["…"] if len(cells.absent) > 3 else [])]
-            are = f" is not a {cells.kind}, and counts"
-            if n_absent > 1:
-                are = f"s are not {cells.kind}s, and count"
+            one = f" is not a {cells.kind}, and counts"
+            are = f"s are not {cells.kind}s, and count" if n_absent > 1 else one
             guesses.append(f"{n_absent} cell{are} among the missing ({', '.join(shown)})")
         formats[name] = replace(cells, guess="; ".join(filter(None, guesses)))
         if formats[name].guess:
@@ -50,16 +44,14 @@ def find_formats(table: Any, kinds: Mapping[str, str]) -> dict[str, CellFormat]:
 
 
 def typed(table: Any, text: Collection[str]) -> Any:
-    pandas = require("pandas", "cli")
     columns = {}
     for name, cells in find_formats(table, dict.fromkeys(text, "category")).items():
         values: Any = as_words(table[name]) if cells.kind == "words" else cells.floats(table[name])
-        columns[name] = _cells.as_timestamps(values) if cells.kind == "date" else values
-    return pandas.DataFrame(columns, table.index, copy=False)
+        columns[name] = _cells.timestamps(values) if cells.kind == "date" else values
+    return require("pandas", "cli").DataFrame(columns, table.index, copy=False)
 
 
 def quantities(words: Any) -> tuple[str, Floats]:
-    """Return "number" or "date" and the distinct ones of text cells; none for "words"."""
     counts = words.value_counts()
     cells = _find_in_text(counts, "", "")[0]
     if cells.kind == "words":
@@ -87,7 +79,6 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
 
 
 def _find_in_text(counts: Any, kind: str, given: str) -> list[CellFormat]:
-    """Return how distinct texts with their counts are written."""
     if given:
         absent = tuple(counts.index[np.isnan(parsed_dates(counts.index, given))])
         return [CellFormat("date", date=given, absent=absent)]
@@ -110,11 +101,7 @@ def _is_enough(cells: CellFormat, share: float) -> bool:
 
 
 def are_codes(counts: Any) -> bool:
-    """Say whether digits are names, not numbers: some start with a zero, as 007 and 00501 do.
-
-    Where their lengths differ one in ten must, since a single 007 may be a slip. Two digits, such
-    as 08, are hours or months.
-    """
+    """Say whether digits are names: some, or one in ten of unequal length, start as 007 does."""
     index, weights = counts.index, counts.to_numpy()
     zeros = index.str.fullmatch(r"0\d{2,}")
     if not zeros.any():
@@ -127,7 +114,6 @@ def are_codes(counts: Any) -> bool:
 
 
 def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
-    """Return the formats with a decimal point and a decimal comma, each with the share it fits."""
     index = counts.index
     if _cells.plain_floats(index) is None:
         return number_format(counts, "."), number_format(counts, ",")
@@ -138,7 +124,6 @@ def number_formats(counts: Any) -> tuple[FormatFit, FormatFit]:
 
 
 def number_format(counts: Any, decimal: str) -> FormatFit:
-    """Return the format of distinct texts with a decimal mark, and the share that fits it."""
     index, weights = counts.index, counts.to_numpy()
     parsed = [parse_number(text, decimal) for text in index]
     units: Counter[str] = Counter()
@@ -162,7 +147,6 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
 
 
 def date_format(counts: Any) -> FormatFit:
-    """Return the date format of distinct texts with their counts, and the share that fits it."""
     weights = counts.to_numpy()
     formats = Counter(filter(None, map(_cells.guessed_date, counts.index[:50])))
     for date in list(formats):  # 03/04/2024 has two
@@ -176,14 +160,10 @@ def date_format(counts: Any) -> FormatFit:
     if not tried:
         return CellFormat(), 0.0
     # Of equally good formats, the day comes before the month only where points part them.
-    share, date, days = max(
-        tried, key=lambda one: (one[0], one[1].startswith("%d") == ("." in one[1]))
-    )
-    others = [
-        other
-        for part, other, given in tried
-        if part == share and not np.array_equal(given, days, equal_nan=True)
-    ]
+    best = max(tried, key=lambda one: (one[0], one[1].startswith("%d") == ("." in one[1])))
+    share, date, days = best
+    equal = [one for one in tried if one[0] == share]
+    others = [d for _, d, given in equal if not np.array_equal(given, days, equal_nan=True)]
     said = f"its dates are read as {date}, but could be {others[0]}" if others else ""
     absent = tuple(counts.index[np.isnan(days)])
     return CellFormat("date", date=date, absent=absent, guess=said), share

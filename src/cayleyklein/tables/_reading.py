@@ -30,7 +30,6 @@ from cayleyklein.tables.atomic import check_readable
 
 TableFile = str | Path | IO[bytes]
 ReadProgress = Callable[[int, int], Any]
-
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
 PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
@@ -38,7 +37,6 @@ DELIMITERS = (",", ";", "\t", "|")
 MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
-
 # How to open a file that starts with these bytes.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 NO_TABLES = {  # why a file that starts with these bytes is not read
@@ -63,8 +61,7 @@ def read_table(
     Parameters
     ----------
     source : str, Path or binary file
-        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip; the content decides,
-        not the name.
+        Parquet, or CSV or TSV, perhaps packed by gzip, bz2, xz or zip, whatever its name says.
     text : collection of str, default=()
         Columns that stay text, such as class labels written as numbers.
     header : bool, default=True
@@ -81,24 +78,20 @@ def read_table(
     Warns
     -----
     UserWarning
-        Where a type was guessed: cells in a column of numbers that are not numbers, a date or a
-        number that can be read in two ways, an encoding.
+        Where an encoding was guessed, or a cell or a format that can be read in two ways.
 
     Raises
     ------
     InvalidInputError
-        If the file is empty or no table, or two columns share a name, or a row has too many or too
-        few cells.
+        For a file without a table, two columns of one name, or rows of unequal length.
 
     Examples
     --------
     >>> import io
-    >>> from cayleyklein.tables import read_table
-    >>> read_table(io.BytesIO(b"price;colour\n1.250,50;blue\n;red\n9,00;red\n"))
+    >>> read_table(io.BytesIO(b"price;colour\n1.250,50;blue\n;red\n"))
         price colour
     0  1250.5   blue
     1     NaN    red
-    2     9.0    red
     """
     keep = as_texts(text, "text")
     pieces = list(iter_table(source, header=header, delimiter=delimiter, encoding=encoding))
@@ -113,12 +106,12 @@ def iter_table(
     encoding: str | None = None,
     progress: ReadProgress | None = None,
 ) -> Iterator[Any]:
-    """Yield a table in pieces of a few MB, so that it can be larger than memory.
+    r"""Yield a table in pieces of a few MB, so that it can be larger than memory.
 
     Parameters
     ----------
     source : str, Path or binary file
-        CSV, TSV or Parquet, the former also packed by gzip, bz2, xz or zip.
+        Parquet, or CSV or TSV, perhaps packed by gzip, bz2, xz or zip.
     header : bool, default=True
         Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
     delimiter : str, optional
@@ -131,16 +124,14 @@ def iter_table(
     Yields
     ------
     pandas.DataFrame
-        The cells of a text file as text; the columns of a Parquet file with their types. The index
-        counts the rows of the whole table, from 0.
+        Cells of text files as text, columns of Parquet files with their types; the index counts
+        the rows of the whole table from 0.
 
     Examples
     --------
-    >>> from importlib.resources import files
-    >>> from cayleyklein.tables import iter_table
-    >>> wine = files("cayleyklein.datasets") / "data" / "wine.csv"
-    >>> sum(len(piece) for piece in iter_table(wine))
-    178
+    >>> import io
+    >>> [len(piece) for piece in iter_table(io.BytesIO(b"price,colour\n5,red\n8,blue\n"))]
+    [2]
     """
     if not hasattr(source, "read"):
         source = as_path(source, "source")
@@ -196,7 +187,6 @@ def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
 
 
 def _unpacked(raw: IO[bytes], name: str) -> Any:
-    """Return the plain bytes of a file, by its first bytes, whatever its name says."""
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
@@ -208,9 +198,8 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
         if "xl/workbook.xml" in members:
             raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
         if len(members) != 1:
-            raise InvalidInputError(
-                f"{name} holds {len(members)} files; expected a zip archive of one table."
-            )
+            said = f"{name} holds {len(members)} files"
+            raise InvalidInputError(f"{said}; expected a zip archive of one table.")
         if archive.getinfo(members[0]).flag_bits & 1:
             raise InvalidInputError(f"{name} is encrypted; unpack it first.")
         return archive.open(members[0])
@@ -220,8 +209,8 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
 def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
     """Decode all the bytes; return the encoding that they have, and whether quotes are odd."""
     wide = plain.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    candidates = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
-    candidates = candidates if given is None else [given]
+    guesses = ["utf-16"] if wide else ["utf-8-sig", "cp1252", "latin-1"]
+    candidates = guesses if given is None else [given]
     for encoding in candidates:
         plain.seek(0)
         n_quotes = 0
@@ -234,11 +223,8 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
             reason = getattr(error, "reason", error)
             continue
         if encoding != candidates[0]:
-            warnings.warn(
-                f"{name} is not UTF-8, and is read as {encoding}; give its encoding if letters are "
-                f"wrong.",
-                stacklevel=2,
-            )
+            said = f"{name} is not UTF-8, and is read as {encoding}"
+            warnings.warn(f"{said}; give its encoding if letters are wrong.", stacklevel=2)
         return encoding, n_quotes % 2 == 1
     raise InvalidInputError(f"{name} is not {given or 'utf-16'}: {reason}; give its encoding.")
 
@@ -246,7 +232,6 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
 def _header(
     plain: Any, name: str, header: bool, given: str | None, encoding: str
 ) -> tuple[list[str], str, int]:
-    """Return the names of the columns, the delimiter, and the lines up to the first row."""
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     lines = iter(lambda: text.readline(BLOCK_BYTES), "")
@@ -263,16 +248,14 @@ def _header(
         raise InvalidInputError(f"{name} cannot be read as a table: {error}.") from error
     finally:
         text.detach()
-    numbers = range(1, len(cells) + 1)
     if not header:
-        return [f"x{number}" for number in numbers], delimiter, skip
+        return [f"x{i + 1}" for i in range(len(cells))], delimiter, skip
     _check_names(cells, name)
-    names = [cell or f"column_{number}" for number, cell in zip(numbers, cells, strict=True)]
+    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
     return names, delimiter, skip + reader.line_num
 
 
 def _check_names(cells: list[str], name: str) -> None:
-    """Raise for a first line of data, and for names that occur twice."""
     numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
     written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
     if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
@@ -282,9 +265,8 @@ def _check_names(cells: list[str], name: str) -> None:
         )
     twice = [repr(cell) for cell, count in Counter(filter(None, cells)).items() if count > 1]
     if twice:
-        raise InvalidInputError(
-            f"{name} has more than one column named {', '.join(twice[:12])}; rename them."
-        )
+        said = f"{name} has more than one column named {', '.join(twice[:12])}"
+        raise InvalidInputError(f"{said}; rename them.")
 
 
 def _csv(
@@ -300,13 +282,11 @@ def _csv(
         if isinstance(error, OSError) and error.errno is not None:
             raise  # an error of the disk
         raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
+    found = "utf8" if found == "utf-8-sig" else found
     lines = reading.ReadOptions(
-        use_threads=False,
-        block_size=BLOCK_BYTES,
-        column_names=names,
-        skip_rows=n_lines,
-        encoding="utf8" if found == "utf-8-sig" else found,
-    )
+        use_threads=False, block_size=BLOCK_BYTES, column_names=names, skip_rows=n_lines,
+        encoding=found,
+    )  # fmt: skip
     split = reading.ParseOptions(delimiter=mark, newlines_in_values=True)
     texts = reading.ConvertOptions(column_types=dict.fromkeys(names, arrow.string()))
     try:
@@ -316,21 +296,16 @@ def _csv(
                 last = str(batch.columns[-1][-1])
                 yield _with_missing(batch)
         if odd_quotes and "\n" in last:
-            raise InvalidInputError(
-                f"{name} cannot be read as a table: a quotation mark opens a cell and is never "
-                f"closed."
-            )
+            said = "a quotation mark opens a cell and is never closed."
+            raise InvalidInputError(f"{name} cannot be read as a table: {said}")
     except arrow.ArrowInvalid as error:
         raise _parse_error(error, name, len(names), mark) from error
 
 
 def _with_missing(batch: Any) -> Any:
     arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
-    absent = arrow.array(MISSING)
-    columns = []
-    for column in batch.columns:
-        cells = compute.utf8_trim_whitespace(column)
-        columns.append(compute.if_else(compute.is_in(cells, absent), None, cells))
+    trimmed, absent = map(compute.utf8_trim_whitespace, batch.columns), arrow.array(MISSING)
+    columns = [compute.if_else(compute.is_in(cells, absent), None, cells) for cells in trimmed]
     return arrow.record_batch(columns, names=batch.schema.names)
 
 

@@ -11,11 +11,7 @@ from cayleyklein._validation import as_path
 
 @contextmanager
 def writing(path: str | Path) -> Iterator[Path]:
-    """Yield a temporary file with the same ending; rename it to the path at the end.
-
-    After an error or an interruption the old file is kept and the temporary one is deleted. No
-    handle is open when the file is renamed or deleted, which Windows would refuse.
-    """
+    """Yield a temporary file with the same ending; rename it at the end, delete it on errors."""
     path = as_path(path)
     temporary = _temporary(path)
     try:
@@ -31,12 +27,10 @@ def writing(path: str | Path) -> Iterator[Path]:
 
 
 def check_writable(path: str | Path) -> None:
-    """Raise for a file that cannot be written, before the work to fill it."""
     _temporary(as_path(path)).unlink()
 
 
 def check_readable(path: Path, what: str = "a file") -> None:
-    """Raise for a folder and for a missing file."""
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a directory; give {what}.")
     if not path.exists():
