@@ -18,7 +18,7 @@ import numpy as np
 from joblib import effective_n_jobs, parallel_config
 from joblib.parallel import get_active_backend
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_consistent_length, check_random_state
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, InvalidParameterError, Options
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
@@ -314,18 +314,6 @@ def as_jobs(n_jobs: Any) -> int:
     on_dask = type(get_active_backend()[0]).__module__ == "joblib._dask"
     with parallel_config("threading") if on_dask else nullcontext():
         return int(effective_n_jobs(given))
-
-
-def as_random_state(random_state: Any) -> np.random.RandomState:
-    """Return the generator that `random_state` stands for."""
-    try:
-        generator: np.random.RandomState = check_random_state(random_state)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(
-            f"Got random_state={random_state!r}, but expected a whole number from 0 to 2³²-1, a "
-            f"numpy.random.RandomState, or None."
-        ) from error
-    return generator
 
 
 SMALL_WORK = 2e8

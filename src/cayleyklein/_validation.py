@@ -227,11 +227,6 @@ def as_texts(values: Any, name: str) -> tuple[str, ...]:
     return tuple(as_text(value, name) for value in values)
 
 
-def as_callback(value: Any, name: str) -> Any:
-    expect(value is None or callable(value), name, value, "a function, or None")
-    return value
-
-
 def as_path(value: Any, name: str = "path") -> Path:
     expect(isinstance(value, str | os.PathLike), name, value, "a path, a str or a pathlib.Path")
     return Path(value)

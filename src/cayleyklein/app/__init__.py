@@ -10,7 +10,7 @@ import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 
-from cayleyklein._validation import as_callback, as_text, expect, require
+from cayleyklein._validation import as_text, expect, require
 from cayleyklein.app._exports import draw_plane
 from cayleyklein.exceptions import InvalidInputError
 
@@ -52,7 +52,7 @@ def explore(
     require("tornado", "app")
     expect(port in range(65536), "port", port, "a whole number from 0 to 65535")
     as_text(host, "host")
-    as_callback(on_start, "on_start")
+    expect(on_start is None or callable(on_start), "on_start", on_start, "a function, or None")
     with suppress(KeyboardInterrupt):
         asyncio.run(_serve(int(port), host, browser, on_start))
 

@@ -10,8 +10,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_random_state
 
-from cayleyklein._estimators import as_random_state
 from cayleyklein._typing import Floats, Ints
 from cayleyklein._validation import as_count, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
@@ -64,7 +64,7 @@ def make_elliptic_blobs(
     ((200, 3), 10, CurvedMetric(elliptic, d=3, K=1))
     """
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
-    rng = as_random_state(random_state)
+    rng = seeded(random_state)
     std = as_real(cluster_std, "cluster_std", STD)
     reach = as_real(reach, "reach", f"(0, {math.pi / 2})")
     check_data_size(n, d, as_count(centers, "centers"))
@@ -123,7 +123,7 @@ def make_hyperbolic_tree(
     n, d = as_count(n_samples, "n_samples"), as_count(n_features, "n_features")
     if d < 2:
         raise InvalidInputError(f"Got n_features={d}, but a tree needs a plane: at least 2.")
-    rng = as_random_state(random_state)
+    rng = seeded(random_state)
     check_data_size(n, d, 1)
     nodes = tree_nodes(as_count(depth, "depth"), as_count(branching, "branching"), edge, d, rng)
     y = shared_labels(n, len(nodes), rng)
@@ -170,7 +170,7 @@ def make_mixed(
     ((800, 5), 80, MixedMetric(0.784314 * elliptic(K=1) + 0.215686 * hyperbolic(K=-1), d=5))
     """
     n, n_centers = as_count(n_samples, "n_samples"), as_count(centers, "centers")
-    rng = as_random_state(random_state)
+    rng = seeded(random_state)
     (d_e, d_h), (std_e, std_h), (reach, radius) = (3, 2), (0.22, 0.8), (1.54, 4.0)
     check_data_size(n, d_e + d_h, n_centers)
 
@@ -287,3 +287,11 @@ def check_data_size(n: int, d: int, classes: int) -> None:
     rows = f"{n:,} rows of {d:,} columns in {classes:,} clusters"
     what = rows if n else f"A tree of {classes:,} nodes"
     check_memory(needed, what, "Ask for fewer rows, columns or clusters.")
+
+
+def seeded(random_state: Any) -> np.random.RandomState:
+    try:
+        generator: np.random.RandomState = check_random_state(random_state)
+    except ValueError as error:
+        raise InvalidInputError(f"random_state: {error}") from error
+    return generator

@@ -21,7 +21,7 @@ from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs
-from cayleyklein._validation import as_callback
+from cayleyklein._validation import expect
 from cayleyklein._version import __version__
 from cayleyklein.experiments import scores
 from cayleyklein.experiments.methods import METHODS
@@ -91,7 +91,9 @@ def run_cells(
     progress: ProgressCallback | None,
     store: "CellStore | None" = None,
 ) -> dict[Cell, list[Outcome]]:
-    tell = as_callback(progress, "progress") or (lambda *_: None)
+    known = progress is None or callable(progress)
+    expect(known, "progress", progress, "a function, or None")
+    tell = progress or (lambda *_: None)
     n_workers = min(as_jobs(n_jobs), cpu_count())
     parallel = Parallel(n_workers, return_as="generator", batch_size=1)
     found = {} if store is None else store.read(cells)

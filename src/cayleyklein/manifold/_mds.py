@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -162,7 +163,7 @@ class CurvedMDS(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
             ω ≥ 0 of each pair in the stress Σ ω (d - δ)², symmetric; 0 leaves a pair out.
         """
         estimators.check_parameters(self)
-        rng = estimators.as_random_state(self.random_state)
+        rng = check_random_state(self.random_state)
         rows = self._check_rows(X, reset=True)
         n, r = len(rows), int(self.n_components)
         remedy = "Fit a sample, and transform the others."

@@ -140,7 +140,8 @@ def lloyd(
     """
     whole = read_region(polygon, holes, metric)
     region, x = whole.shape, whole.with_inside(points)
-    density = checks.as_callback(density, "density")
+    known = density is None or callable(density)
+    checks.expect(known, "density", density, "a function, or None")
     max_iter, tol = checks.as_count(max_iter, "max_iter"), checks.as_real(tol, "tol", "[0, 1)")
     here = _integrate(x, metric, region, density)
     energies = [here.energy]

@@ -21,7 +21,7 @@ from cayleyklein._estimators import (
 )
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
-from cayleyklein._validation import as_choice, check_memory
+from cayleyklein._validation import as_choice, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
@@ -30,7 +30,6 @@ from cayleyklein.neighbors.search import (
     Ranked,
     SearchIndex,
     as_metric,
-    as_radius,
     checked_queries,
     number_of_neighbors,
 )
@@ -159,7 +158,9 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         """
         index = self._rows_in_memory()
         queries = self._queries_in_memory(X)
-        radius = as_radius(self.radius if radius is None else radius)
+        radius = self.radius if radius is None else radius
+        if not (isinstance(radius, float) and radius == np.inf):
+            radius = as_real(radius, "radius", "[0, inf)")
         which, rows, distances = index.within(queries, radius, self.n_jobs, own=X is None)
         if sort_results:
             order = np.lexsort((rows, distances, which))

@@ -9,7 +9,6 @@ An index may be all rows, or one shard of rows that are spread over workers (`ne
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,17 +23,17 @@ from threadpoolctl import threadpool_limits
 
 from cayleyklein._estimators import as_jobs, check_data, is_dask
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein._validation import as_real, check_memory
+from cayleyklein._validation import check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm, build_engine
 from cayleyklein.neighbors.space import (
+    EXTEND,
     ChordRows,
     ChordSpace,
     Pool,
     refuse_outside,
-    refuse_queries,
 )
 
 if TYPE_CHECKING:
@@ -294,7 +293,7 @@ def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
         return Blocks.checked(estimator, X)
     rows: Floats = check_data(estimator, X, order="C", reset=False)
     if estimator.outside == "raise":
-        refuse_queries(rows, estimator.metric_)
+        refuse_outside(estimator.metric_.contains(rows), advice=EXTEND)
     return rows
 
 
@@ -312,11 +311,6 @@ def as_metric(metric: object, n_features: int) -> Metric:
             f"X has {n_features} columns, but the metric is for {metric.dimension}."
         )
     return metric
-
-
-def as_radius(value: object) -> float:
-    infinite = isinstance(value, float) and value == math.inf
-    return math.inf if infinite else as_real(value, "radius", "[0, inf)")
 
 
 @contextmanager

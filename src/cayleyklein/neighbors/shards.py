@@ -32,7 +32,7 @@ from cayleyklein.exceptions import ClusterError
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
 from cayleyklein.neighbors.search import CHUNK, Finish, Kind, SearchIndex, merge
-from cayleyklein.neighbors.space import refuse_queries
+from cayleyklein.neighbors.space import EXTEND, refuse_outside
 
 LEAST_ROWS = 2**14
 """Rows of a shard at least: smaller chunks are joined, as each costs every query a little."""
@@ -165,6 +165,7 @@ class Shards:
 
 def checked_block(block: Any, n_columns: int, start: int | None, refuse: Metric | None) -> Floats:
     Q = checked_rows([block], "X", n_columns, start)
-    if refuse is not None:
-        refuse_queries(Q, refuse, start)
+    if refuse is not None and len(Q):
+        name = "A block of X" if start is None else "X"
+        refuse_outside(refuse.contains(Q), start or 0, name, EXTEND)
     return Q

@@ -46,6 +46,9 @@ GATHERED, GATHERED_PAIRS = 2**16, 8
 PLACED_ROWS = 16384
 """Rows placed at a time, so that temporary arrays stay small."""
 
+EXTEND = 'drop them, or rank their neighbours by outside="extend"'
+"""What to do about queries outside the domain."""
+
 JUST_INSIDE = 1 - 1e-4
 """√-K‖z‖ to which a query outside a hyperbolic domain is pulled along its radius."""
 
@@ -295,11 +298,3 @@ def refuse_outside(
             f"{what} has {len(rows)} row(s) on or outside the boundary of the hyperbolic domain: "
             f"{list_indices(rows)}; {advice}."
         )
-
-
-def refuse_queries(Q: Floats, metric: Metric, start: int | None = 0) -> None:
-    """Raise an error for queries outside the domain; without a start, counted in their block."""
-    if len(Q):
-        name = "X" if start is not None else "A block of X"
-        advice = 'drop them, or rank their neighbours by outside="extend"'
-        refuse_outside(metric.contains(Q), start or 0, name, advice)

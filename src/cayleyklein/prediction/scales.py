@@ -26,7 +26,7 @@ LEAST_SCALE = 0.1
 """Least scale, in units of the median one: points that a metric does not separate have scale 0."""
 
 
-def as_scales(fifth: Floats, typical: float) -> Floats:
+def floored_scales(fifth: Floats, typical: float) -> Floats:
     return np.maximum(fifth, LEAST_SCALE * typical) if typical > 0 else np.ones_like(fifth)
 
 
@@ -52,10 +52,10 @@ class LocalScales:
             some = even_rows(n, SCALE_ROWS)
             sample = SearchIndex(index.X[some], index.metric, "auto")
             fifth = fifth_among(sample, index.X, np.isin(np.arange(n), some), n_jobs)
-            return cls(as_scales(fifth, float(np.median(fifth[some]))))
+            return cls(floored_scales(fifth, float(np.median(fifth[some]))))
         found = index.nearest(index.X, min(NEAR + 1, n - 1), n_jobs, own=0)
         fifth = found.distances[:, min(NEAR, n - 1) - 1]
-        return cls(as_scales(fifth, float(np.median(fifth))), found.rows, found.distances)
+        return cls(floored_scales(fifth, float(np.median(fifth))), found.rows, found.distances)
 
     @classmethod
     def euclidean(cls, Z: Floats) -> LocalScales:
@@ -64,7 +64,7 @@ class LocalScales:
         some = even_rows(n, SCALE_ROWS)
         near, _ = nearest_rows(Z[some], Z, min(NEAR + 1, len(some)))
         fifth = fifth_nearest(near, np.isin(np.arange(n), some))
-        return cls(as_scales(fifth, float(np.median(fifth[some]))))
+        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
 
     @classmethod
     def on_cluster(cls, blocks: RowBlocks, metric: Metric, n_jobs: int | None) -> LocalScales:
@@ -75,7 +75,7 @@ class LocalScales:
         parts = zip(blocks.blocks, np.split(in_sample, blocks.starts[1:]), strict=True)
         tasks = [_distributed.task(fifth_among, sample, X, mine, n_jobs) for X, mine in parts]
         fifth = np.concatenate(_distributed.compute(*tasks, doing="measuring how dense rows are"))
-        return cls(as_scales(fifth, float(np.median(fifth[some]))))
+        return cls(floored_scales(fifth, float(np.median(fifth[some]))))
 
     def without(self, points: Ints) -> Floats:
         """Return the scales (m, p) of all points when one of them is left out."""

@@ -12,12 +12,12 @@ from scipy.spatial.distance import cdist
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.svm import SVC
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein._estimators import (
     FLAG,
-    as_random_state,
     check_data,
     few_threads,
     restore_on_error,
@@ -184,7 +184,7 @@ default="auto"
         refuse_one_class(classes)
         announce_cost(len(rows))
         refuse_huge(rows, "X")
-        rng = as_random_state(self.random_state)
+        rng = check_random_state(self.random_state)
         with few_threads(*rows.shape):
             geometry = "product" if self.geometry == "auto" else self.geometry
             learner = CurvedLMNN(geometry=geometry, random_state=rng)

@@ -23,7 +23,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cayleyklein._validation import as_callback, as_path, as_text, as_texts, expect, require
+from cayleyklein._validation import as_path, as_text, as_texts, expect, require
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.tables._formats import typed
 from cayleyklein.tables.atomic import check_readable
@@ -135,7 +135,7 @@ def iter_table(
     """
     if not hasattr(source, "read"):
         source = as_path(source, "source")
-    as_callback(progress, "progress")
+    expect(progress is None or callable(progress), "progress", progress, "a function, or None")
     if delimiter is not None:
         mark = "\t" if as_text(delimiter, "delimiter") in ("\\t", "tab") else delimiter
         single = len(mark) == 1 and mark.isascii() and mark not in '"\r\n'
