@@ -21,6 +21,7 @@ from cayleyklein import (
 )
 from cayleyklein._distributed import futures_in
 from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
+from cayleyklein.neighbors import shards
 from cayleyklein.neighbors.search import Ranked, merge
 
 
@@ -171,7 +172,7 @@ def test_classifier_takes_a_fitted_learner():
     class Learner(CurvedNeighbors):
         metric_ = metric
 
-    learner = FrozenEstimator(Learner().fit(X))
+    learner = FrozenEstimator(Learner())
     spread = CurvedKNeighborsClassifier(learner=learner).fit(da.from_array(X, chunks=40), y)
     inside = CurvedKNeighborsClassifier(metric=metric).fit(X, da.from_array(y))
     np.testing.assert_array_equal(spread.predict(Q), inside.predict(Q))
@@ -287,3 +288,20 @@ def test_a_product_gives_the_same(algorithm):
     distances, rows = dask.compute(*spread.kneighbors(da.from_array(Q, (12, 3))))
     np.testing.assert_array_equal(X[rows], X[expected[1]])
     np.testing.assert_allclose(distances, expected[0], rtol=1e-9, atol=1e-12)
+
+
+def test_the_index_and_the_labels_are_sent_once(client, monkeypatch):
+    metric, X, Q = problem("curved", 1.0, equal=False)
+    model = CurvedKNeighborsClassifier(3, metric=metric).fit(X, np.arange(len(X)) % 2)
+    sent = []
+    persist = shards.persist
+    monkeypatch.setattr(
+        shards, "persist", lambda *tasks, doing: sent.append(doing) or persist(*tasks, doing=doing)
+    )
+    lazy = da.from_array(Q, chunks=(12, 3))
+    for _ in range(3):
+        found = model.predict_proba(lazy).compute()
+    np.testing.assert_array_equal(found, model.predict_proba(Q))
+    assert sorted(sent) == [
+        "sending the fitted rows to the workers", "sending the targets to the workers"
+    ]  # fmt: skip

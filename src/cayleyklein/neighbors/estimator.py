@@ -159,7 +159,7 @@ class NeighborMethods(EstimatorCard, BaseEstimator):
         index = self._rows_in_memory()
         queries = self._queries_in_memory(X)
         radius = self.radius if radius is None else radius
-        if not (isinstance(radius, float) and radius == np.inf):
+        if not (type(radius) is float and radius == np.inf):
             radius = as_real(radius, "radius", "[0, inf)")
         which, rows, distances = index.within(queries, radius, self.n_jobs, own=X is None)
         if sort_results:
