@@ -2,7 +2,6 @@
 
 import csv
 import io
-import time
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 
@@ -57,10 +56,8 @@ def test_the_offline_page_needs_nothing():
 
 def test_files_of_the_largest_scene_are_bounded():
     large = PlaneState(points=scatter(MAX_POINTS, seed=0), shown=frozenset(LAYERS))
-    before = time.process_time()
     for name, (_, make) in EXPORTS.items():
         assert len(make(large, "light")) < 8_000_000, name
-    assert time.process_time() - before < 15
 
 
 @pytest.mark.parametrize(

@@ -213,16 +213,15 @@ def test_a_slow_scatter_holds_up_nobody(address):
         command = {"do": "scatter", "n": 2000.0, "seed": 2147483645.0}
         more = {"do": "set", "values": {"order": 5}}
         await slow.write_message(json.dumps({"number": 1, "commands": [command, more]}))
-        start = time.monotonic()
         await quick.write_message('{"number": 1, "commands": [{"do": "next", "by": 1}]}')
-        await asyncio.wait_for(quick.read_message(), 10)
-        waited = time.monotonic() - start
-        assert await asyncio.wait_for(slow.read_message(), 20)
+        answers = [asyncio.ensure_future(one.read_message()) for one in (slow, quick)]
+        first, _ = await asyncio.wait(answers, timeout=30, return_when=asyncio.FIRST_COMPLETED)
+        assert await answers[0]
         await leave(slow)
         await leave(quick)
-        return waited
+        return answers[1] in first
 
-    assert asyncio.run(talk()) < 3
+    assert asyncio.run(talk())
 
 
 def test_visitors_who_leave_early_leave_no_traces(address, server_log):

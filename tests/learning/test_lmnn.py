@@ -513,3 +513,11 @@ def test_sample_weight_is_routed():
         model = make_pipeline(learner, KNeighborsClassifier(3)).fit(X, Y, sample_weight=weights)
     alone = quick("elliptic").fit(X, Y, sample_weight=weights)
     assert model[0].metric_ == alone.metric_
+
+
+@pytest.mark.parametrize("verbose", [0, 1, True, np.False_])
+def test_flags_may_be_numbers(verbose):
+    with redirect_stderr(io.StringIO()) as written:
+        CurvedLMNN(geometry="flat", verbose=verbose).fit(X, Y)
+        CurvedKNeighborsClassifier(geometry="flat", verbose=verbose).fit(X, Y)
+    assert bool(written.getvalue()) == bool(verbose)

@@ -21,7 +21,7 @@ from cayleyklein import (
 )
 from cayleyklein._distributed import futures_in
 from cayleyklein.exceptions import ClusterError, InvalidInputError, OutsideDomainError
-from cayleyklein.neighbors import shards
+from cayleyklein.neighbors import dask_shards as shards
 from cayleyklein.neighbors.search import Ranked, merge
 
 

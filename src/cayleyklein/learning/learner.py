@@ -40,7 +40,7 @@ from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.learning.starts import STARTS
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.metrics.combined import Metric
-from cayleyklein.neighbors.shards import Blocks
+from cayleyklein.neighbors.dask_shards import Blocks
 
 SOLVER_COPIES, SQUARES = 24, 3  # arrays of the size of a factor, and of a covariance, in a fit
 LEARN_FROM = 10_000  # rows that a metric is learned from by default: d² numbers need no more

@@ -25,6 +25,7 @@ from cayleyklein._validation import as_choice, as_real, check_memory
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import ALGORITHMS, Algorithm
+from cayleyklein.neighbors.dask_shards import LEAST_ROWS, Shards
 from cayleyklein.neighbors.search import (
     PAIR_BYTES,
     Ranked,
@@ -33,7 +34,6 @@ from cayleyklein.neighbors.search import (
     checked_queries,
     number_of_neighbors,
 )
-from cayleyklein.neighbors.shards import LEAST_ROWS, Shards
 from cayleyklein.neighbors.space import refuse_outside
 
 OutsideQueries = Literal["extend", "raise"]

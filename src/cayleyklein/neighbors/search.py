@@ -4,7 +4,7 @@ An engine answers a query with some rows and a *floor*, a distance that no other
 than. When k of these rows, measured exactly, are below the floor, they are the k nearest, whatever
 the engine rounded. Where they are not, it is asked for more, and in the end all rows are measured.
 
-An index may be all rows, or one shard of rows that are spread over workers (`neighbors.shards`).
+An index may be all rows, or one shard of rows that are spread over workers (`dask_shards`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from cayleyklein.neighbors.space import (
 )
 
 if TYPE_CHECKING:
-    from cayleyklein.neighbors.shards import Blocks, Shards
+    from cayleyklein.neighbors.dask_shards import Blocks, Shards
 
 CHUNK = 4096
 """Queries at a time."""
@@ -137,7 +137,7 @@ class SearchIndex:
         are answered on the cluster, to which this index is sent once.
         """
         if not (queries is None or isinstance(queries, np.ndarray)):
-            from cayleyklein.neighbors.shards import Shards
+            from cayleyklein.neighbors.dask_shards import Shards
 
             if self._sent is None or not self._sent.reachable:
                 self._sent = Shards.of_index(self)
@@ -288,7 +288,7 @@ def checked_queries(estimator: Any, X: Any) -> Floats | Blocks | None:
     if X is None:
         return None
     if is_dask(X):
-        from cayleyklein.neighbors.shards import Blocks
+        from cayleyklein.neighbors.dask_shards import Blocks
 
         return Blocks.checked(estimator, X)
     rows: Floats = check_data(estimator, X, order="C", reset=False)

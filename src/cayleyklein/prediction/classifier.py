@@ -32,17 +32,17 @@ from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
-from cayleyklein.neighbors.shards import LEAST_ROWS
 from cayleyklein.neighbors.space import refuse_outside
 from cayleyklein.prediction.explanation import explanations
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.label_votes import LabelVotes
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
-from cayleyklein.prediction.points import LeftOut, leaving_out
+from cayleyklein.prediction.pooled_points import LeftOut, leaving_out
+from cayleyklein.prediction.row_index import PooledRows, index_points
 from cayleyklein.prediction.scales import LocalScales
-from cayleyklein.prediction.search_rows import PooledRows, index_points
 from cayleyklein.prediction.vote_weights import VOTE_KINDS, Weights, candidates_of
 from cayleyklein.selection.label_scores import LabelScores
 from cayleyklein.selection.n_neighbors import LABEL_NEIGHBORS

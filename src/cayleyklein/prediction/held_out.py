@@ -12,7 +12,7 @@ from cayleyklein.neighbors.euclidean import even_rows, nearest_rows
 from cayleyklein.neighbors.search import Ranked, SearchIndex
 from cayleyklein.prediction.label_votes import LabelVotes
 from cayleyklein.prediction.number_means import NumberMeans
-from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.pooled_points import LeftOut, Points
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.selection.n_neighbors import NEIGHBORS, grid_for
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats, Ints
 from cayleyklein.neighbors.search import Ranked
-from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.pooled_points import LeftOut, Points
 from cayleyklein.prediction.scales import LocalScales
 from cayleyklein.prediction.shrinkage import class_probabilities
 from cayleyklein.prediction.vote_weights import Weights, local_votes, neighbor_weights

@@ -9,7 +9,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.neighbors.search import Ranked
-from cayleyklein.prediction.points import LeftOut, Points
+from cayleyklein.prediction.pooled_points import LeftOut, Points
 from cayleyklein.prediction.vote_weights import Weights, neighbor_weights
 
 

@@ -1,7 +1,7 @@
 """Choosing a metric and the number of neighbours on held-out rows.
 
 Up to `folds.FOLDS_UP_TO` points, folds choose and all rows teach. Of more rows some are held out
-once, and the metric is learned from a growing sample of the others (`selection.growth`).
+once, and the metric is learned from a growing sample of the others (`selection.sample_size`).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from cayleyklein.learning import descent, product, starts, wide
 from cayleyklein.learning.objectives.lifted import Parameters
 from cayleyklein.learning.rows import TrainingRows
 from cayleyklein.metrics import CurvedMetric
-from cayleyklein.selection import folds, growth
+from cayleyklein.selection import folds, sample_size
 from cayleyklein.selection.choice import Chosen, choose_candidate
 from cayleyklein.selection.mixed_alpha import choose_alpha
 from cayleyklein.selection.scorer import Scorer
@@ -75,8 +75,8 @@ def choose_metric(
             learn, test = wide.focus(recipes[0].init, train, held_out)
         if len(split) == 1:
             order = train.nested_order(rng)
-            fits, found, stages = growth.grow(learn, test, order, recipes, scorer, rng, report)
-            train = train.take(order[: growth.NEIGHBOR_ROWS])
+            fits, found, stages = sample_size.grow(learn, test, order, recipes, scorer, rng, report)
+            train = train.take(order[: sample_size.NEIGHBOR_ROWS])
         else:
             few = min(recipes[0].n_passes, scorer.few_passes)
             fits = descent.descend_parts(learn, recipes, rng, n_passes=few)

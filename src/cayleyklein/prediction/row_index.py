@@ -11,11 +11,11 @@ from cayleyklein._typing import Floats
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.algorithms import Algorithm
+from cayleyklein.neighbors.dask_shards import Shards
 from cayleyklein.neighbors.estimator import NeighborMethods
 from cayleyklein.neighbors.search import SearchIndex
-from cayleyklein.neighbors.shards import Shards
 from cayleyklein.neighbors.space import refuse_outside
-from cayleyklein.prediction.points import Points
+from cayleyklein.prediction.pooled_points import Points
 
 
 class PooledRows(NeighborMethods):
