@@ -206,9 +206,9 @@ def test_fit_and_info_say_that_plain_neighbors_were_as_good(command):
 
 def test_predict_takes_a_long_table_in_pieces(command, wine_files, tmp_path, monkeypatch):
     head, *lines = (wine_files / "test.csv").read_text().splitlines(keepends=True)
-    sizes, predict = [], TableClassifier.predict
+    sizes, predict = [], TableClassifier.predict_proba
     monkeypatch.setattr(
-        TableClassifier, "predict", lambda self, t: sizes.append(len(t)) or predict(self, t)
+        TableClassifier, "predict_proba", lambda self, t: sizes.append(len(t)) or predict(self, t)
     )
     (tmp_path / "t.csv").write_text(head + "".join(lines) * 400)
     assert command("predict", wine_files / "wine.ckm", "t.csv", "-o", "o.csv", "-q").code == 0
