@@ -1,11 +1,9 @@
 """One diagram in several charts of the same space."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +19,7 @@ from cayleyklein.plotting._voronoi import picture_bounds
 
 EUCLIDEAN = "euclidean"
 CHART_TITLES = {  # by the sign of K: negative, zero, positive
-    EUCLIDEAN: ("Euclidean: the data", "Euclidean: the data", "Euclidean: the data"),
+    EUCLIDEAN: ("Euclidean: the data",) * 3,
     "klein": ("Klein disc", "Cartesian", "gnomonic"),
     "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
     "half_space": ("Poincaré half-plane", "", ""),
@@ -49,20 +47,13 @@ HALF_PLANE = 1e6  # where the boundary line of the half-plane ends: far outside 
 
 
 class ChartPanel(NamedTuple):
-    """The contents of one chart.
-
-    ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
-    fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
-    ``bounds`` are two corners.
-    """
-
     chart: str
     title: str
-    edges: list[Floats]
+    edges: list[Floats]  # polylines of 2 coordinates, or 3 on the surfaces
     points: Floats
-    rim: Floats
+    rim: Floats  # where the space ends, if it does: the conic, or the elliptic equator
     rim_width: float
-    bounds: Floats
+    bounds: Floats  # two corners
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,9 +61,9 @@ class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
     Make one by :meth:`from_points` or :meth:`from_diagram`. Cells are straight in the Euclidean
-    chart (the data as they are) and in the Klein chart, where the conic is round. In Poincaré's
-    disc and half-plane angles are true, and edges are arcs of circles. The hemisphere stands above
-    the Klein disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
+    chart (the data as they are) and in the Klein chart, where the conic is round; in Poincaré's
+    disc and half-plane angles are true, and edges are arcs. The hemisphere stands above the Klein
+    disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
 
     Parameters
     ----------
@@ -82,16 +73,13 @@ class ChartDisplay:
     Examples
     --------
     >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-    >>> from cayleyklein.plotting import ChartDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = ChartDisplay.from_points(points, metric)
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
-    >>> figure = display.plot().figure_
     >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
-    >>> len(ChartDisplay.from_diagram(diagram, charts=["klein"]).panels)
-    1
+    >>> figure = ChartDisplay.from_diagram(diagram, charts=["klein"]).plot().figure_
     """
 
     panels: Sequence[ChartPanel]
@@ -100,7 +88,7 @@ class ChartDisplay:
     def from_points(
         cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
         order: int = 1, window: ArrayLike | None = None,
-    ) -> ChartDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the diagram and its images.
 
         Parameters
@@ -115,8 +103,8 @@ class ChartDisplay:
         order : int, default=1
             k < n: in a cell of the diagram, its k generators are the k nearest points.
         window : array-like of shape (2, 2), optional
-            Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
-            a box around the points (flat), or almost the whole plane (elliptic).
+            Lower and upper corner of the box that a diagram is cut to; by default a box around the
+            points (flat), or almost the whole plane (elliptic).
         """
         if space.as_space(metric).curvature > 0 and window is None:
             reach = WHOLE_WINDOW * np.linalg.norm(metric.inverse_factor, axis=1)
@@ -128,7 +116,7 @@ class ChartDisplay:
     @classmethod
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
-    ) -> ChartDisplay:
+    ) -> Self:
         """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
         picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
@@ -138,14 +126,13 @@ class ChartDisplay:
         edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
         return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
 
-    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> ChartDisplay:
+    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> Self:
         """Draw the charts.
 
         Parameters
         ----------
         axes : sequence of matplotlib Axes, optional
-            One for each chart, with ``projection="3d"`` for the surfaces. A new figure's by
-            default.
+            One for each chart, ``projection="3d"`` for surfaces; a new figure's by default.
         **options
             Options of the edges, LineCollections.
         """
@@ -178,12 +165,11 @@ def _projection(panel: ChartPanel) -> str | None:
 
 
 def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
-    """Return points of a segment, dense far out, where the charts stretch it."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
     if metric.curvature > 0:
         return np.asarray(metric.geodesic(start, end, t), dtype=float)
-    # an end may be on the conic, infinitely far
+    # dense far out, where the charts stretch it; an end may be on the conic, infinitely far
     return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
 
 
@@ -237,7 +223,6 @@ def _draw_plane(ax: style.Axes, panel: ChartPanel, look: dict[str, Any]) -> None
 
 
 def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
-    """Draw a panel on a sphere or a hyperboloid, its far side faint."""
     low, high = panel.bounds
     if panel.chart == "hyperboloid":
         height = np.linspace(1, high[2], 13)
@@ -261,13 +246,12 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
         ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
     ax.set_proj_type("ortho")
     ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    ax.set(xlabel="$X_1$", ylabel="$X_2$", zlabel="$X_3$")
+    for axis, *limits, k in zip("xyz", low, high, (1, 2, 3), strict=True):
+        ax.set(**{f"{axis}lim": limits, f"{axis}label": f"$X_{k}$"})
     ax.locator_params(nbins=3)
     ax.set_axis_off()  # matplotlib's layouts cut off their labels; set_axis_on() shows them
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
 def in_front(points: Floats, chart: str) -> Bools:
-    """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
-    return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))
+    return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))  # which hides none

@@ -1,7 +1,5 @@
 """Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any

@@ -1,7 +1,5 @@
 """Outlines in the plane: lines, balls, and lattices of balls as polylines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 

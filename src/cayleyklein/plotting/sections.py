@@ -5,8 +5,6 @@ that is orthogonal to LB does not change there, and adds a constant: S = c (1 + 
 c = 1 + K ‖z⊥‖². Distances do not depend on c, so the section is a curved metric of the same K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 

@@ -1,7 +1,5 @@
 """The look of every picture: colours, line widths, axes and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +13,8 @@ from cayleyklein.geometry import Ellipsoid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
+else:
+    Axes = Any
 
 # Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"

@@ -1,7 +1,5 @@
 """The SVG writer: small drawings of the plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 
