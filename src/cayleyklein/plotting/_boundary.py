@@ -31,16 +31,14 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     regions : CayleyKleinVoronoi, or ndarray of shape (n, n)
         A labelled diagram, or indices of the classes on a grid over the bounds; -1 outside the
         domain.
-    classes : ndarray of shape (n_classes,)
-        The classes, in the order of their colours.
+    classes : ndarray of shape (n_classes,), in the order of their colours
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
     X, y : ndarray of shape (n, 2) and (n,), optional
         Rows to show, and their classes.
     names : pair of str, default=("$x_1$", "$x_2$")
         Labels of the axes.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
@@ -53,8 +51,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     array(['a', 'b'], dtype='<U1')
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = KNeighborsClassifier(1).fit(X, y)
-    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
-    >>> display.regions.shape
+    >>> DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).regions.shape
     (50, 50)
     """
 
@@ -77,8 +74,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         ----------
         X, y : array-like of shape (n, 2) and (n,)
             Points of the plane, and their classes.
-        metric : CurvedMetric
-            A metric of the plane.
+        metric : CurvedMetric of the plane
         n_neighbors : int, default=1
             Each of the k nearest points has one vote; the first class wins ties.
         window : array-like of shape (2, 2), optional
@@ -174,12 +170,10 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         legend, show_points : bool, default=True
             Whether to name the classes, and to draw the rows.
-        **options
-            Options of the frontier, a LineCollection, or of the contours of a grid.
+        **options : options of the frontier, a LineCollection, or of the contours of a grid
         """
         ax, room = style.new_axes(ax), 0.0
         if isinstance(self.regions, CayleyKleinVoronoi):

@@ -34,16 +34,10 @@ DEFAULT_CHARTS = {
 }
 
 EDGE_POINTS = 64  # on an edge, which is straight in the Klein chart and curved in others
-RIM_POINTS = 721
-WHOLE_WINDOW = 1e4  # of an elliptic diagram, in radii of the sphere: almost up to the equator
-
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
 RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
 EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
 BEHIND = 0.2  # opacity of the far side of a sphere
-SURFACE_ZOOM = 1.25  # surfaces have no axes, and use their space
-LEAST_CAP = 1.1  # least height of the drawn hyperboloid, for points that are all at its bottom
-HALF_PLANE = 1e6  # where the boundary line of the half-plane ends: far outside every picture
 
 
 class ChartPanel(NamedTuple):
@@ -93,10 +87,8 @@ class ChartDisplay:
 
         Parameters
         ----------
-        points : array-like of shape (n, 2)
-            Generators.
-        metric : CurvedMetric
-            A metric of the plane.
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
             curvature by default.
@@ -107,8 +99,8 @@ class ChartDisplay:
             points (flat), or almost the whole plane (elliptic).
         """
         if space.as_space(metric).curvature > 0 and window is None:
-            reach = WHOLE_WINDOW * np.linalg.norm(metric.inverse_factor, axis=1)
-            reach /= math.sqrt(metric.curvature)
+            # almost up to the equator: 10⁴ radii of the sphere
+            reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
             window = np.stack([metric.center - reach, metric.center + reach])
         diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)
         return cls.from_diagram(diagram, charts=charts)
@@ -133,13 +125,11 @@ class ChartDisplay:
         ----------
         axes : sequence of matplotlib Axes, optional
             One for each chart, ``projection="3d"`` for surfaces; a new figure's by default.
-        **options
-            Options of the edges, LineCollections.
+        **options : options of the edges, LineCollections
         """
         n = len(self.panels)
         if axes is None:
-            across = min(n, 3)
-            down = math.ceil(n / across)
+            across, down = min(n, 3), math.ceil(n / 3)
             pyplot = require("matplotlib.pyplot", "plot")
             figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [
@@ -187,7 +177,7 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
     if chart in ("hemisphere", "sphere"):
         bounds = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
     elif chart == "hyperboloid":  # a cap that holds the points, with some room
-        top = max(1 + 1.3 * (dots[:, 2].max() - 1), LEAST_CAP)
+        top = max(1 + 1.3 * (dots[:, 2].max() - 1), 1.1)
         reach = math.sqrt(top**2 - 1)
         bounds = np.array([[-reach, -reach, 1.0], [reach, reach, top]])
     elif chart != "half_space" and len(rim):
@@ -203,12 +193,12 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
 
 
 def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) -> Floats:
-    angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
+    angle = np.linspace(0, 2 * math.pi, 721)
     equator = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     if metric.domain is None:
         return {"conformal": equator[:, :2], "sphere": equator}.get(chart, np.empty((0, 2)))
     if chart == "half_space":
-        return HALF_PLANE * np.array([[-1.0, 0.0], [1.0, 0.0]])
+        return np.array([[-1e6, 0.0], [1e6, 0.0]])  # far outside every picture
     if chart == "hyperboloid":  # infinitely far
         return np.empty((0, 3))
     return image(metric.domain.from_euclidean(equator[:, :2]))
@@ -245,7 +235,7 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
         dots = panel.points[in_front(panel.points, panel.chart) == front]
         ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
     ax.set_proj_type("ortho")
-    ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
+    ax.set_box_aspect(high - low, zoom=1.25)  # surfaces have no axes, and use their space
     for axis, *limits, k in zip("xyz", low, high, (1, 2, 3), strict=True):
         ax.set(**{f"{axis}lim": limits, f"{axis}label": f"$X_{k}$"})
     ax.locator_params(nbins=3)

@@ -15,8 +15,6 @@ from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_inters
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
 
-OVERHANG = 0.08  # length of the line beyond the outermost points, relative to their distance
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GeodesicDisplay(style.PlaneDisplay):
@@ -27,12 +25,10 @@ class GeodesicDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    paths : sequence of ndarray of shape (m, 2)
-        Polylines.
+    paths : sequence of polylines, ndarray of shape (m, 2)
     marks : ndarray of shape (k, 2)
         Points to mark; may be empty.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
@@ -57,8 +53,7 @@ class GeodesicDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric
-            Of the plane.
+        metric : CurvedMetric of the plane
         p, q : array-like of shape (..., 2)
             The ends, broadcast against each other.
         marks : int, default=2
@@ -92,14 +87,11 @@ class GeodesicDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         color : str, default="black"
             Colour of the lines and marks.
-        label : str, optional
-            Entry of a legend.
-        **options
-            Options of the lines, a LineCollection.
+        label : str, optional entry of a legend
+        **options : options of the lines, a LineCollection
         """
         ax = style.new_axes(ax)
         look = {"colors": color, "linewidths": 1.2, "label": label} | options
@@ -117,14 +109,11 @@ class CrossRatioDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    points : ndarray of shape (4, 2)
-        p, q, P and Q.
-    value : float
-        (p, q; P, Q).
+    points : ndarray of shape (4, 2), of p, q, P and Q
+    value : float, (p, q; P, Q)
     distance : float, optional
         d(p, q), when the points come from a metric.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
@@ -174,16 +163,14 @@ class CrossRatioDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         labels : sequence of 4 str, default=("p", "q", "P", "Q")
             Names of the points, set as mathematics.
         color : str, default="#0072B2"
             Colour of p and q; P and Q are white.
         title : bool, default=True
             Whether to write the numbers above the axes, if these have no title yet.
-        **options
-            Options of the line, a LineCollection.
+        **options : options of the line, a LineCollection
         """
         names = as_texts(labels, "labels")
         if len(names) != len(self.points):
@@ -192,7 +179,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
         start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
-        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
+        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
         line = start + ends[:, None] * along
         style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
         style.draw_points(ax, self.points[:2], color=color, s=30)

@@ -14,8 +14,6 @@ from cayleyklein.metrics import Metric, terms_of
 from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import number
 
-DISTANT = 3.0  # size of a domain relative to the data from which on it is drawn in a corner
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BallDisplay(style.PlaneDisplay):
@@ -59,8 +57,7 @@ class BallDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric of the plane.
+        metric : CurvedMetric, MixedMetric or ProductMetric of the plane
         centers : array-like of shape (n, 2)
             Centres of the balls.
         radius : float or array-like of shape (n,), default=1.0
@@ -93,18 +90,15 @@ class BallDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         color : str, optional
             Colour of the balls; that of the geometry by default.
         fill : float, default=0.15
             Opacity of the inside; 0 leaves it empty.
-        label : str, optional
-            Entry of a legend.
+        label : str, optional entry of a legend
         show_centers : bool, default=True
             Whether to draw the centres.
-        **options
-            Options of the outlines, a LineCollection.
+        **options : options of the outlines, a LineCollection
         """
         shade = style.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         checks.as_real(fill, "fill", "[0, 1]")
@@ -122,8 +116,8 @@ class BallDisplay(style.PlaneDisplay):
     def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
         collections = checks.require("matplotlib.collections", "plot")
         look_inside = {"facecolors": color, "edgecolors": "none", "alpha": fill}
-        self.fill_ = collections.PolyCollection(self._full, **look_inside)
-        ax.add_collection(self.fill_, autolim=False)
+        balls = collections.PolyCollection(self._full, **look_inside)
+        self.fill_ = ax.add_collection(balls, autolim=False)
         spheres = zip(self.outlines, self.closed, strict=True)
         paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in spheres]
         self.lines_ = style.draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | look))
@@ -138,10 +132,8 @@ class MetricDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    metric : CurvedMetric, MixedMetric or ProductMetric
-        A metric of the plane.
-    balls : BallDisplay
-        Balls of one radius.
+    metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+    balls : BallDisplay of balls of one radius
     X, y : ndarray of shape (n, 2) and (n,), optional
         Rows of data, and their labels.
     names : pair of str, default=("$x_1$", "$x_2$")
@@ -194,8 +186,7 @@ class MetricDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric for d columns.
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
         X, y : array-like of shape (n, d) and (n,), optional
             Rows to show, projected to the plane, and their classes.
         features : pair of int or str, "pca" or None
@@ -227,12 +218,10 @@ class MetricDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         legend : bool, default=True
             Whether to name the classes.
-        **options
-            Options of the rows, a scatter.
+        **options : options of the rows, a scatter
         """
         ax = style.new_axes(ax)
         color = style.GEOMETRY_COLORS[self.metric.geometry]
@@ -243,7 +232,7 @@ class MetricDisplay(style.PlaneDisplay):
         rows = self.balls._full if self.X is None else [self.X]
         near = outlines.bounds_of(self.balls.centers, *rows)
         far = outlines.bounds_of(near, *outlines.edges_of(domains))
-        distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
+        distant = np.ptp(far, axis=0).max() > 3 * np.ptp(near, axis=0).max()  # drawn in a corner
         self._finish(ax, domains, near if distant else far, names=self.names)
         if distant:
             self._draw_overview(ax, near, far)
@@ -258,8 +247,7 @@ class MetricDisplay(style.PlaneDisplay):
     def _draw_overview(self, ax: style.Axes, near: Floats, far: Floats) -> None:
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
         style.draw_domains(corner, outlines.domains_of(self.metric))
-        (left, bottom), (width, height) = near[0], np.ptp(near, axis=0)
         patches = checks.require("matplotlib.patches", "plot")
-        corner.add_patch(patches.Rectangle((left, bottom), width, height, fill=False, lw=0.8))
+        corner.add_patch(patches.Rectangle(near[0], *np.ptp(near, axis=0), fill=False, lw=0.8))
         corner.set(xticks=[], yticks=[], frame_on=False)
         style.finish_axes(corner, far, ("", ""))

@@ -32,11 +32,9 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
 
 def draw_cells(ax: style.Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
     # edges of the same colour close the hairlines that antialiasing leaves between cells
-    cells = require("matplotlib.collections", "plot").PolyCollection(
-        diagram.outlines(), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
-    )
-    ax.add_collection(cells, autolim=False)
-    return cells
+    look = {"facecolors": colors, "edgecolors": colors, "linewidths": 0.5, "zorder": 0.5}
+    cells = require("matplotlib.collections", "plot").PolyCollection(diagram.outlines(), **look)
+    return ax.add_collection(cells, autolim=False)
 
 
 def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
@@ -53,8 +51,7 @@ class VoronoiDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    diagram : CayleyKleinVoronoi
-        A diagram of the plane.
+    diagram : CayleyKleinVoronoi of the plane
 
     Examples
     --------
@@ -76,10 +73,8 @@ class VoronoiDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        points : array-like of shape (n, 2)
-            Generators.
-        metric : CurvedMetric
-            A metric of the plane.
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
         **options
             ``order``, ``labels`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`.
         """
@@ -99,16 +94,14 @@ class VoronoiDisplay(style.PlaneDisplay):
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         fill : bool, default=True
             Whether to fill the cells with the colours of their labels, if there are labels.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True
             Whether to draw the generators.
-        **options
-            Options of the edges, a LineCollection.
+        **options : options of the edges, a LineCollection
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
         if highlight is not None and highlight not in range(n):

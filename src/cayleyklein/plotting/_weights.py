@@ -24,8 +24,7 @@ class FeatureWeightsDisplay:
     ----------
     weights : ndarray of shape (d,)
         Shares as by :meth:`cayleyklein.CurvedMetric.feature_weights`.
-    names : sequence of d str
-        Names of the columns.
+    names : sequence of d str, the names of the columns
 
     Examples
     --------
@@ -51,8 +50,7 @@ class FeatureWeightsDisplay:
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric for d columns.
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
         X : array-like of shape (n, d), optional
             Rows; without them columns are taken as standardised.
         feature_names : sequence of d str, optional
@@ -90,14 +88,12 @@ class FeatureWeightsDisplay:
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         top : int, default=20
             Largest number of bars.
         color : str, default="#0072B2"
             Colour of the bars.
-        **options
-            Options of ``Axes.barh``.
+        **options : options of ``Axes.barh``
         """
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
         ax = style.new_axes(ax)
