@@ -186,9 +186,10 @@ def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int
     """Return the numbers of the members of each group; several -1 in a row become one."""
     flat = number[groups.members].tolist()
     lists: list[list[int]] = [flat[a:b] for a, b in pairwise(groups.starts.tolist())]
-    if -1 not in flat:
-        return lists
-    if not cyclic:
-        return [sorted(set(ids)) for ids in lists]
-    pairs = [zip(ids, [ids[-1], *ids], strict=False) for ids in lists]
-    return [[i for i, before in group if max(i, before) >= 0] or [-1] for group in pairs]
+    for k in np.unique(groups.keys[number[groups.members] < 0]):
+        if cyclic:
+            pairs = zip(lists[k], [lists[k][-1], *lists[k]], strict=False)
+            lists[k] = [i for i, before in pairs if max(i, before) >= 0] or [-1]
+        else:
+            lists[k] = sorted(set(lists[k]))
+    return lists
