@@ -96,8 +96,9 @@ def chart_circle(center: Complexes, t: Floats, K: float) -> tuple[Complexes, Flo
 
 def angles(a: Complexes, b: Complexes, c: Complexes, K: float) -> Floats:
     """Return the three angles (n, 3) of triangles, in radians."""
-    at, left, right = (np.stack(points, axis=-1) for points in ((a, b, c), (b, c, a), (c, a, b)))
-    return np.abs(np.angle(difference(right, at, K) * np.conj(difference(left, at, K))))
+    corners = ((a, b, c), (b, c, a), (c, a, b))
+    turns = [difference(q, x, K) * np.conj(difference(p, x, K)) for x, p, q in corners]
+    return np.abs(np.angle(np.stack(turns, axis=-1)))
 
 
 def signed_areas(a: Complexes, b: Complexes, c: Complexes, K: float) -> Floats:

@@ -214,8 +214,7 @@ class Refinement:
         flip = sharp[:, 1] & ~sharp[:, 0]
         a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
         t = plane.gap(a, b, K)
-        half = plane.length_of_gap(t, K) / 2
-        shell = lifts.tangent(np.exp2(np.round(np.log2(half))) / 2, K)
+        shell = lifts.tangent(np.exp2(np.round(np.log2(plane.length_of_gap(t, K) / 2))) / 2, K)
         t = np.where(sharp[:, 0] != sharp[:, 1], shell, plane.half_gap(t, K))
         new = len(self.y) + np.arange(len(ends))
         self.y = np.append(self.y, plane.towards(a, b, t, K))
