@@ -22,9 +22,11 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
+from cayleyklein.geometry import Ellipsoid
 from cayleyklein.plotting.cards import html_card, metric_facts, metric_picture
-from cayleyklein.plotting.outlines import ball_lattice, sphere_path
+from cayleyklein.plotting.outlines import ball_lattice, inset, sphere_path
 from cayleyklein.plotting.sections import choose_section
+from cayleyklein.plotting.svg import Drawing
 
 TILTED = [[1.0, 0.3], [0.3, 0.8]]
 POINTS = np.random.default_rng(0).uniform(-0.6, 0.6, size=(12, 2))
@@ -227,3 +229,18 @@ def test_a_pipeline_shows_the_card_in_its_step(learner):
     after = pipeline.fit(X[::5], y[::5])._repr_html_()
     assert after.count(CARD) == 1
     assert shown(learner).count(CARD) == 1
+
+
+def test_points_outside_a_conic_move_inside():
+    disc = Ellipsoid([0.0, 0.0], np.eye(2))
+    moved = inset(disc, np.array([[0.3, 0.0], [0.0, 2.0]]), 0.25)
+    np.testing.assert_allclose(moved, [[0.3, 0.0], [0.0, 0.75]])
+
+
+def test_a_drawing_is_upside_down_and_has_a_margin():
+    drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 108)
+    drawing.path(np.array([[0.0, 0.0], [1.0, 0.5]]))
+    assert drawing.svg("a line").partition("</title>")[2] == (
+        '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor" '
+        'stroke-linejoin="round"/></svg>'
+    )

@@ -180,11 +180,11 @@ def test_more_columns_than_rows(K):
     X = rng.normal(size=(12, 40)) / 15
     y = np.repeat([0.0, 1.0], 6)
     lifted = np.column_stack([X, np.ones(12)]) / np.sqrt(1 + K * (X**2).sum(axis=1))[:, None]
-    wide = largest_margin(lifted, 2 * y - 1, K, np.full(12, 4.0))
+    wide, *_ = largest_margin(lifted, 2 * y - 1, K, np.full(12, 4.0))
     padded = np.vstack([lifted, np.zeros((40, 41))])  # rows that say nothing
     penalties = np.append(np.full(12, 4.0), np.full(40, 1e-9))
-    tall = largest_margin(padded, np.append(2 * y - 1, np.ones(40)), K, penalties)
-    np.testing.assert_allclose(wide.normal, tall.normal, rtol=1e-6, atol=1e-9)
+    tall, *_ = largest_margin(padded, np.append(2 * y - 1, np.ones(40)), K, penalties)
+    np.testing.assert_allclose(wide, tall, rtol=1e-6, atol=1e-9)
 
 
 @pytest.mark.parametrize("K", [1.0, -1.0])

@@ -5,10 +5,4 @@ from cayleyklein.diagrams._plane_cells import Boundary
 from cayleyklein.diagrams._planes import equivalent_balls
 from cayleyklein.diagrams._voronoi import CayleyKleinVoronoi, Triangulation
 
-__all__ = [
-    "Boundary",
-    "CayleyKleinVoronoi",
-    "Mesh",
-    "Triangulation",
-    "equivalent_balls",
-]
+__all__ = ["Boundary", "CayleyKleinVoronoi", "Mesh", "Triangulation", "equivalent_balls"]

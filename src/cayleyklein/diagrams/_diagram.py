@@ -13,17 +13,13 @@ from cayleyklein.diagrams._orders import exchanges, order_k
 from cayleyklein.diagrams._plane_cells import cut_edges
 from cayleyklein.diagrams._planes import local_planes
 from cayleyklein.diagrams._power import Groups, Locator
-from cayleyklein.diagrams.domains import far_walls, meets_ball
+from cayleyklein.diagrams.domains import far_walls, in_ball, meets_ball
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 
 
 class Diagram:
-    """The combinatorial part of :class:`CayleyKleinVoronoi`; see there for its attributes."""
-
-    points: Floats
-    metric: CurvedMetric
-    order: int
+    """The combinatorial part of :class:`CayleyKleinVoronoi`."""
 
     def __init__(self, points: ArrayLike, metric: Any, order: int) -> None:
         if not isinstance(metric, CurvedMetric):
@@ -32,7 +28,7 @@ class Diagram:
                 f"metric must be a CurvedMetric; got {type(metric).__name__}"
                 f"{', which has curved bisectors; use one of its metrics' if mixed else ''}."
             )
-        self.metric = metric
+        self.metric: CurvedMetric = metric
         self.points = as_points(points, "points", metric.dimension, ndim=2) + 0.0
         self.order = as_count(order, "order")
         if 1 < self.order >= len(self.points):
@@ -49,13 +45,11 @@ class Diagram:
     @cached_property
     def duplicates(self) -> Ints:
         """Pairs (duplicate, first row with the same point), of shape (m, 2)."""
-        rows = np.arange(len(self.points))
-        again = self._original != rows
-        return np.stack([rows[again], self._original[again]], axis=1)
+        again = np.flatnonzero(self._original != np.arange(len(self.points)))
+        return np.stack([again, self._original[again]], axis=1)
 
     @cached_property
     def _cells(self) -> Ints:
-        """Indices of the planes that have a cell in the domain."""
         used = self._power.used
         if self.order > 1:  # a single generator always has a cell; a set of them may have none
             used = used & (self._power.cells.sizes > self._power.dimension)
@@ -77,11 +71,8 @@ class Diagram:
 
     @cached_property
     def _vertices(self) -> Ints:
-        """Indices of the corners that are vertices: in the domain, and not infinitely far."""
         y = self._disc_corners
-        if y is None:
-            return np.flatnonzero(~self._power.on_wall)
-        return np.flatnonzero(np.einsum("ij,ij->i", y, y) < 1)
+        return np.flatnonzero(~self._power.on_wall if y is None else in_ball(y))
 
     @cached_property
     def _vertex_number(self) -> Ints:
@@ -89,7 +80,6 @@ class Diagram:
 
     @cached_property
     def _ridges(self) -> tuple[Ints, Groups]:
-        """Ridges in the domain: pairs of planes, and the corners of each ridge."""
         pairs, corners = self._power.ridges
         keep: Bools = np.asarray((pairs < len(self._A)).all(axis=1))
         if self.order > 1:
@@ -161,19 +151,15 @@ class Diagram:
         return Locator(self._power, self._A, self._b, self._walls, sites)
 
     def locate(self, X: ArrayLike) -> Ints:
-        """Return the number of the cell that contains each query.
+        """Return the number (m,) of the cell that contains each query.
 
-        For a query outside a hyperbolic domain, the bisectors are continued beyond it; the answer
-        is -1 when the order is over 1, since there may be no such cell.
+        Outside a hyperbolic domain the bisectors are continued; there the answer is -1 when the
+        order is over 1, since there may be no such cell.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Queries.
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         X = as_points(X, "X", self.metric.dimension, ndim=2)
         w = self._chart.to_local(X)
@@ -186,14 +172,11 @@ class Diagram:
     @cached_property
     def hidden(self) -> Ints:
         """Points without a cell, because rounding merged them with a neighbour."""
-        shown = np.zeros(len(self.points), dtype=bool)
-        shown[self.cell_generators] = True
-        shown[self.duplicates[:, 0]] = True
-        return np.flatnonzero(~shown)
+        shown = np.append(self.cell_generators, self.duplicates[:, 0])
+        return np.setdiff1d(np.arange(len(self.points)), shown)
 
 
 def _numbering(chosen: Ints, total: int) -> Ints:
-    """Return the position of each of 0, …, total - 1 in `chosen`, or -1."""
     number = np.full(total, -1)
     number[chosen] = np.arange(len(chosen))
     return number
@@ -201,16 +184,12 @@ def _numbering(chosen: Ints, total: int) -> Ints:
 
 def _index_lists(groups: Groups, number: Ints, *, cyclic: bool) -> list[list[int]]:
     """Return the numbers of the members of each group; several -1 in a row become one."""
-    ids, key = number[groups.members], groups.keys
-    if (ids < 0).any():
-        if not cyclic:
-            ids = ids[np.lexsort((ids, key))]
-        before = np.roll(ids, 1)
-        first, last = groups.starts[:-1], groups.starts[1:] - 1
-        before[first] = ids[last] if cyclic else 0
-        repeats = (ids < 0) & (before < 0)
-        repeats[first] &= np.logical_or.reduceat(ids >= 0, first)  # keep one
-        ids, key = ids[~repeats], key[~repeats]
-        groups = Groups.of(key, ids, len(groups.sizes))
-    flat, starts = ids.tolist(), groups.starts.tolist()
-    return [flat[a:b] for a, b in pairwise(starts)]
+    flat = number[groups.members].tolist()
+    lists: list[list[int]] = [flat[a:b] for a, b in pairwise(groups.starts.tolist())]
+    for k in np.unique(groups.keys[number[groups.members] < 0]):
+        if cyclic:
+            pairs = zip(lists[k], [lists[k][-1], *lists[k]], strict=False)
+            lists[k] = [i for i, before in pairs if max(i, before) >= 0] or [-1]
+        else:
+            lists[k] = sorted(set(lists[k]))
+    return lists

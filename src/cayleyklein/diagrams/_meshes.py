@@ -10,19 +10,16 @@ from cayleyklein.diagrams._power import Groups, PowerDiagram
 
 
 class CutOut:
-    """A diagram cut by walls around a point, in the coordinates of a chart moved there."""
-
     def __init__(
         self, chart: LocalChart, A: Floats, b: Floats, origin: Floats, N: Floats, r: Floats
     ) -> None:
-        self.chart, self.A, self.N, self.origin = chart, A, N, origin
+        self.chart, self.A, self.N, self.origin = chart, A, N, origin  # y of x is w - origin
         self.power = PowerDiagram(A, b + A @ origin, N, r)
 
     def to_points(self, y: Floats) -> Floats:
         return self.chart.to_points(y + self.origin)
 
     def polygons(self) -> tuple[Ints, list[Floats]]:
-        """Return the pairs of cells with a common facet in space, and these polygons."""
         pairs, corners = self.power.ridges
         between = np.flatnonzero((pairs < self.power.n).all(axis=1))
         x = self.to_points(self.power.corners)
@@ -51,7 +48,6 @@ class Mesh(NamedTuple):
 
 
 def cell_meshes(cut: CutOut) -> list[Mesh]:
-    """Return the mesh of each cell of a diagram in space."""
     power = cut.power
     pairs, polygons = power.ridges
     wall = pairs[:, 1] >= power.n

@@ -1,15 +1,13 @@
 """Order-k diagrams, order by order.
 
-A cell of order k is where a set T of k generators are the k nearest: where the mean of their
-planes is the highest of all such means. Let t be the farthest of T at a point of the cell. There
-T without t is a cell of order k - 1. Going straight to t, one meets another generator of T as
-far, and beyond it another cell of order k - 1, which has t. So the sets of order k - 1 with one
-more generator, which a neighbour has, are all the candidates; sets without a cell drop out of
-the hull. The way stays within any convex set that holds the generators, and so walls around them
-lose no cell.
-
-Generators may coincide. Sets then take the *copies* of one in the order of their rows, and a
-set of copies of one alone has no neighbour to meet on the way: its next copy is a candidate too.
+A cell of order k is where a set T of k generators are the k nearest: where the mean of their planes
+is the highest of all such means. Let t be the farthest of T at a point of the cell. There T without
+t is a cell of order k - 1. Going straight to t, one meets another generator of T as far, and beyond
+it another cell of order k - 1, which has t. So the sets of order k - 1 with one more generator,
+which a neighbour has, are all the candidates; sets without a cell drop out of the hull. The way
+stays within any convex set that holds the generators, and so walls around them lose no cell.
+Of generators that coincide, sets take the *copies* in the order of their rows, and a set of copies
+of one alone has no neighbour to meet on the way: its next copy is a candidate too.
 """
 
 import numpy as np
@@ -38,14 +36,12 @@ def order_k(
 
 
 def _reserve(cells: int, order: int, d: int) -> None:
-    """Raise when the generators of the cells, and their planes, exceed the memory."""
     needed = 8.0 * cells * order * (d + 2) if order > 1 else 0.0
     remedy = "Take a lower order or fewer points, or classify with CurvedNeighbors."
     check_memory(needed, f"A diagram of order {order:,} with about {cells:,} cells", remedy)
 
 
 def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
-    """Return the candidates for the next order."""
     pairs, _ = diagram.ridges
     sides = sets[pairs[(pairs < diagram.n).all(axis=1)].T]
     lone, proper = exchanges(sides, original)
@@ -64,11 +60,8 @@ def _with_one_more(diagram: PowerDiagram, sets: Ints, original: Ints) -> Ints:
 
 
 def exchanges(sides: Ints, original: Ints) -> tuple[Ints, Bools]:
-    """Return the generators (m, 2) that ridges exchange, from the sets on both sides (2, m, k).
-
-    They are the earliest members of each set that are not in the other. Also return (m,) whether
-    copies of one generator replace copies of one other, as across a ridge.
-    """
+    """Return the generators (m, 2) that ridges exchange, from the sets on both sides (2, m, k)."""
+    # the earliest members not in the other set; and (m,) whether copies of one replace those of one
     same = sides[0][:, :, None] == sides[1][:, None, :]
     common = np.stack([same.any(axis=2), same.any(axis=1)])
     earliest = np.argmin(common, axis=2)[..., None]

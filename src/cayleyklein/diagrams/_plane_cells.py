@@ -9,15 +9,13 @@ import numpy as np
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.diagrams._meshes import CutOut
 from cayleyklein.diagrams._power import Groups
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.diagrams.domains import in_ball
 
 NO_ARC = 1e-12  # an arc this close to a whole circle has length 0: rounding exchanged its ends
 
 
 class Pieces(NamedTuple):
-    """Boundary pieces of convex cells, cell after cell and each cell counter-clockwise."""
-
-    cell: Ints
+    cell: Ints  # cells are convex, one after the other, each counter-clockwise
     starts: Floats
     ends: Floats
     angles: Floats  # where an arc starts and ends, (m, 2) and increasing; NaN for a segment
@@ -39,7 +37,7 @@ def cut_to_disc(corners: Floats, cells: Groups, around_center: int) -> Pieces:
         east = np.array([[1.0, 0.0]])  # the cell is the whole disc
         return Pieces(np.array([around_center]), east, east, np.array([[0.0, 2 * math.pi]]))
     follower = _next(Groups.of(cell, np.arange(len(cell)), len(cells.sizes)))
-    leaving = np.flatnonzero(~_in_disc(corners)[head[meets]])
+    leaving = np.flatnonzero(~in_ball(corners)[head[meets]])
     arc_start, arc_end = end[leaving], start[follower[leaving]]
     first, last = (np.arctan2(p[:, 1], p[:, 0]) for p in (arc_start, arc_end))
     sweep = np.mod(last - first, 2 * math.pi)
@@ -60,16 +58,12 @@ def cut_edges(tail: Floats, head: Floats) -> tuple[Floats, Floats, Bools]:
     with np.errstate(divide="ignore", invalid="ignore"):
         root = np.sqrt(np.maximum(room, 0.0))
         enter, leave = (-along - root) / sqlength, (-along + root) / sqlength
-    tail_in, head_in = _in_disc(tail), _in_disc(head)
+    tail_in, head_in = in_ball(tail), in_ball(head)
     enter, leave = np.where(tail_in, 0.0, enter), np.where(head_in, 1.0, leave)
     meets = (sqlength > 0) & (tail_in | head_in | ((room > 0) & (enter > 0) & (leave < 1)))
     start = np.where(tail_in[:, None], tail, tail + enter[:, None] * e)
     end = np.where(head_in[:, None], head, tail + leave[:, None] * e)
     return start, end, meets
-
-
-def _in_disc(y: Floats) -> Bools:
-    return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
 
 
 def _next(groups: Groups) -> Ints:
@@ -83,8 +77,7 @@ def _next(groups: Groups) -> Ints:
 class Boundary(NamedTuple):
     """The boundary of a plane cell, pieces one after the other: segments and arcs.
 
-    An arc follows x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K from angles[i, 0] to angles[i, 1]; the angles
-    of a segment are NaN.
+    An arc follows x(θ) = μ + L⁻¹(cos θ, sin θ)/√-K between its angles; those of a segment are NaN.
 
     Examples
     --------
@@ -101,12 +94,10 @@ class Boundary(NamedTuple):
 
 
 class PlaneCells(NamedTuple):
-    """Cells and ridges in coordinates y, with x = origin + matrix y."""
-
     pieces: Pieces
-    pairs: Ints
+    pairs: Ints  # of cells, with a common segment
     segments: Floats
-    matrix: Floats
+    matrix: Floats  # x = origin + matrix y
     origin: Floats
     n_cells: int
 
@@ -114,8 +105,7 @@ class PlaneCells(NamedTuple):
         return np.asarray(y @ self.matrix.T + self.origin)
 
     def areas(self) -> Floats:
-        """Return the areas of the cells in the plane of x, by ½∮(x dy - y dx)."""
-        (x, y), (u, v) = self.pieces.starts.T, self.pieces.ends.T
+        (x, y), (u, v) = self.pieces.starts.T, self.pieces.ends.T  # area is ½∮(x dy - y dx)
         is_arc = ~np.isnan(self.pieces.angles[:, 0])
         sectors = np.where(is_arc, self.pieces.sweeps, x * v - y * u) / 2
         areas = np.bincount(self.pieces.cell, sectors, minlength=self.n_cells)
@@ -141,22 +131,7 @@ class PlaneCells(NamedTuple):
         return np.split(self.to_points(corners), ends)
 
 
-def cells_in_disc(
-    metric: CurvedMetric, corners: Floats, cells: Groups, center: int, ridges: tuple[Ints, Groups]
-) -> PlaneCells:
-    """Return the cells in a hyperbolic domain, from corners where it is the unit disc.
-
-    `center` is the cell with the disc's centre; `ridges` are pairs of cells, and their corners.
-    """
-    pairs, ends = ridges
-    start, end, _ = cut_edges(*corners[ends.members.reshape(-1, 2).T])
-    pieces, segments = cut_to_disc(corners, cells, center), np.stack([start, end], axis=1)
-    matrix = metric.inverse_factor / math.sqrt(-metric.curvature)
-    return PlaneCells(pieces, pairs, segments, matrix, metric.center, len(cells.sizes))
-
-
 def cells_in_window(cut: CutOut) -> PlaneCells:
-    """Return the cells in the window, in the coordinates of the cut."""
     power, corners, cells = cut.power, cut.power.corners, cut.power.cells
     pairs, ends = power.ridges
     between = (pairs < power.n).all(axis=1)

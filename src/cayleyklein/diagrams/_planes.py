@@ -25,8 +25,6 @@ LARGEST_SPREAD = 1e100  # largest extent in z (1/it is the smallest): products o
 
 
 class EquivalentBalls(NamedTuple):
-    """Balls (c_i, r_i²) whose power diagram is the Voronoi diagram; r_i² may be negative."""
-
     centers: Floats
     sq_radii: Floats
 
@@ -34,12 +32,13 @@ class EquivalentBalls(NamedTuple):
 def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     """Return the balls whose power diagram, clipped to the domain, is the Voronoi diagram.
 
-    With f_i(x) = ⟨a_i, x⟩ + b_i of :func:`cayleyklein.geometry.proximity_planes`,
+    They are `centers` (n, d) and `sq_radii` (n,), which may be negative, in a named tuple: with
+    f_i(x) = ⟨a_i, x⟩ + b_i of :func:`cayleyklein.geometry.proximity_planes`,
 
         c_i = a_i,    r_i² = ‖a_i‖² + 2 b_i,    ‖x - c_i‖² - r_i² = ‖x‖² - 2 f_i(x).
 
-    The paper's balls (§3.1) come from another multiple of f_i and grow without bound as K
-    tends to 0. These do not: for K = 0 and Σ = I they are the points themselves, with radius 0.
+    The paper's balls (§3.1) come from another multiple of f_i and grow without bound as K tends to
+    0. These do not: for K = 0 and Σ = I they are the points themselves, with radius 0.
 
     Parameters
     ----------
@@ -48,21 +47,12 @@ def equivalent_balls(points: ArrayLike, metric: object) -> EquivalentBalls:
     metric : CurvedMetric
         A metric of any curvature.
 
-    Returns
-    -------
-    named tuple
-        `centers` (n, d) and signed `sq_radii` (n,).
-
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> points = [[0.0, 0.0], [0.6, 0.0]]
-    >>> equivalent_balls(points, CurvedMetric.euclidean(2)).sq_radii
-    array([0., 0.])
-    >>> balls = equivalent_balls(points, CurvedMetric.euclidean(2, curvature=-1.0))
-    >>> balls.centers.round(12)
-    array([[0.  , 0.  ],
-           [0.75, 0.  ]])
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> equivalent_balls([[0.0, 0.0], [0.6, 0.0]], disc).centers.round(12).tolist()
+    [[0.0, 0.0], [0.75, 0.0]]
     """
     known = space.as_space(metric)
     rows = as_points(points, "points", known.dimension, ndim=2)
@@ -89,7 +79,6 @@ class LocalChart(NamedTuple):
 
     @property
     def matrix(self) -> Floats:
-        """The linear part of :meth:`to_points`, spread L⁻¹."""
         return self.spread * self.metric.inverse_factor
 
     @property
@@ -100,7 +89,6 @@ class LocalChart(NamedTuple):
 
 
 def local_planes(points: Floats, metric: CurvedMetric) -> tuple[LocalChart, Floats, Floats]:
-    """Return a chart around the generators, and A (n, d), b (n,) in it."""
     metric.inverse_factor  # noqa: B018 - raises for a factor without inverse
     metric._inside(points, "points")
     with np.errstate(over="ignore", invalid="ignore"):  # nan is inf - inf or 0 * inf

@@ -29,10 +29,8 @@ THIN = 1e-3  # extent of a hull in one direction, relative to another, below whi
 
 
 class Groups(NamedTuple):
-    """Members of groups, one group after the other: group g is members[starts[g]:starts[g + 1]]."""
-
     members: Ints
-    starts: Ints
+    starts: Ints  # group g is members[starts[g]:starts[g + 1]]
 
     @classmethod
     def of(cls, keys: Ints, members: Ints, n_groups: int) -> "Groups":
@@ -45,11 +43,9 @@ class Groups(NamedTuple):
 
     @property
     def keys(self) -> Ints:
-        """The group of each member."""
         return np.repeat(np.arange(len(self.starts) - 1), self.sizes)
 
     def take(self, groups: Ints) -> "Groups":
-        """Return the chosen groups, in that order."""
         sizes = self.sizes[groups]
         starts = np.append(0, np.cumsum(sizes))
         shift = np.repeat(self.starts[groups] - starts[:-1], sizes)
@@ -60,9 +56,8 @@ class Groups(NamedTuple):
 
 
 class PowerDiagram:
-    """Cells {w : f_i(w) ≥ f_j(w) for all j} within the walls.
+    """Cells {w : f_i(w) ≥ f_j(w) for all j} within walls ⟨N, w⟩ ≤ r, r > 0, around w = 0.
 
-    The planes are A (n, d) and b (n,). The walls ⟨N, w⟩ ≤ r, r > 0, bound a polytope around w = 0.
     `simplices` (f, d + 1) are the generators that meet in a corner, n and above being walls;
     `corners` (c, d) are where they meet, and `corner_of` (f,) is the corner of each simplex, which
     the simplices of a degenerate corner share.
@@ -92,7 +87,6 @@ class PowerDiagram:
 
     @cached_property
     def used(self) -> Bools:
-        """Whether each generator has a cell."""
         return np.bincount(self.simplices.ravel(), minlength=self.n)[: self.n] > 0
 
     @cached_property
@@ -149,7 +143,6 @@ class PowerDiagram:
         return found, self._polygons(groups) if self.dimension == 3 else groups
 
     def _polygons(self, groups: Groups) -> Groups:
-        """Order the corners of flat ridges in space around their middle."""
         key = groups.keys
         at = _from_middle(key, self.corners[groups.members])
         first = at[groups.starts[:-1]]
@@ -182,7 +175,6 @@ class Locator:
         self.graph = Groups.of(pairs[:, 0], np.ascontiguousarray(pairs[:, 1]), len(self.rows))
 
     def __call__(self, w: Floats) -> Ints:
-        """Return the rows of the highest planes over queries w."""
         w = np.ascontiguousarray(w)
         found = np.empty(len(w), dtype=np.intp)
         starts, neighbors = self.graph.starts, self.graph.members
@@ -225,13 +217,11 @@ def _merge_equal(equations: Floats, neighbors: Ints) -> tuple[Ints, Ints]:
     if not same.any():
         everything = np.arange(len(equations))
         return everything, everything
-    rows, others = rows[same], others[same]
-    graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(equations),) * 2)
+    graph = coo_array((same[same], (rows[same], others[same])), shape=(len(equations),) * 2)
     _, label = connected_components(graph, directed=False)
     return label.astype(np.intp), np.unique(label, return_index=True)[1]
 
 
 def _from_middle(key: Ints, values: Floats) -> Floats:
-    """Return rows minus the mean of the rows of the same key."""
     sums = np.stack([np.bincount(key, column)[key] for column in values.T], axis=1)
     return np.asarray(values - sums / np.bincount(key)[key][:, None])

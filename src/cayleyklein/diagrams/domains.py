@@ -23,7 +23,6 @@ DISC_ROOM = 1.5  # distance of the walls around a hyperbolic domain, in its radi
 
 
 def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -> Floats | None:
-    """Return the lower and the upper corner of the window, (2, d); None when hyperbolic."""
     if window is None:
         return None if curvature < 0 else box_around(points)
     if curvature < 0:
@@ -47,7 +46,6 @@ def window_corners(window: ArrayLike | None, points: Floats, curvature: float) -
 
 
 def box_around(points: Floats) -> Floats:
-    """Return the corners (2, d) of a box around points, with some room on all sides."""
     lower, upper = points.min(axis=0), points.max(axis=0)
     extent = upper - lower
     extent[extent == 0] = extent.max() or 1.0
@@ -64,10 +62,7 @@ def window_walls(chart: LocalChart, window: Floats) -> tuple[Floats, Floats, Flo
 
 
 def ball_walls(chart: LocalChart, tolerance: float) -> tuple[Floats, Floats, Floats]:
-    """Return the centre and walls of a polyhedron in a hyperbolic domain of space.
-
-    Its faces are at most `tolerance` off the domain's boundary, relative to the radius.
-    """
+    """Return the centre and walls of a polyhedron within `tolerance` of the domain in space."""
     o, rho = chart.disc
     count, off = 64, math.inf
     while off > tolerance:
@@ -95,10 +90,13 @@ def far_walls(chart: LocalChart, w: Floats) -> tuple[Floats, Floats]:
     return N / np.linalg.norm(N, axis=1, keepdims=True), np.full(d + 1, reach)
 
 
+def in_ball(y: Floats) -> Bools:
+    return np.asarray(np.einsum("ij,ij->i", y, y) < 1)
+
+
 def meets_ball(y: Floats, groups: Groups, which: AnyArray) -> Bools:
     """Return whether convex hulls of corners y meet the open unit ball, for the groups `which`."""
-    inside = np.einsum("ij,ij->i", y, y) < 1
-    answer = np.bincount(groups.keys, inside[groups.members], len(groups.sizes)) > 0
+    answer = np.bincount(groups.keys, in_ball(y)[groups.members], len(groups.sizes)) > 0
     for group in np.flatnonzero(which & ~answer & (groups.sizes > 0)):
         corners = y[groups.of_group(group)]
         # the point Σ λ_i v_i of the hull nearest to 0 is u/Σu for the u ≥ 0 that comes nearest to

@@ -27,13 +27,11 @@ class ConformalPlane:
         self.pivot = self.from_points(pivot[None])
 
     def from_points(self, x: Floats) -> Complexes:
-        """Return y of points (n, 2) inside the domain."""
         z, s = self.metric._inside(x, "polygon")
         y = (z[:, 0] + 1j * z[:, 1]) / (1 + np.sqrt(s))
         return difference(y, self.pivot, self.K)
 
     def to_points(self, y: Complexes) -> Floats:
-        """Return x (n, 2) of points y."""
         y = difference(y, -self.pivot, self.K)
         z = 2 * y / (1 - self.K * _square(y))
         return self.metric.points(np.stack([z.real, z.imag], axis=1))
@@ -44,19 +42,17 @@ def _square(y: Complexes) -> Floats:
 
 
 def difference(p: Complexes, q: Complexes, K: float) -> Complexes:
-    """Return p ⊖ q: where p is when q is moved to 0."""
     return np.asarray((p - q) / (1 + K * np.conj(q) * p))
 
 
 def gap(p: Complexes, q: Complexes, K: float) -> Floats:
-    """Return tan_K(d/2) of the distance d between p and q."""
     return np.abs(difference(p, q, K))
 
 
 def length_of_gap(t: Floats, K: float) -> Floats:
-    k = math.sqrt(abs(K))
     if K == 0:
         return 2 * t
+    k = math.sqrt(abs(K))
     return np.asarray((np.arctan(k * t) if K > 0 else np.arctanh(k * t)) * (2 / k))
 
 
@@ -100,11 +96,9 @@ def chart_circle(center: Complexes, t: Floats, K: float) -> tuple[Complexes, Flo
 
 def angles(a: Complexes, b: Complexes, c: Complexes, K: float) -> Floats:
     """Return the three angles (n, 3) of triangles, in radians."""
-    found = []
-    for x, p, q in ((a, b, c), (b, c, a), (c, a, b)):
-        u, v = difference(p, x, K), difference(q, x, K)
-        found.append(np.abs(np.angle(v * np.conj(u))))
-    return np.stack(found, axis=-1)
+    corners = ((a, b, c), (b, c, a), (c, a, b))
+    turns = [difference(q, x, K) * np.conj(difference(p, x, K)) for x, p, q in corners]
+    return np.abs(np.angle(np.stack(turns, axis=-1)))
 
 
 def signed_areas(a: Complexes, b: Complexes, c: Complexes, K: float) -> Floats:

@@ -17,18 +17,12 @@ LARGEST_POLYGON = 1e70  # largest extent (its inverse is the smallest): products
 
 
 class Region(NamedTuple):
-    """A polygon with holes: its corners (n, 2), edges (n, 2) between them, and shapely shape.
-
-    Edge i starts or ends at corner i, with the inside on its left in the chart z of the metric.
-    """
-
     metric: CurvedMetric
     corners: Floats
-    edges: Ints
-    shape: Any
+    edges: Ints  # (n, 2): edge i starts or ends at corner i, with the inside on its left in z
+    shape: Any  # of shapely
 
     def with_inside(self, points: ArrayLike) -> Floats:
-        """Return points (n, 2), which must be different and strictly inside."""
         x = as_points(points, "points", 2, ndim=2)
         self.metric._inside(x, "points")
         shapely = require("shapely", "mesh")
@@ -45,7 +39,6 @@ class Region(NamedTuple):
 
 
 def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
-    """Return a polygon with holes; raise where edges cross, or corners repeat."""
     if space.as_space(metric).dimension != 2:
         raise InvalidInputError(
             f"metric must be of the plane; it has {metric.dimension} dimensions."
@@ -63,11 +56,14 @@ def read_region(polygon: ArrayLike, holes: Any, metric: CurvedMetric) -> Region:
     corners = np.concatenate(list(rings.values()))
     names = [f"{name}[{k}]" for name in rings for k in range(len(rings[name]))]
     _refuse_repeats(corners, names)
-    starts = np.cumsum([0, *map(len, rings.values())])
-    numbered = zip(rings.items(), starts, strict=False)
-    edges = np.concatenate([
-        _edges(ring, start, name != "polygon", metric) for (name, ring), start in numbered
-    ])  # fmt: skip
+    parts: list[Ints] = []
+    for name, ring in rings.items():  # turned so that the inside is on the left in z
+        z = (ring - ring.mean(axis=0)) @ metric.factor.T
+        area = np.linalg.det(np.stack([z, np.roll(z, -1, axis=0)], axis=1)).sum()
+        k = sum(map(len, parts)) + np.arange(len(ring))
+        sides = np.stack([k, np.roll(k, -1)], axis=1)
+        parts.append(sides if (area > 0) == (name == "polygon") else sides[:, ::-1])
+    edges = np.concatenate(parts)
     _refuse_crossings(corners, edges, names)
     outer, *inner = shapes = {name: shapely.Polygon(ring) for name, ring in rings.items()}
     for hole in inner:
@@ -108,7 +104,6 @@ def _refuse_repeats(x: Floats, names: list[str]) -> None:
 
 
 def _refuse_crossings(corners: Floats, edges: Ints, names: list[str]) -> None:
-    """Raise for edges with a common point other than a common corner, and name them."""
     shapely = require("shapely", "mesh")
     lines = shapely.linestrings(corners[edges])
     first, second = shapely.STRtree(lines).query(lines, predicate="intersects")
@@ -128,13 +123,3 @@ def _refuse_crossings(corners: Floats, edges: Ints, names: list[str]) -> None:
         f"polygon must be simple, but edges cross or touch: {shown}{more}. Reorder or move its "
         f"corners, or mesh the parts one by one."
     )
-
-
-def _edges(ring: Floats, start: int, hole: bool, metric: CurvedMetric) -> Ints:
-    """Return the edges of a ring, turned so that the inside is on the left in z."""
-    z = (ring - ring.mean(axis=0)) @ metric.factor.T
-    after = np.roll(z, -1, axis=0)
-    area = float((z[:, 0] * after[:, 1] - z[:, 1] * after[:, 0]).sum())
-    k = np.arange(len(ring))
-    edges = start + np.stack([k, np.roll(k, -1)], axis=1)
-    return edges if (area > 0) != hole else edges[:, ::-1]

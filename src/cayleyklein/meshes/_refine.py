@@ -29,46 +29,32 @@ ON_CIRCLE = 1e-9  # relative distance from a circle within which a point is on i
 EQUAL = 1e-6  # difference of angles, or relative difference of lengths, that decides no choice
 OFF_CENTER = 0.95  # height of an off-centre, relative to the height with exactly the wanted angle
 RESOLUTION = 1e-6  # shortest segment to split, relative to the polygon's extent in the chart
-FIRST_BLOCK = 64  # bad triangles that are compared with each other first; then twice as many, …
 
 # far vertices, in units of the polygon's extent: with them no segment is on Qhull's hull
 GHOSTS = 8.0 * np.exp(2j * np.pi * np.arange(8) / 8 + 0.1j)
 
 
 class Goal(NamedTuple):
-    """What every triangle is to fulfil: angles in radians, areas and edges in the metric."""
-
-    min_angle: float
+    min_angle: float  # in radians; areas and edges in the metric
     max_area: float
     max_edge: float
 
 
-ANY_TRIANGLES = Goal(0.0, math.inf, math.inf)
-
-
 class Triangles(NamedTuple):
-    """The triangulation of one round; triangles are counter-clockwise in the chart."""
-
-    corners: Ints
+    corners: Ints  # counter-clockwise in the chart
     neighbors: Ints
     of_segment: Ints  # left and right of each segment (k, 2), -1 where it is not an edge
 
 
 class Verdict(NamedTuple):
-    """Which triangles are to be refined, which of them for an angle, and which are spared."""
-
-    bad: Bools
-    by_angle: Bools
+    bad: Bools  # to be refined
+    by_angle: Bools  # to be refined for an angle
     spared: Bools  # narrower than wanted because the polygon is
     worst: Ints  # corner (0, 1 or 2) with the smallest angle that is not the polygon's own
 
 
 class Refinement:
-    """Vertices and boundary segments of a mesh while it is refined.
-
-    y (n,) are vertices in the conformal plane, corners of the polygon first and then free points;
-    edges (m, 2) are those of the polygon, with its inside on their left in the chart.
-    """
+    """Vertices y (n,) in the conformal plane, corners of the polygon first, and segments."""
 
     def __init__(self, y: Complexes, edges: Ints, K: float, goal: Goal, max_vertices: int) -> None:
         self.K, self.goal, self.max_vertices = K, goal, max_vertices
@@ -112,9 +98,8 @@ class Refinement:
             self.split(split)
 
     def triangulate(self) -> Triangles:
-        """Return the Delaunay triangulation of the vertices, and of ghosts far away."""
         y = np.append(self.y, self.ghosts)
-        qhull = Delaunay(np.stack([y.real, y.imag], axis=1))
+        qhull = Delaunay(_pairs(y))
         corners, neighbors = qhull.simplices.astype(np.intp), qhull.neighbors.astype(np.intp)
         a, b, c = y[corners.T]
         clockwise = (np.conj(b - a) * (c - a)).imag < 0
@@ -130,10 +115,9 @@ class Refinement:
         return Triangles(corners, neighbors, found)
 
     def encroached(self, triangles: Triangles) -> Bools:
-        """Return which segments are not edges, or have a vertex in their circle."""
         found = triangles.of_segment
         missing = (found < 0).any(axis=1)
-        if self.goal == ANY_TRIANGLES:
+        if self.goal == Goal(0.0, math.inf, math.inf):
             return np.asarray(missing)
         center, t = self.circles()
         apex = triangles.corners.ravel()[found]
@@ -145,18 +129,15 @@ class Refinement:
         return np.asarray(missing | inner | (lengths > self.goal.max_edge))
 
     def circles(self) -> tuple[Complexes, Floats]:
-        """Return midpoint and half-length, as a gap, of each segment."""
         a, b = self.y[self.segments.T]
         return plane.midpoint(a, b, self.K), plane.half_gap(plane.gap(a, b, self.K), self.K)
 
     def inside(self, triangles: Triangles) -> Bools:
         """Return which triangles are inside: on the left of a segment, or joined to such."""
-        n = len(triangles.corners)
         free = triangles.neighbors >= 0
         free.ravel()[triangles.of_segment] = False
-        rows, columns = np.nonzero(free)
-        others = triangles.neighbors[rows, columns]
-        graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(n, n))
+        rows, others = np.nonzero(free)[0], triangles.neighbors[free]
+        graph = coo_array((np.ones(len(rows)), (rows, others)), shape=(len(free), len(free)))
         _, label = connected_components(graph, directed=False)
         return np.isin(label, label[triangles.of_segment[:, 0] // 3])
 
@@ -164,7 +145,7 @@ class Refinement:
         K, goal = self.K, self.goal
         a, b, c = self.y[corners.T]
         angle = plane.angles(a, b, c, K)
-        narrow = np.flatnonzero(angle.min(axis=1) < goal.min_angle)
+        narrow = angle.min(axis=1) < goal.min_angle
         angle[narrow] = np.where(self.given(corners[narrow]), np.pi, angle[narrow])
         smallest = angle.min(axis=1)
         equal = angle <= smallest[:, None] + EQUAL
@@ -175,9 +156,7 @@ class Refinement:
         if not math.isinf(goal.max_edge):
             longest = np.max([plane.gap(p, q, K) for p, q in ((a, b), (b, c), (c, a))], axis=0)
             large |= plane.length_of_gap(longest, K) > goal.max_edge
-        spared = np.zeros(len(corners), dtype=bool)
-        spared[narrow] = ~by_angle[narrow]
-        return Verdict(np.asarray(by_angle | large), by_angle, spared, worst)
+        return Verdict(np.asarray(by_angle | large), by_angle, narrow & ~by_angle, worst)
 
     def given(self, corners: Ints) -> Bools:
         """Return which angles (n, 3) of triangles lie between two segments: the polygon's own."""
@@ -188,13 +167,10 @@ class Refinement:
         return np.roll(on, 1, axis=1) & np.roll(on, 2, axis=1)
 
     def across_corner(self, corners: Ints, worst: Ints) -> Bools:
-        """Return whether the edge opposite the worst angle joins two sides of a sharp corner.
-
-        Both ends are on one shell; refining such triangles would add shells without end. This holds
-        at small scales only: beyond the radius of curvature a shell may be refined.
-        """
-        rows = np.arange(len(corners))
-        u, v = (corners[rows, (worst + k) % 3] for k in (1, 2))
+        """Return whether the edge opposite the worst angle joins two sides of a sharp corner."""
+        # Both ends are on one shell: refining would add shells without end, at small scales only;
+        # beyond the radius of curvature a shell may be refined.
+        u, v = np.take_along_axis(corners, np.add.outer(worst, (1, 2)) % 3, axis=1).T
         e, f = self.edge_of_vertex[u], self.edge_of_vertex[v]
         first = np.where(self.edges[e, 1] == self.edges[f, 0], self.edges[e, 1], -1)
         corner = np.where(self.edges[e, 0] == self.edges[f, 1], self.edges[e, 0], first)
@@ -204,13 +180,11 @@ class Refinement:
         return np.asarray(shell & small & (np.abs(p - q) < EQUAL * p))
 
     def choose(self, corners: Ints, verdict: Verdict) -> tuple[Complexes, Bools]:
-        """Return the vertices to add for bad triangles, and the segments to split for others."""
         K, bad = self.K, verdict.bad
         corners, by_angle, worst = corners[bad], verdict.by_angle[bad], verdict.worst[bad]
         center, radius = plane.circumcircle(*self.y[corners.T])
         point = plane.true_center(center, radius, K)
-        rows = np.arange(len(corners))
-        p, q = (self.y[corners[rows, (worst + k) % 3]] for k in (1, 2))
+        p, q = self.y[np.take_along_axis(corners, np.add.outer(worst, (1, 2)) % 3, axis=1).T]
         side = plane.gap(p, q, K)
         # isosceles with apex angle θ: sin_K(height) = tan_K(base/2)/tan(θ/2)
         if self.goal.min_angle > 0:
@@ -228,24 +202,19 @@ class Refinement:
         around, reach = plane.chart_circle(middle, t, K)
         hits = cKDTree(_pairs(point)).query_ball_point(_pairs(around), reach * (1 - ON_CIRCLE))
         split = np.array([len(hit) > 0 for hit in hits], dtype=bool)
-        keep = np.ones(len(point), dtype=bool)
-        keep[np.array([i for hit in hits for i in hit], dtype=np.intp)] = False
+        keep = ~np.isin(np.arange(len(point)), [i for hit in hits for i in hit])
         if split.any():
             near, _ = cKDTree(_pairs(middle[split])).query(_pairs(center))
             keep &= near >= radius
         return point[keep], split
 
     def split(self, chosen: Bools) -> None:
-        """Split segments in the middle, or on a shell around a sharp corner at one end."""
-        K = self.K
-        ends = self.segments[chosen]
-        edge = self.edge_of_segment[chosen]
+        K, ends, edge = self.K, self.segments[chosen], self.edge_of_segment[chosen]
         sharp = np.append(self.sharp, False)[np.minimum(ends, len(self.sharp))]
         flip = sharp[:, 1] & ~sharp[:, 0]
         a, b = self.y[np.where(flip[:, None], ends[:, ::-1], ends).T]
         t = plane.gap(a, b, K)
-        half = plane.length_of_gap(t, K) / 2
-        shell = lifts.tangent(np.exp2(np.round(np.log2(half))) / 2, K)
+        shell = lifts.tangent(np.exp2(np.round(np.log2(plane.length_of_gap(t, K) / 2))) / 2, K)
         t = np.where(sharp[:, 0] != sharp[:, 1], shell, plane.half_gap(t, K))
         new = len(self.y) + np.arange(len(ends))
         self.y = np.append(self.y, plane.towards(a, b, t, K))
@@ -265,7 +234,7 @@ def _independent(points: Complexes, centers: Complexes, radii: Floats) -> Ints:
     """Return the points to take in this order: none lies in the circle of one after it."""
     at, around, reach = _pairs(points), _pairs(centers), radii * (1 - ON_CIRCLE)
     taken: Ints = np.empty(0, dtype=np.intp)
-    start, size = 0, FIRST_BLOCK
+    start, size = 0, 64  # compared with each other; then twice as many, …
     while start < len(points):
         rows = np.arange(start, min(start + size, len(points)))
         if len(taken):

@@ -1,7 +1,7 @@
 """Pictures: Display classes in scikit-learn's manner, on matplotlib (the extra ``plot``).
 
-A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep one look:
-the fundamental conic in thick black, equal axes, colours that everyone can tell apart.
+A class method ``from_…`` computes, and ``plot(ax=None)`` draws. Figures keep one look: the
+fundamental conic in thick black, equal axes, colours that everyone can tell apart.
 """
 
 from cayleyklein.plotting._boundary import DecisionBoundaryDisplay
@@ -11,7 +11,6 @@ from cayleyklein.plotting._map import MapDisplay
 from cayleyklein.plotting._metric import BallDisplay, MetricDisplay
 from cayleyklein.plotting._voronoi import VoronoiDisplay
 from cayleyklein.plotting._weights import FeatureWeightsDisplay
-from cayleyklein.plotting.style import GEOMETRY_COLORS as GEOMETRY_COLORS
 
 __all__ = [
     "BallDisplay", "ChartDisplay", "CrossRatioDisplay", "DecisionBoundaryDisplay",

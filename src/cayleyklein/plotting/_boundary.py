@@ -1,11 +1,9 @@
 """Decision regions of classifiers, exact for nearest neighbours in the plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,46 +24,34 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     """Decision regions of a classifier (paper, figure 7).
 
     Make one by :meth:`from_points` or :meth:`from_diagram`, for the exact regions of nearest
-    neighbours, with a piecewise linear frontier; or by :meth:`from_estimator`, for the predictions
-    of any classifier on a grid, in the plane or on a plane section.
+    neighbours, or by :meth:`from_estimator`, for the predictions of any classifier on a grid.
 
     Parameters
     ----------
     regions : CayleyKleinVoronoi, or ndarray of shape (n, n)
-        A labelled diagram, or indices of the classes on a grid over the bounds; -1 is outside the
+        A labelled diagram, or indices of the classes on a grid over the bounds; -1 outside the
         domain.
-    classes : ndarray of shape (n_classes,)
-        The classes, in the order of their colours.
+    classes : ndarray of shape (n_classes,), in the order of their colours
     bounds : ndarray of shape (2, 2)
         The lower and the upper corner of the picture.
-    X : ndarray of shape (n, 2), optional
-        Rows to show.
-    y : ndarray of shape (n,), optional
-        Their classes.
+    X, y : ndarray of shape (n, 2) and (n,), optional
+        Rows to show, and their classes.
     names : pair of str, default=("$x_1$", "$x_2$")
         Labels of the axes.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import DecisionBoundaryDisplay
     >>> X, y = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]], ["a", "b", "b", "a"]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = DecisionBoundaryDisplay.from_points(X, y, metric)
-    >>> display.regions.frontier().shape  # segments between cells of different classes
-    (4, 2, 2)
-    >>> figure = display.plot().figure_
-    >>> DecisionBoundaryDisplay.from_diagram(display.regions).classes
+    >>> figure = DecisionBoundaryDisplay.from_points(X, y, metric).plot().figure_
+    >>> diagram = CayleyKleinVoronoi(X, metric, labels=y)
+    >>> DecisionBoundaryDisplay.from_diagram(diagram).classes
     array(['a', 'b'], dtype='<U1')
-
-    The predictions of any classifier on a grid:
-
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> model = KNeighborsClassifier(1).fit(X, y)
-    >>> display = DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50)
-    >>> display.regions.shape
+    >>> DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=50).regions.shape
     (50, 50)
     """
 
@@ -81,17 +67,14 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     def from_points(
         cls, X: ArrayLike, y: ArrayLike, metric: CurvedMetric, *, n_neighbors: int = 1,
         window: ArrayLike | None = None,
-    ) -> DecisionBoundaryDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the exact regions of nearest neighbours in the plane.
 
         Parameters
         ----------
-        X : array-like of shape (n, 2)
-            Points of the plane.
-        y : array-like of shape (n,)
-            Their classes.
-        metric : CurvedMetric
-            A metric of the plane.
+        X, y : array-like of shape (n, 2) and (n,)
+            Points of the plane, and their classes.
+        metric : CurvedMetric of the plane
         n_neighbors : int, default=1
             Each of the k nearest points has one vote; the first class wins ties.
         window : array-like of shape (2, 2), optional
@@ -102,7 +85,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         return cls.from_diagram(diagram)
 
     @classmethod
-    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> DecisionBoundaryDisplay:
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> Self:
         """Take the regions of a labelled diagram of the plane."""
         bounds = picture_bounds(diagram)
         if diagram.labels is None:
@@ -117,7 +100,7 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         cls, estimator: Any, X: Any, y: ArrayLike | None = None, *,
         features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
         resolution: int = 300,
-    ) -> DecisionBoundaryDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the predictions of a fitted classifier on a grid over the rows.
 
         Parameters
@@ -149,10 +132,8 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
         n, d = as_count(resolution, "resolution"), rows.shape[1]
         if n < 2:
             raise InvalidInputError(f"Got resolution={n}, but a grid has at least 2 points a side.")
-        check_memory(
-            8.0 * n * n * (2 * d + 4), f"A grid of {n:,} × {n:,} points of {d:,} columns",
-            "Take a smaller resolution.",
-        )  # fmt: skip
+        what = f"A grid of {n:,} × {n:,} points of {d:,} columns"
+        check_memory(8.0 * n * n * (2 * d + 4), what, "Take a smaller resolution.")
         names = getattr(X, "columns", None) if feature_names is None else feature_names
         ruler = CurvedMetric(factor=standard_factor(rows))
         section = sections.choose_section(ruler, rows, features, names)
@@ -184,19 +165,15 @@ class DecisionBoundaryDisplay(style.PlaneDisplay):
     def plot(
         self, ax: style.Axes | None = None, *, legend: bool = True, show_points: bool = True,
         **options: Any,
-    ) -> DecisionBoundaryDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Draw the regions, the frontier and the rows.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
-        legend : bool, default=True
-            Whether to name the classes.
-        show_points : bool, default=True
-            Whether to draw the rows.
-        **options
-            Options of the frontier, a LineCollection, or of the contours of a grid.
+        ax : matplotlib Axes, optional (a new figure's)
+        legend, show_points : bool, default=True
+            Whether to name the classes, and to draw the rows.
+        **options : options of the frontier, a LineCollection, or of the contours of a grid
         """
         ax, room = style.new_axes(ax), 0.0
         if isinstance(self.regions, CayleyKleinVoronoi):

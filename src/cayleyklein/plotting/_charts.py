@@ -1,11 +1,9 @@
 """One diagram in several charts of the same space."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +19,7 @@ from cayleyklein.plotting._voronoi import picture_bounds
 
 EUCLIDEAN = "euclidean"
 CHART_TITLES = {  # by the sign of K: negative, zero, positive
-    EUCLIDEAN: ("Euclidean: the data", "Euclidean: the data", "Euclidean: the data"),
+    EUCLIDEAN: ("Euclidean: the data",) * 3,
     "klein": ("Klein disc", "Cartesian", "gnomonic"),
     "conformal": ("Poincaré disc", "Cartesian / 2", "stereographic"),
     "half_space": ("Poincaré half-plane", "", ""),
@@ -36,33 +34,20 @@ DEFAULT_CHARTS = {
 }
 
 EDGE_POINTS = 64  # on an edge, which is straight in the Klein chart and curved in others
-RIM_POINTS = 721
-WHOLE_WINDOW = 1e4  # of an elliptic diagram, in radii of the sphere: almost up to the equator
-
 ELEVATION, AZIMUTH = math.radians(35), math.radians(-60)
 RIGHT = np.array([-math.sin(AZIMUTH), math.cos(AZIMUTH), 0.0])
 EYE = np.append(math.cos(ELEVATION) * np.array([RIGHT[1], -RIGHT[0]]), math.sin(ELEVATION))
 BEHIND = 0.2  # opacity of the far side of a sphere
-SURFACE_ZOOM = 1.25  # surfaces have no axes, and use their space
-LEAST_CAP = 1.1  # least height of the drawn hyperboloid, for points that are all at its bottom
-HALF_PLANE = 1e6  # where the boundary line of the half-plane ends: far outside every picture
 
 
 class ChartPanel(NamedTuple):
-    """The contents of one chart.
-
-    ``edges`` are polylines and ``rim`` is where the space ends in the chart, if it does: at the
-    fundamental conic, or at the elliptic equator. They have 2 coordinates, or 3 on the surfaces.
-    ``bounds`` are two corners.
-    """
-
     chart: str
     title: str
-    edges: list[Floats]
+    edges: list[Floats]  # polylines of 2 coordinates, or 3 on the surfaces
     points: Floats
-    rim: Floats
+    rim: Floats  # where the space ends, if it does: the conic, or the elliptic equator
     rim_width: float
-    bounds: Floats
+    bounds: Floats  # two corners
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -70,9 +55,9 @@ class ChartDisplay:
     """The same Voronoi diagram in several charts, side by side.
 
     Make one by :meth:`from_points` or :meth:`from_diagram`. Cells are straight in the Euclidean
-    chart (the data as they are) and in the Klein chart, where the conic is round. In Poincaré's
-    disc and half-plane angles are true, and edges are arcs of circles. The hemisphere stands above
-    the Klein disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
+    chart (the data as they are) and in the Klein chart, where the conic is round; in Poincaré's
+    disc and half-plane angles are true, and edges are arcs. The hemisphere stands above the Klein
+    disc. :meth:`plot` sets `axes_`, a list, and `figure_`.
 
     Parameters
     ----------
@@ -82,16 +67,13 @@ class ChartDisplay:
     Examples
     --------
     >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-    >>> from cayleyklein.plotting import ChartDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = ChartDisplay.from_points(points, metric)
     >>> [panel.title for panel in display.panels][1:]
     ['Klein disc', 'Poincaré disc', 'Poincaré half-plane', 'hemisphere']
-    >>> figure = display.plot().figure_
     >>> diagram = CayleyKleinVoronoi(points, metric, order=2)
-    >>> len(ChartDisplay.from_diagram(diagram, charts=["klein"]).panels)
-    1
+    >>> figure = ChartDisplay.from_diagram(diagram, charts=["klein"]).plot().figure_
     """
 
     panels: Sequence[ChartPanel]
@@ -100,27 +82,25 @@ class ChartDisplay:
     def from_points(
         cls, points: ArrayLike, metric: CurvedMetric, *, charts: Sequence[str] | None = None,
         order: int = 1, window: ArrayLike | None = None,
-    ) -> ChartDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the diagram and its images.
 
         Parameters
         ----------
-        points : array-like of shape (n, 2)
-            Generators.
-        metric : CurvedMetric
-            A metric of the plane.
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
         charts : sequence of str, optional
             "euclidean" and names of :data:`cayleyklein.geometry.CHARTS`; all that are usual for the
             curvature by default.
         order : int, default=1
             k < n: in a cell of the diagram, its k generators are the k nearest points.
         window : array-like of shape (2, 2), optional
-            Lower and upper corner of the box that a flat or elliptic diagram is cut to; by default
-            a box around the points (flat), or almost the whole plane (elliptic).
+            Lower and upper corner of the box that a diagram is cut to; by default a box around the
+            points (flat), or almost the whole plane (elliptic).
         """
         if space.as_space(metric).curvature > 0 and window is None:
-            reach = WHOLE_WINDOW * np.linalg.norm(metric.inverse_factor, axis=1)
-            reach /= math.sqrt(metric.curvature)
+            # almost up to the equator: 10⁴ radii of the sphere
+            reach = 1e4 * np.linalg.norm(metric.inverse_factor, axis=1) * metric.curvature**-0.5
             window = np.stack([metric.center - reach, metric.center + reach])
         diagram = CayleyKleinVoronoi(points, metric, order=order, window=window)
         return cls.from_diagram(diagram, charts=charts)
@@ -128,7 +108,7 @@ class ChartDisplay:
     @classmethod
     def from_diagram(
         cls, diagram: CayleyKleinVoronoi, *, charts: Sequence[str] | None = None
-    ) -> ChartDisplay:
+    ) -> Self:
         """Compute the images of a diagram of the plane, in charts as by :meth:`from_points`."""
         picture_bounds(diagram)  # raises unless it is a diagram of the plane
         metric = diagram.metric
@@ -138,21 +118,18 @@ class ChartDisplay:
         edges = [_subdivide(segment, metric) for segment in diagram.ridge_segments()[1]]
         return cls(panels=[_panel(name, metric, edges, diagram.points) for name in names])
 
-    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> ChartDisplay:
+    def plot(self, axes: Sequence[style.Axes] | None = None, **options: Any) -> Self:
         """Draw the charts.
 
         Parameters
         ----------
         axes : sequence of matplotlib Axes, optional
-            One for each chart, with ``projection="3d"`` for the surfaces. A new figure's by
-            default.
-        **options
-            Options of the edges, LineCollections.
+            One for each chart, ``projection="3d"`` for surfaces; a new figure's by default.
+        **options : options of the edges, LineCollections
         """
         n = len(self.panels)
         if axes is None:
-            across = min(n, 3)
-            down = math.ceil(n / across)
+            across, down = min(n, 3), math.ceil(n / 3)
             pyplot = require("matplotlib.pyplot", "plot")
             figure = pyplot.figure(figsize=(3.2 * across, 3.4 * down), layout="constrained")
             axes = [
@@ -178,12 +155,11 @@ def _projection(panel: ChartPanel) -> str | None:
 
 
 def _subdivide(segment: Floats, metric: CurvedMetric) -> Floats:
-    """Return points of a segment, dense far out, where the charts stretch it."""
     start, end = segment
     t = np.linspace(0, 1, EDGE_POINTS)
     if metric.curvature > 0:
         return np.asarray(metric.geodesic(start, end, t), dtype=float)
-    # an end may be on the conic, infinitely far
+    # dense far out, where the charts stretch it; an end may be on the conic, infinitely far
     return np.asarray(start + (1 - np.cos(math.pi * t))[:, None] / 2 * (end - start))
 
 
@@ -201,7 +177,7 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
     if chart in ("hemisphere", "sphere"):
         bounds = np.array([[-1.0, -1.0, 0.0], [1.0, 1.0, 1.0]])
     elif chart == "hyperboloid":  # a cap that holds the points, with some room
-        top = max(1 + 1.3 * (dots[:, 2].max() - 1), LEAST_CAP)
+        top = max(1 + 1.3 * (dots[:, 2].max() - 1), 1.1)
         reach = math.sqrt(top**2 - 1)
         bounds = np.array([[-reach, -reach, 1.0], [reach, reach, top]])
     elif chart != "half_space" and len(rim):
@@ -217,12 +193,12 @@ def _panel(chart: str, metric: CurvedMetric, edges: list[Floats], points: Floats
 
 
 def _rim(chart: str, metric: CurvedMetric, image: Callable[[Floats], Floats]) -> Floats:
-    angle = np.linspace(0, 2 * math.pi, RIM_POINTS)
+    angle = np.linspace(0, 2 * math.pi, 721)
     equator = np.stack([np.cos(angle), np.sin(angle), 0 * angle], axis=1)
     if metric.domain is None:
         return {"conformal": equator[:, :2], "sphere": equator}.get(chart, np.empty((0, 2)))
     if chart == "half_space":
-        return HALF_PLANE * np.array([[-1.0, 0.0], [1.0, 0.0]])
+        return np.array([[-1e6, 0.0], [1e6, 0.0]])  # far outside every picture
     if chart == "hyperboloid":  # infinitely far
         return np.empty((0, 3))
     return image(metric.domain.from_euclidean(equator[:, :2]))
@@ -237,7 +213,6 @@ def _draw_plane(ax: style.Axes, panel: ChartPanel, look: dict[str, Any]) -> None
 
 
 def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
-    """Draw a panel on a sphere or a hyperboloid, its far side faint."""
     low, high = panel.bounds
     if panel.chart == "hyperboloid":
         height = np.linspace(1, high[2], 13)
@@ -260,14 +235,13 @@ def draw_surface(ax: Any, panel: ChartPanel, look: dict[str, Any]) -> None:
         dots = panel.points[in_front(panel.points, panel.chart) == front]
         ax.scatter(*dots.T, color="black", s=8, alpha=alpha, linewidths=0, depthshade=False)
     ax.set_proj_type("ortho")
-    ax.set_box_aspect(high - low, zoom=SURFACE_ZOOM)
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), zlim=(low[2], high[2]))
-    ax.set(xlabel="$X_1$", ylabel="$X_2$", zlabel="$X_3$")
+    ax.set_box_aspect(high - low, zoom=1.25)  # surfaces have no axes, and use their space
+    for axis, *limits, k in zip("xyz", low, high, (1, 2, 3), strict=True):
+        ax.set(**{f"{axis}lim": limits, f"{axis}label": f"$X_{k}$"})
     ax.locator_params(nbins=3)
     ax.set_axis_off()  # matplotlib's layouts cut off their labels; set_axis_on() shows them
     ax.view_init(elev=math.degrees(ELEVATION), azim=math.degrees(AZIMUTH))
 
 
 def in_front(points: Floats, chart: str) -> Bools:
-    """Return whether points are on the near side of a sphere; a hyperboloid hides none."""
-    return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))
+    return np.asarray((points @ EYE >= 0) | (chart == "hyperboloid"))  # which hides none

@@ -1,11 +1,9 @@
 """Lines of the plane: geodesics, and the cross-ratio of four points of a line."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,8 +15,6 @@ from cayleyklein.geometry import Ellipsoid, Hyperplane, cross_ratio, line_inters
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines, style
 
-OVERHANG = 0.08  # length of the line beyond the outermost points, relative to their distance
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class GeodesicDisplay(style.PlaneDisplay):
@@ -29,17 +25,14 @@ class GeodesicDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    paths : sequence of ndarray of shape (m, 2)
-        Polylines.
+    paths : sequence of polylines, ndarray of shape (m, 2)
     marks : ndarray of shape (k, 2)
         Points to mark; may be empty.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import GeodesicDisplay
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = GeodesicDisplay.from_points(metric, [0.0, 0.0], [0.9, 0.0], marks=3)
     >>> display.marks[:, 0].round(3)  # equal steps look ever shorter
@@ -55,13 +48,12 @@ class GeodesicDisplay(style.PlaneDisplay):
     @classmethod
     def from_points(
         cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike, *, marks: int = 2
-    ) -> GeodesicDisplay:
+    ) -> Self:
         """Compute the geodesics from p to q.
 
         Parameters
         ----------
-        metric : CurvedMetric
-            Of the plane.
+        metric : CurvedMetric of the plane
         p, q : array-like of shape (..., 2)
             The ends, broadcast against each other.
         marks : int, default=2
@@ -75,7 +67,7 @@ class GeodesicDisplay(style.PlaneDisplay):
         return cls(paths=list(pairs), marks=marked, domains=outlines.domains_of(metric))
 
     @classmethod
-    def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> GeodesicDisplay:
+    def from_hyperplane(cls, metric: CurvedMetric, line: Hyperplane) -> Self:
         """Compute a whole line, for example ``metric.bisector(p, q)``, clipped to the domain."""
         space.as_space(metric)
         if not isinstance(line, Hyperplane):
@@ -90,19 +82,16 @@ class GeodesicDisplay(style.PlaneDisplay):
     def plot(
         self, ax: style.Axes | None = None, *, color: str = "black", label: str | None = None,
         **options: Any,
-    ) -> GeodesicDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Draw the geodesics.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         color : str, default="black"
             Colour of the lines and marks.
-        label : str, optional
-            Entry of a legend.
-        **options
-            Options of the lines, a LineCollection.
+        label : str, optional entry of a legend
+        **options : options of the lines, a LineCollection
         """
         ax = style.new_axes(ax)
         look = {"colors": color, "linewidths": 1.2, "label": label} | options
@@ -115,30 +104,22 @@ class GeodesicDisplay(style.PlaneDisplay):
 class CrossRatioDisplay(style.PlaneDisplay):
     """Four collinear points p, q, P, Q with their cross-ratio (paper, figures 1 and 2).
 
-    Make one by :meth:`from_points`, or by :meth:`from_metric`, where P and Q are the points in
-    which the line pq meets the fundamental conic. :meth:`plot` sets `ax_`, `figure_` and `texts_`,
-    the names of the points.
+    Make one by :meth:`from_points`, or by :meth:`from_metric`, where the line pq meets the
+    fundamental conic in P and Q. :meth:`plot` sets `ax_`, `figure_` and `texts_`, the names.
 
     Parameters
     ----------
-    points : ndarray of shape (4, 2)
-        p, q, P and Q.
-    value : float
-        (p, q; P, Q).
+    points : ndarray of shape (4, 2), of p, q, P and Q
+    value : float, (p, q; P, Q)
     distance : float, optional
         d(p, q), when the points come from a metric.
-    domains : sequence of Ellipsoid, default=()
-        Fundamental conics to draw.
+    domains : sequence of Ellipsoid, fundamental conics, default=()
 
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import CrossRatioDisplay
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
-    >>> display = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0])
-    >>> bool(np.isclose(display.distance, abs(np.log(display.value)) / 2))
-    True
-    >>> figure = display.plot().figure_
+    >>> figure = CrossRatioDisplay.from_metric(metric, [0.0, 0.0], [0.5, 0.0]).plot().figure_
     >>> CrossRatioDisplay.from_points([0.0, 0.0], [1.0, 0.0], [-1.0, 0.0], [2.0, 0.0]).value
     0.25
     """
@@ -149,9 +130,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
     domains: Sequence[Ellipsoid] = ()
 
     @classmethod
-    def from_points(
-        cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike
-    ) -> CrossRatioDisplay:
+    def from_points(cls, p: ArrayLike, q: ArrayLike, P: ArrayLike, Q: ArrayLike) -> Self:
         """Compute the cross-ratio of four points of a line."""
         named = {"p": p, "q": q, "P": P, "Q": Q}
         rows = [as_points(point, name, 2, ndim=1) for name, point in named.items()]
@@ -160,7 +139,7 @@ class CrossRatioDisplay(style.PlaneDisplay):
         return cls(points=np.stack(rows), value=float(cross_ratio(*rows)))
 
     @classmethod
-    def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> CrossRatioDisplay:
+    def from_metric(cls, metric: CurvedMetric, p: ArrayLike, q: ArrayLike) -> Self:
         """Compute P, Q and the distance of p and q in a hyperbolic metric of the plane."""
         p, q = as_points(p, "p", 2, ndim=1), as_points(q, "q", 2, ndim=1)
         if space.as_space(metric).geometry != "hyperbolic":
@@ -179,21 +158,19 @@ class CrossRatioDisplay(style.PlaneDisplay):
     def plot(
         self, ax: style.Axes | None = None, *, labels: Sequence[str] = ("p", "q", "P", "Q"),
         color: str = style.BLUE, title: bool = True, **options: Any,
-    ) -> CrossRatioDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Draw the line with its points and, in the title, their cross-ratio.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         labels : sequence of 4 str, default=("p", "q", "P", "Q")
             Names of the points, set as mathematics.
         color : str, default="#0072B2"
             Colour of p and q; P and Q are white.
         title : bool, default=True
             Whether to write the numbers above the axes, if these have no title yet.
-        **options
-            Options of the line, a LineCollection.
+        **options : options of the line, a LineCollection
         """
         names = as_texts(labels, "labels")
         if len(names) != len(self.points):
@@ -202,27 +179,23 @@ class CrossRatioDisplay(style.PlaneDisplay):
         start, end = self.points[2:]
         along = (end - start) / math.dist(start, end)
         t = (self.points - start) @ along
-        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * OVERHANG * np.ptp(t)
+        ends = np.array([t.min(), t.max()]) + np.array([-1, 1]) * 0.08 * np.ptp(t)
         line = start + ends[:, None] * along
         style.draw_lines(ax, [line], **({"colors": "0.35", "linewidths": 1.2} | options))
         style.draw_points(ax, self.points[:2], color=color, s=30)
         hollow: Any = {"color": "white", "edgecolors": "black", "linewidths": 1}
         style.draw_points(ax, self.points[2:], s=30, **hollow)
-        across = np.array([-along[1], along[0]])
-        across = across if across[1] >= 0 else -across
+        across = np.array([-along[1], along[0]]) * (1 if along[0] >= 0 else -1)
         shifts = np.tile(11 * across, (4, 1))
         for domain in self.domains:  # P and Q are named outside, where the conic recedes
             for i, outwards in ((2, -along), (3, along)):
                 normal = domain.matrix @ (self.points[i] - domain.center)
-                side = 1.0 if normal @ across >= 0 else -1.0
-                shifts[i] = 9 * outwards + 11 * side * across
+                shifts[i] = 9 * outwards + (11 if normal @ across >= 0 else -11) * across
+        look: Any = {"ha": "center", "va": "center", "zorder": 5}
         self.texts_ = [
-            ax.annotate(
-                f"${name}$", tuple(point), tuple(shift), textcoords="offset points", ha="center",
-                va="center", zorder=5,
-            )
+            ax.annotate(f"${name}$", point, shift, textcoords="offset points", **look)
             for name, point, shift in zip(names, self.points, shifts, strict=True)
-        ]  # fmt: skip
+        ]
         if title and not ax.get_title():
             p, q, P, Q = names
             text = f"$({p}, {q}; {P}, {Q}) = {self.value:.3f}$"

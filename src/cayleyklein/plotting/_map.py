@@ -1,10 +1,8 @@
 """Maps by multidimensional scaling: in Poincaré's disc, in the plane or on a globe."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,8 +19,6 @@ from cayleyklein.plotting.svg import number
 
 # turns the pole of a sphere, the centre of a map, to the viewer
 TO_VIEWER = np.stack([_charts.RIGHT, np.cross(_charts.EYE, _charts.RIGHT), _charts.EYE])
-GLOBE = np.array([[-1.0, -1.0, -1.0], [1.0, 1.0, 1.0]])
-DISC = Ellipsoid(np.zeros(2), np.eye(2), 1.0)
 EDGE_COLOR = "0.6"
 
 
@@ -39,24 +35,17 @@ class MapDisplay(style.PlaneDisplay):
         map towards the viewer (K > 0).
     curvature : float
         K, whose sign chooses the picture.
-    edges : list of ndarray, default=()
-        Paths, in the coordinates of the points.
-    y : ndarray of shape (n,), optional
-        Classes of the points.
-    names : sequence of str, optional
-        Names of the points; an empty name is not written.
+    edges : list of ndarray, paths in the same coordinates, default=()
+    y, names : ndarray of shape (n,) and sequence of n str, optional
+        Classes and names of the points; an empty name is not written.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from cayleyklein import CurvedMDS
-    >>> from cayleyklein.plotting import MapDisplay
     >>> path = np.abs(np.subtract.outer(np.arange(4.0), np.arange(4.0)))
     >>> mds = CurvedMDS(metric="precomputed", curvature=-1.0).fit(path)
     >>> edges = [[0, 1], [1, 2], [2, 3]]
     >>> display = MapDisplay.from_estimator(mds, names=list("abcd"), edges=edges)
-    >>> bool((np.linalg.norm(display.points, axis=1) < 1).all())
-    True
     >>> figure = display.plot().figure_
     """
 
@@ -70,13 +59,12 @@ class MapDisplay(style.PlaneDisplay):
     def from_estimator(
         cls, estimator: CurvedMDS, y: ArrayLike | None = None, *,
         names: Sequence[str] | None = None, edges: ArrayLike | None = None,
-    ) -> MapDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Take the points of a fitted CurvedMDS of two components.
 
         Parameters
         ----------
-        estimator : CurvedMDS
-            A fitted one.
+        estimator : fitted CurvedMDS
         y : array-like of shape (n,), optional
             A class for each point, for colours and markers.
         names : sequence of n str, optional
@@ -101,8 +89,7 @@ class MapDisplay(style.PlaneDisplay):
         pairs = np.empty((0, 2)) if edges is None else as_finite_array(edges, "edges")
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise InvalidInputError(f"edges must have shape (m, 2); got {pairs.shape}.")
-        bad = (pairs != np.floor(pairs)) | (pairs < 0) | (pairs >= n)
-        if bad.any():
+        if (bad := ~np.isin(pairs, np.arange(n))).any():
             raise InvalidInputError(
                 f"edges must hold row numbers from 0 to {n - 1}{at_index(bad)}."
             )
@@ -121,9 +108,7 @@ class MapDisplay(style.PlaneDisplay):
         classes = None if y is None else np.asarray(y)
         return cls(points=image(place), curvature=K, edges=paths, y=classes, names=names)
 
-    def plot(
-        self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any
-    ) -> MapDisplay:
+    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the map.
 
         Parameters
@@ -132,8 +117,7 @@ class MapDisplay(style.PlaneDisplay):
             With ``projection="3d"`` for a globe. A new figure's by default.
         legend : bool, default=True
             Whether to name the classes.
-        **options
-            Options of the points, a scatter.
+        **options : options of the points, a scatter
         """
         on_globe = self.curvature > 0
         ax = style.new_axes(ax, "3d" if on_globe else None)
@@ -149,17 +133,16 @@ class MapDisplay(style.PlaneDisplay):
     def _draw_plane(self, ax: Any, look: dict[str, Any]) -> None:
         style.draw_lines(ax, self.edges, colors=EDGE_COLOR)
         style.draw_points(ax, self.points, self.y, **look)
+        beside = {"textcoords": "offset points", "fontsize": "x-small", "zorder": 5}
         for point, name in zip(self.points, self.names or (), strict=False):
-            ax.annotate(
-                name, point, (2, 2), textcoords="offset points", fontsize="x-small", zorder=5
-            )
-        domains = [DISC] if self.curvature else []
+            ax.annotate(name, point, (2, 2), **beside)
+        domains = [Ellipsoid(np.zeros(2), np.eye(2), 1.0)] if self.curvature else []
         shown = outlines.edges_of(domains) or [self.points]
         self._finish(ax, domains, *shown, names=("$y_1$", "$y_2$"))
 
     def _draw_globe(self, ax: Any, look: dict[str, Any]) -> None:
-        nothing = np.empty((0, 3))
-        panel = _charts.ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, GLOBE)
+        nothing, box = np.empty((0, 3)), np.array([3 * [-1.0], 3 * [1.0]])
+        panel = _charts.ChartPanel("sphere", "", list(self.edges), nothing, nothing, 0.0, box)
         _charts.draw_surface(ax, panel, {"colors": EDGE_COLOR, "linewidths": 1.0})
         near = _charts.in_front(self.points, "sphere")
         classes = None if self.y is None else np.unique(self.y)

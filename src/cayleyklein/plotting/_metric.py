@@ -1,10 +1,8 @@
 """Balls of the plane, and a metric shown by equal balls over the data."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,45 +14,32 @@ from cayleyklein.metrics.combined import Metric, terms_of
 from cayleyklein.plotting import outlines, sections, style
 from cayleyklein.plotting.svg import number
 
-DISTANT = 3.0  # size of a domain relative to the data from which on it is drawn in a corner
-
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BallDisplay(style.PlaneDisplay):
     """Balls of a metric of the plane: ellipses with displaced centres (paper, figure 6).
 
-    Make one by :meth:`from_metric`. Elliptic balls are drawn red, hyperbolic green, Mahalanobis
-    blue, mixed purple and those of a product orange; the dots are the centres of the distance, not
-    of the ellipses. :meth:`plot` sets `ax_`, `figure_`, `fill_` (a PolyCollection) and `lines_`
-    (a LineCollection).
+    Make one by :meth:`from_metric`. Elliptic balls are red, hyperbolic green, Mahalanobis blue,
+    mixed purple and those of a product orange; the dots are the centres of the distance, not of the
+    ellipses. :meth:`plot` sets `ax_`, `figure_`, `fill_` (a PolyCollection) and `lines_` (a
+    LineCollection).
 
     Parameters
     ----------
-    centers : ndarray of shape (n, 2)
-        Centres of the balls.
-    radii : ndarray of shape (n,)
-        Their radii.
-    outlines : sequence of ndarray of shape (m, 2)
-        Their spheres. One that crosses the elliptic equator is an open branch.
-    closed : sequence of bool
-        Which of the outlines are closed.
+    centers, radii : ndarray of shape (n, 2) and (n,)
+        Centres and radii of the balls.
+    outlines, closed : sequence of ndarray of shape (m, 2), and of bool
+        Their spheres, and which are closed: one across the elliptic equator is an open branch.
     metric : CurvedMetric, MixedMetric or ProductMetric
         Gives the colour and the fundamental conics.
 
     Examples
     --------
     >>> from cayleyklein import CurvedMetric
-    >>> from cayleyklein.plotting import BallDisplay
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = BallDisplay.from_metric(metric, [[0.0, 0.0], [0.6, 0.3]], 0.4)
     >>> metric.distance(display.centers[1], display.outlines[1]).round(9).max()
     np.float64(0.4)
-
-    An elliptic ball that crosses the equator is not an ellipse:
-
-    >>> plane = CurvedMetric.euclidean(2, curvature=1.0)
-    >>> BallDisplay.from_metric(plane, [[1.0, 0.0]], 1.0).closed
-    [False]
     >>> figure = display.plot().figure_
     """
 
@@ -67,13 +52,12 @@ class BallDisplay(style.PlaneDisplay):
     @classmethod
     def from_metric(
         cls, metric: Metric, centers: ArrayLike, radius: ArrayLike = 1.0, *, resolution: int = 256
-    ) -> BallDisplay:
+    ) -> Self:
         """Compute the outlines.
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric of the plane.
+        metric : CurvedMetric, MixedMetric or ProductMetric of the plane
         centers : array-like of shape (n, 2)
             Centres of the balls.
         radius : float or array-like of shape (n,), default=1.0
@@ -101,23 +85,20 @@ class BallDisplay(style.PlaneDisplay):
     def plot(
         self, ax: style.Axes | None = None, *, color: str | None = None, fill: float = 0.15,
         label: str | None = None, show_centers: bool = True, **options: Any,
-    ) -> BallDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Draw the balls.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         color : str, optional
             Colour of the balls; that of the geometry by default.
         fill : float, default=0.15
             Opacity of the inside; 0 leaves it empty.
-        label : str, optional
-            Entry of a legend.
+        label : str, optional entry of a legend
         show_centers : bool, default=True
             Whether to draw the centres.
-        **options
-            Options of the outlines, a LineCollection.
+        **options : options of the outlines, a LineCollection
         """
         shade = style.GEOMETRY_COLORS[self.metric.geometry] if color is None else color
         checks.as_real(fill, "fill", "[0, 1]")
@@ -133,12 +114,10 @@ class BallDisplay(style.PlaneDisplay):
         return [path for path, whole in zip(self.outlines, self.closed, strict=True) if whole]
 
     def _draw(self, ax: style.Axes, color: str, fill: float, look: dict[str, Any]) -> None:
-        """Draw the balls without changing the limits of the axes."""
         collections = checks.require("matplotlib.collections", "plot")
-        self.fill_ = collections.PolyCollection(
-            self._full, facecolors=color, edgecolors="none", alpha=fill
-        )
-        ax.add_collection(self.fill_, autolim=False)
+        look_inside = {"facecolors": color, "edgecolors": "none", "alpha": fill}
+        balls = collections.PolyCollection(self._full, **look_inside)
+        self.fill_ = ax.add_collection(balls, autolim=False)
         spheres = zip(self.outlines, self.closed, strict=True)
         paths = [np.concatenate([path, path[:1]]) if whole else path for path, whole in spheres]
         self.lines_ = style.draw_lines(ax, paths, **({"colors": color, "linewidths": 1.2} | look))
@@ -148,36 +127,29 @@ class BallDisplay(style.PlaneDisplay):
 class MetricDisplay(style.PlaneDisplay):
     """A metric of the plane, or a plane section of one: its domain, equal balls, and K.
 
-    Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius are
-    on a lattice over the data; their size and shape show the metric.
+    Make one by :meth:`from_estimator` or :meth:`from_metric`. Balls of one radius are on a lattice
+    over the data; their size and shape show the metric.
 
     Parameters
     ----------
-    metric : CurvedMetric, MixedMetric or ProductMetric
-        A metric of the plane.
-    balls : BallDisplay
-        Balls of one radius.
-    X : ndarray of shape (n, 2), optional
-        Rows of data.
-    y : ndarray of shape (n,), optional
-        Their labels.
+    metric : CurvedMetric, MixedMetric or ProductMetric of the plane
+    balls : BallDisplay of balls of one radius
+    X, y : ndarray of shape (n, 2) and (n,), optional
+        Rows of data, and their labels.
     names : pair of str, default=("$x_1$", "$x_2$")
         Labels of the axes.
 
     Examples
     --------
     >>> from cayleyklein import CurvedLMNN
-    >>> from cayleyklein.plotting import MetricDisplay
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True)
     >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
     >>> display = MetricDisplay.from_estimator(learner, X, y, features=(2, 3))
     >>> display.metric  # on a plane it has the same curvature
     CurvedMetric(elliptic, d=2, K=1)
-    >>> figure = display.plot().figure_
     >>> display = MetricDisplay.from_metric(learner.metric_, features="pca", lattice=3)
-    >>> len(display.balls.centers)
-    9
+    >>> figure = display.plot().figure_
     """
 
     metric: Metric
@@ -189,17 +161,15 @@ class MetricDisplay(style.PlaneDisplay):
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, y: ArrayLike | None = None, **options: Any
-    ) -> MetricDisplay:
+    ) -> Self:
         """Show the metric of a fitted learner over its data.
 
         Parameters
         ----------
         estimator : CurvedLMNN, MMC, or a Pipeline that holds one
             Fitted. The steps of a pipeline before the learner are applied to X.
-        X : array-like of shape (n, d)
-            Rows to show.
-        y : array-like of shape (n,), optional
-            Their classes.
+        X, y : array-like of shape (n, d) and (n,), y optional
+            Rows to show, and their classes.
         **options
             ``features``, ``feature_names``, ``radius`` and ``lattice`` of :meth:`from_metric`.
         """
@@ -211,22 +181,19 @@ class MetricDisplay(style.PlaneDisplay):
         cls, metric: Metric, X: ArrayLike | None = None, y: ArrayLike | None = None, *,
         features: Sequence[Any] | str | None = None, feature_names: Sequence[str] | None = None,
         radius: float | None = None, lattice: int = 7,
-    ) -> MetricDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the balls, on a plane section when the metric has more than two dimensions.
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric for d columns.
-        X : array-like of shape (n, d), optional
-            Rows to show.
-        y : array-like of shape (n,), optional
-            Their classes.
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
+        X, y : array-like of shape (n, d) and (n,), optional
+            Rows to show, projected to the plane, and their classes.
         features : pair of int or str, "pca" or None
-            The plane to show: two columns, with the others at the mean of X (at the centre without
-            X), or the principal plane of X in the coordinates z of the metric (of the metric
-            itself without X). Balls are cut by the plane exactly; rows are projected to it. None
-            is "pca" for X of d > 2, and else the first two columns.
+            The plane, which cuts the balls exactly: two columns, with the others at the mean of X
+            (at the centre without X), or the principal plane of X in the coordinates z of the
+            metric (of the metric itself without X). None is "pca" for X of d > 2, and else the
+            first two columns.
         feature_names : sequence of d str, optional
             Names of the columns; x₁, x₂, … by default.
         radius : float, optional
@@ -246,19 +213,15 @@ class MetricDisplay(style.PlaneDisplay):
         balls = BallDisplay.from_metric(plane, centers, size)
         return cls(metric=plane, balls=balls, X=shown, y=labels, names=section.names)
 
-    def plot(
-        self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any
-    ) -> MetricDisplay:
+    def plot(self, ax: style.Axes | None = None, *, legend: bool = True, **options: Any) -> Self:
         """Draw the data, the balls and the domain.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         legend : bool, default=True
             Whether to name the classes.
-        **options
-            Options of the rows, a scatter.
+        **options : options of the rows, a scatter
         """
         ax = style.new_axes(ax)
         color = style.GEOMETRY_COLORS[self.metric.geometry]
@@ -269,26 +232,22 @@ class MetricDisplay(style.PlaneDisplay):
         rows = self.balls._full if self.X is None else [self.X]
         near = outlines.bounds_of(self.balls.centers, *rows)
         far = outlines.bounds_of(near, *outlines.edges_of(domains))
-        distant = np.ptp(far, axis=0).max() > DISTANT * np.ptp(near, axis=0).max()
+        distant = np.ptp(far, axis=0).max() > 3 * np.ptp(near, axis=0).max()  # drawn in a corner
         self._finish(ax, domains, near if distant else far, names=self.names)
         if distant:
             self._draw_overview(ax, near, far)
         if not ax.get_title():
-            ax.set_title(self._summary(), fontsize="medium")
+            K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))
+            text = f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"
+            ax.set_title(text, fontsize="medium")
         if legend and self.y is not None:
             style.draw_legend(ax, fontsize="small")
         return self
 
     def _draw_overview(self, ax: style.Axes, near: Floats, far: Floats) -> None:
-        """Draw the whole domain in a corner, and the frame of the picture in it."""
         corner = ax.inset_axes((1.03, 0.72, 0.28, 0.28))
         style.draw_domains(corner, outlines.domains_of(self.metric))
-        (left, bottom), (width, height) = near[0], np.ptp(near, axis=0)
         patches = checks.require("matplotlib.patches", "plot")
-        corner.add_patch(patches.Rectangle((left, bottom), width, height, fill=False, lw=0.8))
+        corner.add_patch(patches.Rectangle(near[0], *np.ptp(near, axis=0), fill=False, lw=0.8))
         corner.set(xticks=[], yticks=[], frame_on=False)
         style.finish_axes(corner, far, ("", ""))
-
-    def _summary(self) -> str:
-        K = ", ".join(number(part.curvature, 3) for part, _ in terms_of(self.metric))
-        return f"{self.metric.geometry}, $K$ = {K}; balls of radius {self.balls.radii[0]:.2g}"

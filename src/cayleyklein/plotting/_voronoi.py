@@ -1,10 +1,8 @@
 """Voronoi diagrams in the plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +16,6 @@ from cayleyklein.plotting import outlines, style
 
 
 def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
-    """Return the corners of the picture of a diagram: its window, or the box of its domain."""
     if not isinstance(diagram, CayleyKleinVoronoi):
         raise InvalidInputError(
             f"diagram must be a CayleyKleinVoronoi; got {type(diagram).__name__}."
@@ -34,13 +31,10 @@ def picture_bounds(diagram: CayleyKleinVoronoi) -> Floats:
 
 
 def draw_cells(ax: style.Axes, diagram: CayleyKleinVoronoi, colors: Sequence[Any]) -> Any:
-    """Fill the cells of a diagram of the plane, beneath everything else."""
     # edges of the same colour close the hairlines that antialiasing leaves between cells
-    cells = require("matplotlib.collections", "plot").PolyCollection(
-        diagram.outlines(), facecolors=colors, edgecolors=colors, linewidths=0.5, zorder=0.5
-    )
-    ax.add_collection(cells, autolim=False)
-    return cells
+    look = {"facecolors": colors, "edgecolors": colors, "linewidths": 0.5, "zorder": 0.5}
+    cells = require("matplotlib.collections", "plot").PolyCollection(diagram.outlines(), **look)
+    return ax.add_collection(cells, autolim=False)
 
 
 def label_tints(diagram: CayleyKleinVoronoi) -> list[Any]:
@@ -57,13 +51,11 @@ class VoronoiDisplay(style.PlaneDisplay):
 
     Parameters
     ----------
-    diagram : CayleyKleinVoronoi
-        A diagram of the plane.
+    diagram : CayleyKleinVoronoi of the plane
 
     Examples
     --------
     >>> from cayleyklein import CayleyKleinVoronoi, CurvedMetric
-    >>> from cayleyklein.plotting import VoronoiDisplay
     >>> points = [[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [-0.4, -0.4]]
     >>> metric = CurvedMetric.euclidean(2, curvature=-1.0)
     >>> display = VoronoiDisplay.from_points(points, metric).plot()
@@ -76,22 +68,20 @@ class VoronoiDisplay(style.PlaneDisplay):
     diagram: CayleyKleinVoronoi
 
     @classmethod
-    def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> VoronoiDisplay:
+    def from_points(cls, points: ArrayLike, metric: CurvedMetric, **options: Any) -> Self:
         """Compute the diagram.
 
         Parameters
         ----------
-        points : array-like of shape (n, 2)
-            Generators.
-        metric : CurvedMetric
-            A metric of the plane.
+        points : array-like of shape (n, 2), the generators
+        metric : CurvedMetric of the plane
         **options
             ``order``, ``labels`` and ``window`` of :class:`cayleyklein.CayleyKleinVoronoi`.
         """
         return cls.from_diagram(CayleyKleinVoronoi(points, metric, **options))
 
     @classmethod
-    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> VoronoiDisplay:
+    def from_diagram(cls, diagram: CayleyKleinVoronoi) -> Self:
         """Show a diagram of the plane."""
         picture_bounds(diagram)  # raises for others
         return cls(diagram=diagram)
@@ -99,21 +89,19 @@ class VoronoiDisplay(style.PlaneDisplay):
     def plot(
         self, ax: style.Axes | None = None, *, fill: bool = True, highlight: int | None = None,
         show_points: bool = True, **options: Any,
-    ) -> VoronoiDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Draw the cells, the points and the conic.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         fill : bool, default=True
             Whether to fill the cells with the colours of their labels, if there are labels.
         highlight : int, optional
             A cell to paint yellow, with its generators in red.
         show_points : bool, default=True
             Whether to draw the generators.
-        **options
-            Options of the edges, a LineCollection.
+        **options : options of the edges, a LineCollection
         """
         diagram, n = self.diagram, len(self.diagram.cell_generators)
         if highlight is not None and highlight not in range(n):

@@ -1,10 +1,8 @@
 """Bars of the share of each column in the distances of a metric."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -26,13 +24,11 @@ class FeatureWeightsDisplay:
     ----------
     weights : ndarray of shape (d,)
         Shares as by :meth:`cayleyklein.CurvedMetric.feature_weights`.
-    names : sequence of d str
-        Names of the columns.
+    names : sequence of d str, the names of the columns
 
     Examples
     --------
     >>> from cayleyklein import CurvedLMNN
-    >>> from cayleyklein.plotting import FeatureWeightsDisplay
     >>> from sklearn.datasets import load_iris
     >>> X, y = load_iris(return_X_y=True, as_frame=True)
     >>> learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
@@ -49,13 +45,12 @@ class FeatureWeightsDisplay:
     def from_metric(
         cls, metric: Metric, X: ArrayLike | None = None, *,
         feature_names: Sequence[str] | None = None,
-    ) -> FeatureWeightsDisplay:  # fmt: skip
+    ) -> Self:  # fmt: skip
         """Compute the weights of a metric.
 
         Parameters
         ----------
-        metric : CurvedMetric, MixedMetric or ProductMetric
-            A metric for d columns.
+        metric : CurvedMetric, MixedMetric or ProductMetric for d columns
         X : array-like of shape (n, d), optional
             Rows; without them columns are taken as standardised.
         feature_names : sequence of d str, optional
@@ -69,7 +64,7 @@ class FeatureWeightsDisplay:
     @classmethod
     def from_estimator(
         cls, estimator: Any, X: ArrayLike, *, feature_names: Sequence[str] | None = None
-    ) -> FeatureWeightsDisplay:
+    ) -> Self:
         """Compute the weights of the metric of a fitted estimator.
 
         Parameters
@@ -86,36 +81,29 @@ class FeatureWeightsDisplay:
         return cls.from_metric(metric, rows, feature_names=names)
 
     def plot(
-        self,
-        ax: style.Axes | None = None,
-        *,
-        top: int = 20,
-        color: str = style.BLUE,
+        self, ax: style.Axes | None = None, *, top: int = 20, color: str = style.BLUE,
         **options: Any,
-    ) -> FeatureWeightsDisplay:
+    ) -> Self:  # fmt: skip
         """Draw the largest weights as bars from zero.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            A new figure's by default.
+        ax : matplotlib Axes, optional (a new figure's)
         top : int, default=20
             Largest number of bars.
         color : str, default="#0072B2"
             Colour of the bars.
-        **options
-            Options of ``Axes.barh``.
+        **options : options of ``Axes.barh``
         """
         order = np.argsort(-self.weights, kind="stable")[: as_count(top, "top")]
         ax = style.new_axes(ax)
-        names = [str(self.names[i]) for i in order]
-        self.bars_ = ax.barh(np.arange(len(order)), self.weights[order], color=color, **options)
-        ax.set_yticks(np.arange(len(order)), names)
+        places, names = np.arange(len(order)), [str(self.names[i]) for i in order]
+        self.bars_ = ax.barh(places, self.weights[order], color=color, **options)
+        ax.set_yticks(places, names)
         ax.invert_yaxis()
         ax.set_xlim(left=0)
         d = len(self.weights)
         part = f", {len(order)} of {d} columns" if len(order) < d else ""
-        if not ax.get_xlabel():
-            ax.set_xlabel(f"share of squared distances{part}")
+        ax.set_xlabel(ax.get_xlabel() or f"share of squared distances{part}")
         self.ax_, self.figure_ = ax, ax.figure
         return self

@@ -1,7 +1,5 @@
 """Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 from typing import Any
@@ -21,14 +19,11 @@ Facts = list[tuple[str, str]]
 METRIC_SIZE, PART_SIZE, DIAGRAM_SIZE = 180, 90, 240  # pixels along the longer side
 LATTICE = 5
 OUTLINE_POINTS = 48
-CHORDS = 3e-4  # distance of chords from the arcs of the absolute, relative to its radius
-LARGEST_ASPECT = 4.0  # ratio of axes from which on a plane metric is shown in its principal axes
 MOST_ROWS, MOST_BARS = 1000, 5  # rows to compute feature weights from, and bars to show them
 MOST_CELLS = 2000  # a picture of more cells would be large, and grey
 
 
 def notebook_card(thing: Any) -> str:
-    """Return the HTML card of a metric, a diagram or an estimator, empty before it is fitted."""
     if isinstance(thing, Metric):
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
@@ -46,7 +41,6 @@ def notebook_card(thing: Any) -> str:
 
 
 def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = "") -> str:
-    """Return a picture, facts to its right, and perhaps another picture; texts are escaped."""
     cell = 'style="text-align:left;padding:1px 8px 1px 0;vertical-align:top"'
     rows = "".join(
         f'<tr><th {cell} scope="row">{escape(name)}</th><td {cell}>{escape(value)}</td></tr>'
@@ -61,7 +55,6 @@ def html_card(title: str, facts: Facts, picture: str, caption: str, more: str = 
 
 
 def metric_facts(metric: Metric) -> Facts:
-    """Return geometry, curvature and dimension of a metric."""
     facts, terms = [("geometry", metric.geometry)], terms_of(metric)
     if isinstance(metric, CurvedMetric):
         facts.append(("curvature K", number(metric.curvature)))
@@ -77,33 +70,29 @@ def metric_facts(metric: Metric) -> Facts:
 
 
 def _learning_facts(estimator: Any) -> Facts:
-    """Return the chosen candidate and its scores on held-out rows, if some were compared."""
     selection = getattr(estimator, "selection_", None)
     if selection is None or not selection.trials:
         return []
     chosen = next(t for t in selection.trials if t.name == selection.chosen)
-    reason = f"{selection.chosen}: {selection.reason}"
-    return [("chosen", reason), ("held-out rows", str(chosen))]
+    said = f"{selection.chosen}: {selection.reason}"
+    return [("chosen", said), ("held-out rows", str(chosen))]
 
 
 def _weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
-    """Return bars of the largest feature weights over a sample of the rows."""
     try:
         weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
     except CayleyKleinError:  # there are none if all rows coincide
         return ""
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
-    shown = [
-        f"x{i + 1}".translate(digits) if names is None else str(names[i]) for i in order.tolist()
-    ]
+    columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
+    shown = [str((columns if names is None else names)[i]) for i in order]
     title = "columns with the largest shares of squared distances"
     color = style.GEOMETRY_COLORS[metric.geometry]
     return bar_chart(shown, weights[order].tolist(), color, title)
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:
-    """Return a picture of the domain and equal balls, and its caption; both empty for a line."""
     try:
         plane, where = _plane_of(metric, names)
         picture, caption, window = _balls_on(plane, METRIC_SIZE, where)
@@ -118,8 +107,7 @@ def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[
 
 def _balls_on(
     plane: Metric, size: int, where: str, window: Floats | None = None
-) -> tuple[str, str, Floats]:
-    """Return a picture of equal balls of a metric of the plane, its caption and its corners."""
+) -> tuple[str, str, Floats]:  # the picture, its caption and its corners
     centers, radius = outlines.ball_lattice(plane, window, LATTICE)
     edges = [domain.boundary(4 * OUTLINE_POINTS) for domain in outlines.domains_of(plane)]
     bounds = outlines.bounds_of(*(edges or [centers]))
@@ -139,9 +127,8 @@ def _balls_on(
 
 
 def _plane_of(metric: Metric, names: Sequence[str] | None) -> tuple[Metric, str]:
-    """Return the metric on the plane to show, and a description of that plane."""
     first = first_term(metric)
-    if metric.dimension == 2 and np.linalg.cond(first.factor) < LARGEST_ASPECT:
+    if metric.dimension == 2 and np.linalg.cond(first.factor) < 4:  # the ratio of its axes
         one, two = ("x₁", "x₂") if names is None else names
         return metric, f"the plane of {one} and {two}"
     whose = "its" if first is metric else "its first part's"
@@ -163,7 +150,6 @@ def _diagram_facts(diagram: CayleyKleinVoronoi) -> Facts:
 
 
 def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
-    """Return a picture of the cells, and its caption."""
     if diagram.metric.dimension != 2:
         return "", "only for diagrams of the plane"
     if len(diagram.cell_generators) > MOST_CELLS:
@@ -175,11 +161,10 @@ def _diagram_picture(diagram: CayleyKleinVoronoi) -> tuple[str, str]:
         kind = "decision regions"
         palette = np.array(style.class_colors(len(diagram.classes)))
         colors = palette[np.searchsorted(diagram.classes, diagram.cell_labels)].tolist()
-        for outline, color in zip(diagram.outlines(CHORDS), colors, strict=True):
+        for outline, color in zip(diagram.outlines(3e-4), colors, strict=True):
             if len(outline):
-                drawing.path(
-                    outline, closed=True, stroke=color, fill=color, width=0.5, fill_opacity=0.25
-                )
+                look = {"stroke": color, "fill": color}
+                drawing.path(outline, closed=True, width=0.5, fill_opacity=0.25, **look)
     for segment in diagram.ridge_segments()[1]:
         drawing.path(segment)
     shown = diagram.points

@@ -1,7 +1,5 @@
 """Outlines in the plane: lines, balls, and lattices of balls as polylines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 
@@ -16,25 +14,20 @@ from cayleyklein.metrics.combined import Metric, first_term
 
 RIM = 1e-9  # points on the conic are drawn this far inside, relative to its size
 HORIZON = 1e-4  # polylines to infinity end this angle before it
-BALL_OF_CELL = 0.4  # radius of balls relative to the distance of neighbours in the lattice
 
 
 def bounds_of(*points: Floats) -> Floats:
-    """Return the corners (2, 2) of the box around points."""
     rows = np.concatenate(points)
     return np.stack([rows.min(axis=0), rows.max(axis=0)])
 
 
 def domains_of(metric: Metric) -> tuple[Ellipsoid, ...]:
     """Return the ellipses that intersect in the domain; none when it is the whole plane."""
-    domain = metric.domain
-    if domain is None or isinstance(domain, tuple):
-        return domain or ()
-    return (domain,)
+    domain = metric.domain or ()
+    return domain if isinstance(domain, tuple) else (domain,)
 
 
 def edges_of(domains: Iterable[Ellipsoid]) -> list[Floats]:
-    """Return the outlines of ellipses."""
     return [domain.boundary() for domain in domains]
 
 
@@ -92,7 +85,7 @@ def ball_lattice(metric: Metric, X: Floats | None, n: int) -> tuple[Floats, floa
             "finer lattice."
         )
     sides = np.array([[1, 0], [0, 1], [1, 1], [1, -1], [-1, 0], [0, -1]])
-    ends = centers[:, None] + BALL_OF_CELL * step * sides
+    ends = centers[:, None] + 0.4 * step * sides
     radii = metric.distance(centers[:, None], ends, outside="inf").min(axis=1)
     return centers, float(np.median(radii))
 
@@ -117,18 +110,9 @@ def line_path(metric: CurvedMetric, line: Hyperplane, n: int) -> Floats:
 
 
 def inset(domain: Ellipsoid | None, points: Floats, margin: float = RIM) -> Floats:
-    """Move points on or outside a conic to a little inside, where charts are defined.
-
-    >>> disc = Ellipsoid([0.0, 0.0], np.eye(2))
-    >>> inset(disc, np.array([[0.3, 0.0], [0.0, 2.0]]), 0.25)
-    array([[0.3 , 0.  ],
-           [0.  , 0.75]])
-    """
+    """Move points on or outside a conic to a little inside, where charts are defined."""
     if domain is None:
         return points
     y = domain.to_euclidean(points)
     size = np.linalg.norm(y, axis=-1, keepdims=True) / (1 - margin)
-    out = size > 1
-    if not out.any():
-        return points
-    return np.where(out, domain.from_euclidean(y / np.where(out, size, 1.0)), points)
+    return np.where(size > 1, domain.from_euclidean(y / np.maximum(size, 1.0)), points)

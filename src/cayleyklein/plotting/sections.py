@@ -5,8 +5,6 @@ that is orthogonal to LB does not change there, and adds a constant: S = c (1 + 
 c = 1 + K ‖z⊥‖². Distances do not depend on c, so the section is a curved metric of the same K.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -23,23 +21,18 @@ from cayleyklein.metrics.combined import Metric, first_term
 
 
 class Section(NamedTuple):
-    """The plane of the points origin + basis t, and a projection t = chart (x - origin) to it."""
-
-    origin: Floats
+    origin: Floats  # the plane is origin + basis t
     basis: Floats
-    chart: Floats
+    chart: Floats  # t of rows projected to it is chart (x - origin)
     names: tuple[str, str]
 
     def project(self, X: Floats) -> Floats:
-        """Return t of rows X."""
         return np.asarray((X - self.origin) @ self.chart.T)
 
     def embed(self, t: Floats) -> Floats:
-        """Return the points of the space at t."""
         return np.asarray(self.origin + t @ self.basis.T)
 
     def restrict(self, metric: Metric) -> Metric:
-        """Return the metric on the plane."""
         if isinstance(metric, CurvedMetric):
             return self._restrict(metric)
         parts = [self._restrict(part) for part in metric.metrics]
@@ -65,7 +58,6 @@ class Section(NamedTuple):
 
 
 def column_names(names: Any, d: int) -> list[str]:
-    """Return a name for each of d columns; x₁, x₂, … by default."""
     if names is None:
         return [f"$x_{{{i + 1}}}$" for i in range(d)]
     if isinstance(names, str) or not np.iterable(names):
@@ -82,12 +74,10 @@ def column_names(names: Any, d: int) -> list[str]:
 def choose_section(
     metric: Metric, X: Floats | None, features: Any, names: Sequence[str] | None = None
 ) -> Section:  # fmt: skip
-    """Return the plane of two columns, or the principal plane ("pca") of the rows.
+    """Return the plane of two columns, or the principal plane ("pca") of the rows in z.
 
-    It goes through the mean of the rows, or through the centre of the metric if there are no rows.
-    The principal plane is taken in the coordinates z of the metric, or of its first part; without
-    rows it contains the two longest axes. None is "pca" for rows with d > 2, and the first two
-    columns otherwise.
+    It goes through the mean of the rows, or through the centre of the metric if there are no rows,
+    whose principal plane contains the two longest axes.
     """
     d, part = metric.dimension, first_term(metric)
     middle = part.center if X is None else X.mean(axis=0)
@@ -122,7 +112,6 @@ def choose_section(
 def rows_and_labels(
     X: ArrayLike, y: ArrayLike | None, d: int | None = None
 ) -> tuple[Floats, AnyArray | None]:
-    """Check rows to show, and a label for each or None."""
     rows = as_points(X, "X", d, ndim=2)
     refuse_huge(rows, "X")
     if y is not None:
@@ -130,18 +119,15 @@ def rows_and_labels(
     return rows, None if y is None else np.asarray(y)
 
 
-def any_metric(metric: Any) -> Any:
-    """Check a metric of any kind."""
+def any_metric(metric: Any) -> None:
     if not isinstance(metric, Metric):
         raise InvalidInputError(
             f"metric must be a CurvedMetric, MixedMetric or ProductMetric; got "
             f"{type(metric).__name__}."
         )
-    return metric
 
 
 def table_like(X: Any, rows: Floats) -> Any:
-    """Return rows as a data frame with the columns of X if that is one, and as they are if not."""
     if not hasattr(X, "columns"):
         return rows
     if hasattr(X, "iloc"):  # pandas, whose names may repeat

@@ -1,7 +1,5 @@
 """The look of every picture: colours, line widths, axes and limits."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from itertools import cycle, islice
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +13,8 @@ from cayleyklein.geometry import Ellipsoid
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes as Axes
+else:
+    Axes = Any
 
 # Okabe and Ito's palette, whose colours stay apart in the common kinds of colour blindness.
 BLUE, VERMILION, GREEN, ORANGE = "#0072B2", "#D55E00", "#009E73", "#E69F00"
@@ -30,13 +30,11 @@ REGION_TINT = 0.22  # how much of a class's colour its regions show
 
 DOMAIN_WIDTH, EDGE_WIDTH = 2.2, 0.8
 DOMAIN_ID = "domain"
-TICKS = 6  # most intervals between the ticks of an axis
 NAMES = ("$x_1$", "$x_2$")
 PICTURE_PADDING = 0.04  # margin of a picture on each side, relative to its size
 
 
 def new_axes(ax: Axes | None, projection: str | None = None) -> Any:
-    """Return the given axes, or those of a new figure; the projection is None or "3d"."""
     if ax is None:
         pyplot = require("matplotlib.pyplot", "plot")
         figure = pyplot.figure(figsize=(4.8, 4.8), layout="constrained")
@@ -59,7 +57,6 @@ class PlaneDisplay:
         self, ax: Axes, domains: Iterable[Ellipsoid], *shown: Floats,
         names: Sequence[str] = NAMES, padding: float = PICTURE_PADDING,
     ) -> Self:  # fmt: skip
-        """Draw the fundamental conics, and fit the axes to the points shown."""
         draw_domains(ax, domains)
         rows = np.concatenate(shown)
         finish_axes(ax, rows if len(rows) else None, names, padding=padding)
@@ -70,7 +67,6 @@ class PlaneDisplay:
 def finish_axes(
     ax: Axes, bounds: Floats | None, names: Sequence[str], *, padding: float = PICTURE_PADDING
 ) -> None:
-    """Label the axes, make them equal, and widen their limits to the bounds."""
     # displays may share one axes: limits hold all their bounds, and labels that are set stay
     if bounds is not None:
         ax.update_datalim(bounds)
@@ -81,40 +77,32 @@ def finish_axes(
     for axis in (ax.xaxis, ax.yaxis):
         locator: Any = axis.get_major_locator()
         if isinstance(locator, ticker.AutoLocator):
-            locator.set_params(nbins=TICKS)
+            locator.set_params(nbins=6)
     ax.set(xlabel=ax.get_xlabel() or names[0], ylabel=ax.get_ylabel() or names[1])
 
 
 def draw_domains(ax: Axes, domains: Iterable[Ellipsoid]) -> None:
-    """Draw the fundamental conic in thick black, where it is real, once in each axes."""
     patches = require("matplotlib.patches", "plot")
     for domain in domains:
         edge = domain.boundary(512)
         drawn: list[Any] = [old for old in ax.get_children() if old.get_gid() == DOMAIN_ID]
-        if any(np.array_equal(old.get_xy()[:-1], edge) for old in drawn):
-            continue
-        outline = patches.Polygon(
-            edge, fill=False, edgecolor="black", linewidth=DOMAIN_WIDTH, joinstyle="round",
-            zorder=3, gid=DOMAIN_ID,
-        )  # fmt: skip
-        # not by add_patch: a domain far larger than the bounds must not widen the limits
-        ax.add_artist(outline)
+        if not any(np.array_equal(old.get_xy()[:-1], edge) for old in drawn):
+            look = {"fill": False, "linewidth": DOMAIN_WIDTH, "joinstyle": "round", "zorder": 3}
+            # not by add_patch: a domain far larger than the bounds must not widen the limits
+            ax.add_artist(patches.Polygon(edge, edgecolor="black", gid=DOMAIN_ID, **look))
 
 
 def draw_lines(ax: Axes, paths: Sequence[Floats], **style: Any) -> Any:
-    """Draw polylines that do not widen the limits, since they may go to infinity."""
     collections = require("matplotlib.collections", "plot")
     look = {"capstyle": "round", "joinstyle": "round", "linewidths": EDGE_WIDTH} | style
     lines = collections.LineCollection([path for path in paths if len(path) > 1], **look)
-    ax.add_collection(lines, autolim=False)
-    return lines
+    return ax.add_collection(lines, autolim=False)  # they may go to infinity
 
 
 def draw_points(
     ax: Axes, points: Floats, labels: AnyArray | None = None, classes: AnyArray | None = None,
     **style: Any,
 ) -> None:  # fmt: skip
-    """Draw points: black dots, or one colour and one marker for each label, `classes` first."""
     look: dict[str, Any] = {"s": 16, "zorder": 4, "linewidths": 0.5, "edgecolors": "white"} | style
     if labels is None:
         ax.scatter(*points.T, **({"color": "black"} | look))
@@ -128,21 +116,17 @@ def draw_points(
 
 
 def draw_legend(ax: Axes, **look: Any) -> None:
-    """Name the classes to the right of the axes."""
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), **look)
 
 
 def class_colors(n: int) -> list[str]:
-    """Return a colour for each of n classes; they repeat after eight."""
     return list(islice(cycle(CLASS_COLORS), n))
 
 
 def class_tints(n: int) -> list[tuple[float, ...]]:
-    """Return light colours for the regions of n classes."""
     return [tint(color, REGION_TINT) for color in class_colors(n)]
 
 
 def tint(color: str, strength: float) -> tuple[float, ...]:
-    """Return a colour mixed with white: opaque, so that neighbours do not add up."""
-    colors = require("matplotlib.colors", "plot")
-    return tuple(1 - strength * (1 - np.array(colors.to_rgb(color))))
+    rgb = np.array(require("matplotlib.colors", "plot").to_rgb(color))
+    return tuple(1 - strength * (1 - rgb))  # opaque, so that neighbours do not add up

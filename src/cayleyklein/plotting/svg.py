@@ -1,7 +1,5 @@
 """The SVG writer: small drawings of the plane."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from html import escape
 
@@ -15,16 +13,9 @@ LONGEST_NAME = 22  # characters of the name of a bar
 
 
 class Drawing:
-    """A picture of a box of the plane, with the same scale along both axes.
+    """A picture of a box of the plane, its longer side of `size` pixels.
 
-    The longer side has `size` pixels. The default stroke ``currentColor`` is the colour of the text
-    around the picture, light or dark.
-
-    >>> drawing = Drawing(np.array([[0.0, 0.0], [1.0, 1.0]]), 108)
-    >>> drawing.path(np.array([[0.0, 0.0], [1.0, 0.5]]))
-    >>> drawing.svg("a line").partition("</title>")[2]
-    '<path d="M4.0 104.0L104.0 54.0" fill="none" stroke="currentColor"
-    stroke-linejoin="round"/></svg>'
+    The stroke ``currentColor`` is the colour of the text around the picture, light or dark.
     """
 
     def __init__(self, bounds: Floats, size: float) -> None:
@@ -40,7 +31,6 @@ class Drawing:
         self, points: Floats, *, closed: bool = False, stroke: str = "currentColor",
         width: float = 1.0, fill: str = "none", fill_opacity: float = 1.0,
     ) -> None:  # fmt: skip
-        """Draw a polyline or an area; a row of NaN lifts the pen."""
         look = {"fill-opacity": fill_opacity, "stroke-width": width}
         more = "".join(f' {name}="{value:g}"' for name, value in look.items() if value != 1)
         d = path_data(self._place(points), closed)
@@ -49,14 +39,12 @@ class Drawing:
         )
 
     def dots(self, points: Floats, *, radius: float) -> None:
-        """Draw points."""
         self._elements += [
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="{radius:g}" fill="currentColor"/>'
             for x, y in self._place(points).tolist()
         ]
 
     def svg(self, title: str) -> str:
-        """Return the picture; the title describes it to screen readers."""
         width, height = self._size.tolist()
         return _document(width, height, title, "".join(self._elements))
 
@@ -68,7 +56,6 @@ class Drawing:
 
 
 def bar_chart(names: Sequence[str], values: Sequence[float], color: str, title: str) -> str:
-    """Return horizontal bars from zero, with names above them and percentages to the right."""
     width, row = 150, 26
     parts = []
     for i, (name, value) in enumerate(zip(names, values, strict=True)):
@@ -92,7 +79,6 @@ def _document(width: float, height: float, title: str, body: str) -> str:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Format a number with a true minus sign."""
     return f"{value:.{digits}g}".replace("-", "\N{MINUS SIGN}")
 
 

@@ -1,8 +1,6 @@
 """Newton's method for the squared hinge loss in a lifted space of curvature K.
 
-Rows are lifted to v = (z, 1)/σ, σ = √(1 + K‖z‖²). A hyperplane ⟨w, z⟩ + b = 0 with the normal
-n = (w, b) and [n, n] = ‖w‖² + K b² has sin_K of the distance of a row equal to ⟨n, v⟩/√[n, n]. The
-soft-margin problem, in one formula for every K, is
+With rows lifted to v = (z, 1)/σ, σ = √(1 + K‖z‖²), and normals n = (w, b), [n, n] = ‖w‖² + K b²,
 
     F(n) = ½[n, n] + Σ Cᵢ max(0, 1 - yᵢ⟨n, vᵢ⟩)²        → min.
 
@@ -11,8 +9,6 @@ the global minimum (docs/svm.md has the proof). For one row within the margin or
 derivative of F is positive definite: with [n, n] < 0, 2Cᵢ⟨n, vᵢ⟩² ≥ 2Cᵢ[n, n]/K > -[n, n] by the
 reversed inequality of Cauchy and Schwarz.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
@@ -25,31 +21,16 @@ RESOLVED = 1e-14  # predicted decrease, relative to F, that counts as rounding
 RIDGE = 1e-14  # added to the scaled diagonal, times 100 until there is a Cholesky factor
 
 
-class Found(NamedTuple):
-    """The normal (w, b), the steps taken, and whether the last one was small enough."""
-
-    normal: Floats
-    n_iter: int
-    converged: bool
-
-
-def largest_margin(v: Floats, signs: Floats, curvature: float, C: Floats) -> Found:
-    """Minimise F for lifted rows (n, r + 1), signs ±1 and penalties C (n,)."""
+def largest_margin(
+    v: Floats, signs: Floats, curvature: float, C: Floats
+) -> tuple[Floats, int, bool]:
+    """Minimise F for lifted rows (n, r + 1); return n, the steps, and whether they converged."""
     if v.shape[1] - 1 > len(v):  # w is a sum of rows: solve in their span
         turn, upper = np.linalg.qr(v[:, :-1].T)
-        found = largest_margin(np.column_stack([upper.T, v[:, -1]]), signs, curvature, C)
-        return found._replace(normal=np.append(turn @ found.normal[:-1], found.normal[-1]))
+        narrow = np.column_stack([upper.T, v[:, -1]])
+        n, steps, converged = largest_margin(narrow, signs, curvature, C)
+        return np.append(turn @ n[:-1], n[-1]), steps, converged
     rows, form = v * signs[:, None], np.append(np.ones(v.shape[1] - 1), curvature)
-    return _descend(rows, form, C)
-
-
-def soft_margin_loss(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:
-    """Return F(n), for rows yᵢvᵢ."""
-    short = np.maximum(0.0, 1 - rows @ n)
-    return float(n @ (form * n) / 2 + C @ (short * short))
-
-
-def _descend(rows: Floats, form: Floats, C: Floats) -> Found:
     n = np.zeros(rows.shape[1])
     for count in range(1, MAX_ITER + 1):
         reached = rows @ n
@@ -62,16 +43,21 @@ def _descend(rows: Floats, form: Floats, C: Floats) -> Found:
         step = -_solve(np.diag(form) + 2 * (some.T * weights) @ some, gradient)
         value, slope = soft_margin_loss(n, rows, form, C), float(gradient @ step)
         if -slope <= RESOLVED * value:
-            return Found(n + step, count, True)
+            return n + step, count, True
         share = 1.0
         while soft_margin_loss(n + share * step, rows, form, C) > value + DECREASE * share * slope:
             share /= 2
             if share < RESOLVED:
-                return Found(n, count, True)
+                return n, count, True
         n = n + share * step
         if share == 1 and np.array_equal(rows @ n <= 1, active):  # the minimum of this quadratic
-            return Found(n, count, True)
-    return Found(n, MAX_ITER, False)
+            return n, count, True
+    return n, MAX_ITER, False
+
+
+def soft_margin_loss(n: Floats, rows: Floats, form: Floats, C: Floats) -> float:  # rows are yᵢvᵢ
+    short = np.maximum(0.0, 1 - rows @ n)
+    return float(n @ (form * n) / 2 + C @ (short * short))
 
 
 def _solve(matrix: Floats, target: Floats) -> Floats:
@@ -82,7 +68,6 @@ def _solve(matrix: Floats, target: Floats) -> Floats:
     while True:
         try:
             factor = linalg.cho_factor(matrix + ridge * np.eye(len(matrix)))
+            return np.asarray(scale * linalg.cho_solve(factor, scale * target))
         except linalg.LinAlgError:
             ridge = max(RIDGE, 100 * ridge)
-            continue
-        return np.asarray(scale * linalg.cho_solve(factor, scale * target))

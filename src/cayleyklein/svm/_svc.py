@@ -4,7 +4,7 @@ import warnings
 from collections.abc import Iterator
 from numbers import Integral, Real
 from operator import itemgetter
-from typing import Any, ClassVar, NoReturn, Self, cast
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,12 +16,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from cayleyklein._estimators import (
-    FLAG,
-    check_data,
-    few_threads,
-    restore_on_error,
-)
+from cayleyklein import _estimators
 from cayleyklein._notebook import EstimatorCard
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import check_memory, refuse_huge, warn_caller
@@ -35,14 +30,12 @@ from cayleyklein.metrics.laplacian import LaplacianKernel, laplacian_kernel
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.metric_choice import SOURCE_CONSTRAINTS, check_source, obtain_metric
 from cayleyklein.selection.label_scores import LabelScores
-from cayleyklein.svm._linear import refuse_one_class
+from cayleyklein.svm._linear import read_classes
 
 # What cross-validation tries: C, and γ times the median distance; the smallest wins ties.
 CS: tuple[float, ...] = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
 SHARES: tuple[float, ...] = (0.1, 0.3, 1.0, 3.0)
-DEFAULT_C, DEFAULT_SHARE = 10.0, 0.3  # where there are too few rows to hold some out
 
-GRAM_TABLES = 3  # tables of n² numbers in memory: distances, a Gram matrix, and its folds
 MANY_ROWS = 10_000  # rows from which a fit warns, which takes minutes then
 MEDIAN_ROWS = 1000  # evenly spaced rows whose median distance is the unit of γ
 GRAM_ENTRIES = 2**23  # of the Gram matrix of one block of a prediction
@@ -52,7 +45,7 @@ class CurvedSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
     """Learn a curved metric, and classify by support vectors in its Laplacian kernel.
 
     The kernel is exp(-γ(d + Σⱼ cⱼ|xⱼ - yⱼ|)): the distance of the metric plus the Manhattan
-    distance of standardised columns, of equal median. It is positive definite for every metric, see
+    distance of standardised columns, of equal median. It is positive definite, see
     :func:`cayleyklein.metrics.laplacian_kernel`. Columns need no scaling.
 
     Parameters
@@ -65,14 +58,12 @@ default="auto"
         unless plain neighbours do as well on held-out rows.
     learner : estimator, optional
         Learns the metric, such as ``CurvedLMNN(geometry="elliptic", margin=0.1)``. It is cloned and
-        fitted. One that is fitted already is used as it is inside scikit-learn's
-        ``FrozenEstimator``.
+        fitted, unless it is in scikit-learn's ``FrozenEstimator``, fitted already.
     manhattan : bool, default=True
         Whether to add the Manhattan distance to that of the metric.
-    C : float, optional
-        Penalty of rows within the margin, C > 0; chosen by cross-validation when None.
-    gamma : float, optional
-        γ > 0, in units of 1/d; chosen by cross-validation when None.
+    C, gamma : float, optional
+        Penalty of rows within the margin, C > 0, and γ > 0 of the kernel, in units of 1/d; chosen
+        by cross-validation when None.
     cv : int, default=5
         Number of stratified folds of the cross-validation.
     class_weight : dict, "balanced" or None, default=None
@@ -95,9 +86,8 @@ default="auto"
     cv_results_ : list of dict
         "C", "gamma" and "accuracy" of each pair that cross-validation tried; empty when both were
         given, or when a class has too few rows.
-    support_ : ndarray of shape (n_support,)
-        Indices of the rows of X that are support vectors.
-    support_vectors_ : ndarray of shape (n_support, d)
+    support_, support_vectors_ : ndarray of shape (n_support,) and (n_support, d)
+        Indices of the rows of X that are support vectors, and these rows.
     svc_ : sklearn.svm.SVC
         The fitted machine, on the Gram matrix.
     n_features_in_ : int
@@ -105,15 +95,12 @@ default="auto"
 
     Notes
     -----
-    The distances are computed once, and all C and γ are tried on them. The metric is learned from
-    all rows before, including those held out later: accuracies in ``cv_results_`` compare C and γ,
-    and do not estimate the accuracy on new rows.
-
-    A fit holds three n × n tables in memory, and its time grows faster than n². It warns beyond
-    10,000 rows; ``CurvedKNeighborsClassifier`` has no such limit.
-
-    Several classes are compared pair by pair, as by :class:`sklearn.svm.SVC`. Probabilities come
-    from :class:`sklearn.calibration.CalibratedClassifierCV`.
+    The metric is learned from all rows, including those held out to choose C and γ: accuracies in
+    ``cv_results_`` compare C and γ, and do not estimate the accuracy on new rows. A fit holds three
+    n × n tables in memory, and its time grows faster than n². It warns beyond 10,000 rows;
+    ``CurvedKNeighborsClassifier`` has no such limit. Several classes are compared pair by pair, as
+    by :class:`sklearn.svm.SVC`. Probabilities come from
+    :class:`sklearn.calibration.CalibratedClassifierCV`.
 
     Examples
     --------
@@ -124,12 +111,8 @@ default="auto"
     True
     >>> model.decision_function(X[:4]).shape
     (4, 3)
-
-    With a ready-made metric:
-
-    >>> from cayleyklein import CurvedMetric
-    >>> disc = CurvedMetric.euclidean(1, curvature=-1.0)
-    >>> model = CurvedSVC(disc, manhattan=False, C=10.0, gamma=1.0)
+    >>> from cayleyklein import CurvedMetric  # with a ready-made metric
+    >>> model = CurvedSVC(CurvedMetric.euclidean(1, curvature=-1.0), C=10.0, gamma=1.0)
     >>> model.fit([[0.0], [0.1], [0.9]], ["a", "a", "b"]).predict([[0.2], [0.8]])
     array(['a', 'b'], dtype='<U1')
     """
@@ -138,7 +121,7 @@ default="auto"
         "metric": SOURCE_CONSTRAINTS["metric"],
         "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
         "learner": SOURCE_CONSTRAINTS["learner"],
-        "manhattan": FLAG,
+        "manhattan": _estimators.FLAG,
         "C": [Interval(Real, 0, None, closed="neither"), None],
         "gamma": [Interval(Real, 0, None, closed="neither"), None],
         "cv": [Interval(Integral, 2, None, closed="left")],
@@ -163,7 +146,7 @@ default="auto"
         self.class_weight = class_weight
         self.random_state = random_state
 
-    @restore_on_error
+    @_estimators.restore_on_error
     def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
         """Learn the metric, choose C and γ, and find the support vectors.
 
@@ -173,22 +156,17 @@ default="auto"
             Rows, in the domain of a ready-made metric.
         y : array-like of shape (n,)
             Labels of two classes or more.
-
-        Returns
-        -------
-        self
         """
+        rows, classes, labels = read_classes(self, X, y)
         check_source(self)
-        given = GivenRows.read(self, X, y, None)
-        rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)
-        refuse_one_class(classes)
         announce_cost(len(rows))
         refuse_huge(rows, "X")
         rng = check_random_state(self.random_state)
-        with few_threads(*rows.shape):
-            geometry = "product" if self.geometry == "auto" else self.geometry
-            learner = CurvedLMNN(geometry=geometry, random_state=rng)
-            scorer = LabelScores(held_out_probabilities)
+        geometry = "product" if self.geometry == "auto" else self.geometry
+        learner = CurvedLMNN(geometry=geometry, random_state=rng)
+        given = GivenRows(rows, labels, np.ones(len(rows)), rows.shape[1], classes, X)
+        scorer = LabelScores(held_out_probabilities)
+        with _estimators.few_threads(*rows.shape):
             metric, self.learner_, self.selection_ = obtain_metric(self, learner, given, scorer)
             kernel, unit = self._unit_kernel(rows, metric)
             distances = kernel.distances(rows)
@@ -202,7 +180,6 @@ default="auto"
         return self
 
     def _unit_kernel(self, rows: Floats, metric: Metric) -> tuple[LaplacianKernel, float]:
-        """Return the kernel with γ = 1, and the median of its distances."""
         some = rows[np.unique(np.linspace(0, len(rows) - 1, MEDIAN_ROWS).astype(int))]
         unit = median_of(laplacian_kernel(metric, 1.0).distances(some))
         if not self.manhattan:
@@ -215,11 +192,10 @@ default="auto"
         self, distances: Floats, labels: Ints, classes: AnyArray, unit: float,
         rng: np.random.RandomState,
     ) -> tuple[float, float, list[dict[str, float]]]:  # fmt: skip
-        """Return C and γ, given or best on held-out folds, and the results of all folds."""
         sizes = np.sort(np.bincount(labels))
         Cs, shares = CS, SHARES
         if sizes[-2] < 2:  # a fold could leave one class
-            Cs, shares = (DEFAULT_C,), (DEFAULT_SHARE,)
+            Cs, shares = (10.0,), (0.3,)
         Cs = Cs if self.C is None else (float(self.C),)
         gammas = [s / unit for s in shares] if self.gamma is None else [float(self.gamma)]
         if len(Cs) == len(gammas) == 1:
@@ -248,32 +224,23 @@ default="auto"
         return SVC(C=C, kernel="precomputed", class_weight=weights, break_ties=True)
 
     def decision_function(self, X: ArrayLike) -> Floats:
-        """Return the values of :meth:`sklearn.svm.SVC.decision_function`.
+        """Return the values of :meth:`sklearn.svm.SVC.decision_function`, (m,) or (m, n_classes).
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Rows in the domain of the metric.
-
-        Returns
-        -------
-        ndarray of shape (m,) or (m, n_classes)
-            A column for each class if there are more than two.
         """
         check_is_fitted(self, "classes_")
         return np.concatenate([self.svc_.decision_function(some) for some in self._grams(X)])
 
     def predict(self, X: ArrayLike) -> AnyArray:
-        """Return the class of each row.
+        """Return the class (m,) of each row.
 
         Parameters
         ----------
         X : array-like of shape (m, d)
             Rows in the domain of the metric.
-
-        Returns
-        -------
-        ndarray of shape (m,)
         """
         check_is_fitted(self, "classes_")
         found = np.concatenate([self.svc_.predict(some) for some in self._grams(X)])
@@ -289,7 +256,7 @@ default="auto"
 
     def _grams(self, X: ArrayLike) -> Iterator[Floats]:
         """Yield Gram matrices of blocks of rows; SVC reads only columns of support vectors."""
-        rows = check_data(self, X, dtype=np.float64, order="C", reset=False)
+        rows = _estimators.check_data(self, X, order="C", reset=False)
         n = self.svc_.shape_fit_[0]
         step = max(1, GRAM_ENTRIES // n)
         for start in range(0, len(rows), step):
@@ -300,8 +267,8 @@ default="auto"
 
 
 def announce_cost(n: int) -> None:
-    """Raise where the Gram matrices of a fit exceed the memory, and warn where it takes long."""
-    needed, remedy = 8.0 * GRAM_TABLES * n * n, "Fit a sample, or use CurvedKNeighborsClassifier."
+    needed = 3 * 8.0 * n * n  # distances, a Gram matrix, and its folds
+    remedy = "Fit a sample, or use CurvedKNeighborsClassifier."
     check_memory(needed, f"The Gram matrices of {n:,} rows", remedy)
     if n > MANY_ROWS:
         warn_caller(
@@ -311,6 +278,5 @@ def announce_cost(n: int) -> None:
 
 
 def median_of(table: Floats) -> float:
-    """Return the median of the distances above the diagonal; the mean, or 1, where that is 0."""
-    pairs = table[np.triu_indices(len(table), 1)]
+    pairs = table[np.triu_indices(len(table), 1)]  # the mean, or 1, where the median is 0
     return float(np.median(pairs)) or float(pairs.mean()) or 1.0
