@@ -210,9 +210,10 @@ def test_predict_takes_a_long_table_in_pieces(command, wine_files, tmp_path, mon
     monkeypatch.setattr(
         TableClassifier, "predict_proba", lambda self, t: sizes.append(len(t)) or predict(self, t)
     )
-    (tmp_path / "t.csv").write_text(head + "".join(lines) * 400)
+    monkeypatch.setattr("cayleyklein.tables._reading.BLOCK_BYTES", 1 << 12)
+    (tmp_path / "t.csv").write_text(head + "".join(lines) * 9)
     assert command("predict", wine_files / "wine.ckm", "t.csv", "-o", "o.csv", "-q").code == 0
-    assert sum(sizes) == 400 * len(lines)
+    assert sum(sizes) == 9 * len(lines)
     assert max(sizes) < sum(sizes) / 3
 
 

@@ -98,6 +98,7 @@ def compare_data(
     console.result(found.to_dict() | {"report": path}, text, styled=True)
 
 
+LONGEST_CONNECT = "10 s"
 Wanted = StrEnum("Wanted", ["exp", "targets", "mixed", "all"])
 
 
@@ -198,7 +199,7 @@ def cluster_at(address: str | None) -> Iterator[None]:
 
     distributed = require("distributed", "scale")
     try:
-        client = distributed.Client(address, timeout="10 s", set_as_default=False)
+        client = distributed.Client(address, timeout=LONGEST_CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise ClusterError(
             f"No Dask scheduler answers at {address}; start one by `dask scheduler`, and "
