@@ -10,7 +10,7 @@ from cayleyklein._validation import warn_caller
 
 NOT_KEPT = (
     "Compiled code cannot be kept: neither the package's folder nor a home can be written to, so "
-    "every process compiles anew, for some seconds. Set NUMBA_CACHE_DIR to a folder that can."
+    "every process compiles again, for some seconds. Set NUMBA_CACHE_DIR to a folder that can."
 )
 
 

@@ -224,7 +224,8 @@ default="auto"
                 scales = LocalScales.on_cluster(given.X, metric, self.n_jobs)
             elif self.weights == "local":
                 scales = LocalScales.among(cast(SearchIndex, self._searcher), self.n_jobs)
-        self._given, self.metric_, self._all_rows = replace(given, source=None), metric, None
+        self._given = replace(given, source=None, always=None)
+        self.metric_, self._all_rows = metric, None
         self.classes_ = cast(AnyArray, given.classes)
         self._votes = LabelVotes(
             points, given.target, given.weights, len(self.classes_), self.weights, scales
@@ -319,7 +320,7 @@ default="auto"
         """Return what `finish` makes of the votes of the nearest points."""
         k = number_of_neighbors(self, own=X is None)
         queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
-        if self.weights is not self._votes.weights:  # set after the fit
+        if self.weights != self._votes.weights:  # set after the fit
             check_parameters(self)
             self._take(self._given, self.metric_)
         answer = partial(finish, k=k)
@@ -328,9 +329,10 @@ default="auto"
                 self._searcher, cast(Floats, self._given.X), self._votes, n_wanted, answer,
                 self.n_jobs,
             )  # fmt: skip
-        return self._searcher.answer(queries, n_wanted, answer, self._votes, (kind,), self.n_jobs)[
-            0
-        ]
+        (found,) = self._searcher.answer(
+            queries, n_wanted, answer, self._votes, (kind,), self.n_jobs
+        )
+        return found
 
     def explain(self, X: ArrayLike) -> Any:  # by the shape of X, which types do not know
         """Say why rows are predicted as they are: who voted, and what the distances are made of.

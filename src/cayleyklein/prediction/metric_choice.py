@@ -10,6 +10,7 @@ from dataclasses import replace
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
@@ -60,7 +61,8 @@ def check_source(estimator: Any) -> None:
         return
     for name, default in WITHOUT_LEARNING.items():
         value = getattr(estimator, name, default)
-        if not (value is default or (isinstance(value, type(default)) and value == default)):
+        same = isinstance(value, str | int | np.bool_) and value == default
+        if not (value is default or same):
             advice = "give it to the learner instead" if source == "learner" else "drop it"
             raise InvalidInputError(
                 f"{name} has no effect when a {source} is given; {advice}. Got {name}={value!r}."

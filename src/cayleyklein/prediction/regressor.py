@@ -201,7 +201,8 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
     def _take(self, given: GivenRows, metric: Metric) -> None:
         with few_threads(len(given.target), given.n_columns):
             points, self._searcher = index_points(given, metric, self.algorithm)
-        self._given, self.metric_, self._all_rows = replace(given, source=None), metric, None
+        self._given = replace(given, source=None, always=None)
+        self.metric_, self._all_rows = metric, None
         targets = given.target.reshape(len(given.target), -1)
         self._means = NumberMeans(points, targets, given.weights, self.weights)
         self.n_samples_fit_, self.algorithm_used_ = len(given.target), self._searcher.name
@@ -250,7 +251,7 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         check_is_fitted(self, "metric_")
         k, outputs = number_of_neighbors(self, own=X is None), self._given.target.shape[1:]
         queries, n_wanted = checked_queries(self, X), candidates_of(self.weights, k)
-        if self.weights is not self._means.weights:  # set after the fit
+        if self.weights != self._means.weights:  # set after the fit
             check_parameters(self)
             self._means = replace(self._means, weights=self.weights)
         finish = partial(mean_targets, k=k, outputs=outputs)

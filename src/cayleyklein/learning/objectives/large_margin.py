@@ -27,7 +27,7 @@ from cayleyklein.learning.rows import TrainingRows
 
 @dataclass(frozen=True)
 class LargeMarginRecipe(Recipe):
-    """A descent of the large-margin objective, target neighbours chosen anew in each pass."""
+    """A descent of the large-margin objective, with new target neighbours in each pass."""
 
     margin: float = 1.0
     push: float = 0.5
