@@ -30,7 +30,7 @@ def fitted(D, **options):
 
 @parametrize_with_checks(
     [
-        CurvedMDS(metric_mds=False, n_init=1),
+        CurvedMDS(n_init=1),
         CurvedMDS(metric="precomputed", curvature=0.0),
     ]
 )
