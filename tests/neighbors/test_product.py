@@ -52,3 +52,13 @@ def test_votes_are_those_of_the_neighbours(weights):
     expected = np.stack([(votes * (y[order[:, :7]] == c)).sum(axis=1) for c in range(3)], axis=1)
     shares = (expected + 0.1 * model.class_prior_) / (votes.sum(axis=1, keepdims=True) + 0.1)
     np.testing.assert_allclose(model.predict_proba(Q), shares, rtol=1e-7)
+
+
+def test_a_pair_is_measured_alike_whatever_is_asked_with_it():
+    """Close rows, beside a pair whose square underflows."""
+    rows = 5 + 1e-3 * np.random.default_rng(0).normal(size=(60, 3))
+    rows = np.vstack([rows, [[1e-170, 0.0, 0.0], [0.0, 0.0, 0.0]]])
+    parts = [CurvedMetric.euclidean(3), CurvedMetric.euclidean(3, curvature=1.0)]
+    search = CurvedNeighbors(6, metric=ProductMetric(parts, [0.5, 1.0])).fit(rows)
+    alone = np.vstack([search.kneighbors(row[None])[0] for row in rows])
+    np.testing.assert_array_equal(search.kneighbors(rows)[0], alone)

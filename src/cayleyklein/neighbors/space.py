@@ -187,17 +187,9 @@ class ChordSpace:
             if term.K > 0:
                 exact &= term.K / 4 * square < OPPOSITE
             again = np.flatnonzero(~exact)
-            if not len(again):
-                total += term.weight * distances
-                continue
-            p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
-            equal = (p == q).all(axis=1)
-            distances[again[equal]] = 0.0
-            again, p, q = again[~equal], p[~equal], q[~equal]
-            if term.K == 0 and in_range[again].all():
-                distances[again] = np.sqrt(exact_squares(p, q, term.parts))
-            elif len(again):
-                distances[again] = term.metric.distance(p, q, outside="inf")
+            if len(again):
+                p, q = queries.x[i][which[again]], rows.x[i][columns[again]]
+                distances[again] = exact_distances(p, q, in_range[again], term)
             total += term.weight * distances
         return total
 
@@ -254,6 +246,19 @@ def lifted(x: Floats, term: Term) -> tuple[Floats, Floats, Floats]:
             z = lifts.euclidean_coordinates(z, K)
         columns.append(z if unit == 1 else z / unit)
     return columns[0] if len(columns) == 1 else np.hstack(columns), scale, reach
+
+
+def exact_distances(p: Floats, q: Floats, in_range: Bools, term: Term) -> Floats:
+    """Return the distances of pairs of points from their differences, each by itself."""
+    found = np.zeros(len(p))
+    apart = (p != q).any(axis=1)
+    close = apart & in_range & (term.K == 0)
+    if close.any():
+        found[close] = np.sqrt(exact_squares(p[close], q[close], term.parts))
+    rest = apart & ~close
+    if rest.any():
+        found[rest] = term.metric.distance(p[rest], q[rest], outside="inf")
+    return found
 
 
 def exact_squares(p: Floats, q: Floats, parts: tuple[Part, ...]) -> Floats:

@@ -192,10 +192,6 @@ default="auto"
         y : array-like or Dask collection of shape (n,)
         sample_weight : array-like or Dask array of shape (n,), optional
             Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
-
-        Returns
-        -------
-        self
         """
         check_source(self)
         return self._fit(GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS))
