@@ -15,6 +15,7 @@ if TYPE_CHECKING:
         exceptions,
         experiments,
         geometry,
+        kernels,
         learning,
         manifold,
         meshes,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
         tables,
     )
     from cayleyklein.diagrams import CayleyKleinVoronoi
+    from cayleyklein.kernels import CurvedKernelClassifier, CurvedKernelRegressor
     from cayleyklein.learning import (
         MMC,
         CurvedLMNN,
@@ -47,6 +49,8 @@ __all__ = [
     "CayleyKleinVoronoi",
     "CurvedKNeighborsClassifier",
     "CurvedKNeighborsRegressor",
+    "CurvedKernelClassifier",
+    "CurvedKernelRegressor",
     "CurvedLMNN",
     "CurvedLinearSVC",
     "CurvedMDS",
@@ -65,6 +69,7 @@ __all__ = [
     "exceptions",
     "experiments",
     "geometry",
+    "kernels",
     "learning",
     "lloyd",
     "manifold",
@@ -83,6 +88,8 @@ _HOME = {
     "CayleyKleinVoronoi": "diagrams",
     "CurvedKNeighborsClassifier": "prediction",
     "CurvedKNeighborsRegressor": "prediction",
+    "CurvedKernelClassifier": "kernels",
+    "CurvedKernelRegressor": "kernels",
     "CurvedLMNN": "learning",
     "CurvedLinearSVC": "svm",
     "CurvedMDS": "manifold",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy import linalg
@@ -80,6 +80,13 @@ class GivenRows:
     def labels(self) -> Ints:
         """Class of each row; 0 for all where targets are numbers."""
         return np.zeros(len(self.target), int) if self.classes is None else self.target
+
+    def take(self, rows: Ints) -> GivenRows:
+        """Return some of the rows, which are in memory."""
+        X = cast(Floats, self.X)[rows]
+        return replace(
+            self, X=X, target=self.target[rows], weights=self.weights[rows], source=X, always=None
+        )
 
     def joined(self, added: GivenRows) -> GivenRows:
         return replace(

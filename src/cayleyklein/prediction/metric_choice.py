@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import replace
 from numbers import Integral
 from typing import Any
@@ -19,11 +20,12 @@ from cayleyklein._distributed import RowBlocks
 from cayleyklein._estimators import check_parameters, few_threads
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning.learner import LEARN_FROM, RowLearner
-from cayleyklein.learning.rows import GivenRows
+from cayleyklein.learning.rows import GivenRows, TrainingRows
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.metrics.combined import Metric
 from cayleyklein.neighbors.search import as_metric
 from cayleyklein.selection import procedure
+from cayleyklein.selection.choice import Chosen
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection
 
@@ -69,9 +71,14 @@ def check_source(estimator: Any) -> None:
             )
 
 
+Choose = Callable[[str, Any, TrainingRows, Scorer, np.random.Generator], Chosen]
+"""(geometry, learner, rows, scorer, rng) → the metric, and what was chosen with it."""
+
+
 def obtain_metric(
-    estimator: Any, default: RowLearner, given: GivenRows, scorer: Scorer
-) -> tuple[Metric, Any, Selection | None]:
+    estimator: Any, default: RowLearner, given: GivenRows, scorer: Scorer,
+    choose: Choose = procedure.select,
+) -> tuple[Metric, Any, Selection | None]:  # fmt: skip
     """Return the metric of an estimator, the fitted learner, and what was chosen.
 
     The `default` learner, unfitted, has the estimator's parameters; its geometry is "product" where
@@ -96,11 +103,11 @@ def obtain_metric(
         size = max(LEARN_FROM, pool) if learner.geometry == "product" else LEARN_FROM
     rows = learner._training_rows(given, size, rng)
     with few_threads(*rows.X.shape):
-        chosen = procedure.select(geometry, learner, rows, scorer, rng)
+        chosen = choose(geometry, learner, rows, scorer, rng)
     if chosen.metric.domain and given.always is None and not isinstance(given.X, RowBlocks):
         beyond = ~chosen.metric.contains(given.X)  # of a metric learned from a sample
         if beyond.any():
-            return obtain_metric(estimator, default, replace(given, always=beyond), scorer)
+            return obtain_metric(estimator, default, replace(given, always=beyond), scorer, choose)
     if learner.verbose:
         sys.stderr.write(f"[{type(estimator).__name__}] {chosen.selection}\n")
     learner._keep(chosen.metric, chosen.fits)

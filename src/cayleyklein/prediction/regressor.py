@@ -179,7 +179,11 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
         self
         """
         check_source(self)
-        given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
+        return self._fit(
+            GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
+        )
+
+    def _fit(self, given: GivenRows) -> CurvedKNeighborsRegressor:
         learner = CurvedMLKR(
             geometry="product" if self.geometry == "auto" else self.geometry,
             subsample=self.subsample, random_state=self.random_state, callback=self.callback,
@@ -263,6 +267,18 @@ class CurvedKNeighborsRegressor(RegressorMixin, PooledRows):
             Floats,
             self._searcher.answer(queries, n_wanted, finish, self._means, (kind,), self.n_jobs)[0],
         )
+
+    def means_by_number(self, X: Floats, numbers: tuple[int, ...]) -> Floats:
+        """Return the mean targets (n_numbers, m, t) of checked rows by so many neighbours each."""
+        index = cast(SearchIndex, self._searcher)
+        found = index.nearest(X, candidates_of(self.weights, max(numbers)), self.n_jobs)
+        answers = []
+        for number in numbers:
+            k = max(1, min(number, found.rows.shape[1] - 1))
+            wanted = candidates_of(self.weights, k)
+            near = Ranked(found.values[:, :wanted], found.rows[:, :wanted], found.inside)
+            answers.append(self._means.means(near, k))
+        return np.array(answers)
 
     def score(
         self, X: ArrayLike | None, y: ArrayLike, sample_weight: ArrayLike | None = None

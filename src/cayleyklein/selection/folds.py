@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cayleyklein._typing import Ints
 from cayleyklein.learning.rows import TrainingRows, distinct_rows
 
 SELECT_FROM = 60
@@ -29,6 +30,16 @@ def split_rows(
     first, point = distinct_rows(rows.X)
     heaviest = np.lexsort((-rows.weights, point))
     labels = rows.labels[heaviest[np.searchsorted(point[heaviest], np.arange(len(first)))]]
+    part, n_held_out = spread_points(labels, rng)
+    pairs = []
+    for p in range(n_held_out):
+        mine = part[point] == p
+        pairs.append((rows.take(np.flatnonzero(~mine)), rows.take(np.flatnonzero(mine))))
+    return pairs
+
+
+def spread_points(labels: Ints, rng: np.random.Generator) -> tuple[Ints, int]:
+    """Return the part of each point, every class spread evenly, and how many parts to hold out."""
     n = len(labels)
     few = n <= FOLDS_UP_TO
     n_parts = N_FOLDS if few else max(round(1 / HELD_OUT_SHARE), -(-n // MOST_HELD_OUT))
@@ -38,8 +49,4 @@ def split_rows(
         some = rng.permutation(np.flatnonzero(labels == label))
         part[some] = (np.arange(len(some)) + shift) % n_parts
         shift += len(some)
-    pairs = []
-    for p in range(N_FOLDS if few else 1):
-        mine = part[point] == p
-        pairs.append((rows.take(np.flatnonzero(~mine)), rows.take(np.flatnonzero(mine))))
-    return pairs
+    return part, N_FOLDS if few else 1

@@ -14,7 +14,7 @@ class Trial:
     ----------
     name : str
     n_neighbors : int
-        The number of voting neighbours with the least loss.
+        The number of voting neighbours with the least loss; 0 where none vote.
     scores : dict of float
         "log loss" and "accuracy" for labels, "R²" (the mean over targets) for numbers: means over
         the held-out rows, with that number of neighbours.
@@ -86,11 +86,15 @@ class Selection:
         return min(self.stages, key=lambda stage: stage.loss).n_rows if self.stages else 0
 
     def __repr__(self) -> str:
-        lines = [f"Selection: {self.chosen}, {self.n_neighbors} neighbours ({self.reason})"]
+        lines = [f"Selection: {self.chosen}{_voters(self.n_neighbors)} ({self.reason})"]
         width = max((len(trial.name) for trial in self.trials), default=0)
-        lines += [f"  {t.name:{width}}  {t}, {t.n_neighbors} neighbours" for t in self.trials]
+        lines += [f"  {t.name:{width}}  {t}{_voters(t.n_neighbors)}" for t in self.trials]
         if self.stages:
             measure = "log loss" if "log loss" in self.trials[0].scores else "1 - R²"
             sizes = ", ".join(f"{n:,} rows {loss:.3f}" for n, loss in self.stages)
             lines.append(f"  learned from {sizes} ({measure})")
         return "\n".join(lines)
+
+
+def _voters(k: int) -> str:
+    return f", {k} neighbours" if k else ""

@@ -1,0 +1,235 @@
+"""How a sum of kernel machines and votes is fitted: folds, weights, and the choice of columns.
+
+Up to `folds.FOLDS_UP_TO` points, three folds judge: metric, column weights and machines of a fold
+are learned without its held-out rows; γ and λ are those that predict points left out of all rows.
+More rows are fitted by `many_rows`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol, cast
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.kernels.columns import NormalScores
+from cayleyklein.kernels.machine import Tuning
+from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
+from cayleyklein.kernels.score_weights import ScoreSum
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.selection import folds
+from cayleyklein.selection.n_neighbors import NEIGHBORS
+from cayleyklein.selection.scorer import TIE, gain_of
+from cayleyklein.selection.trials import Selection, Trial
+
+CLEARLY = 2.0
+"""Standard errors by which ranked columns must win by themselves to be tried with all parts."""
+
+
+class Task(Protocol):
+    """Labels or numbers: what the parts are fitted to, and how their sum is judged."""
+
+    @property
+    def summing(self) -> ScoreSum: ...
+
+    def targets(self, target: AnyArray) -> Floats:
+        """Return what the machines are fitted to (n, t)."""
+
+    def truth(self, target: AnyArray) -> AnyArray:
+        """Return what a sum of scores is compared with, (n,) or (n, t)."""
+
+    def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
+        """Return the scores (n_numbers, m, t) by the votes of so many neighbours."""
+
+    def default_neighbors(self, n: int) -> int:
+        """Return the number of neighbours where no rows were held out."""
+
+
+Learn = Callable[[GivenRows, str], tuple[Metric, Any]]
+"""(rows, purpose) → metric, learner; the purpose is "fold", "all" or "sample"."""
+
+
+class HeldOut(NamedTuple):
+    """Scores of the parts for held-out rows, and the true targets."""
+
+    scores: dict[str, Floats]  # (m, t)
+    truth: AnyArray
+    shares: Floats  # (m,), with sum 1
+    n_neighbors: dict[str, int]  # with the least loss
+    spreads: Floats  # (m,): standard deviations of the machines, in units of σ
+
+    @classmethod
+    def judged(
+        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, spreads: Floats
+    ) -> HeldOut:
+        """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
+        truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
+        scores, numbers = dict(scores), {}
+        for name in VOTES & set(scores):
+            losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
+            best = int(np.argmin(losses))
+            numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
+        return cls(scores, truth, shares, numbers, spreads)
+
+    def weights(self, task: Task, names: tuple[str, ...]) -> Floats:
+        start = task.summing.start(names)
+        return task.summing.weigh(self._of(names), self.truth, self.shares, start)
+
+    def total(self, task: Task, names: tuple[str, ...]) -> Floats:
+        """Return the best weighted sum (m, t) of some parts."""
+        return np.asarray(np.tensordot(self.weights(task, names), self._of(names), 1))
+
+    def losses(self, task: Task, names: tuple[str, ...]) -> Floats:
+        return task.summing.losses(self.total(task, names), self.truth)
+
+    def _of(self, names: tuple[str, ...]) -> Floats:
+        return np.stack([self.scores[name] for name in names])
+
+
+@dataclass(frozen=True)
+class FittedSum:
+    """Fitted parts, their weights, and how they were chosen."""
+
+    weights: dict[str, float]
+    parts: FittedParts
+    metric: Metric | None
+    learner: Any
+    ranks: NormalScores | None
+    selection: Selection
+    n_neighbors: dict[str, int]
+    held_out: HeldOut | None
+
+    @classmethod
+    def of(
+        cls, task: Task, names: tuple[str, ...], held_out: HeldOut, parts: FittedParts,
+        metric: Metric | None, learner: Any, ranks: NormalScores | None,
+    ) -> FittedSum:  # fmt: skip
+        """Weigh the parts by how they did on held-out rows."""
+        found = dict(zip(names, held_out.weights(task, names).tolist(), strict=True))
+        weights = {name: weight for name, weight in found.items() if weight > 0} or found
+        selection = describe(task, held_out, names, "ranks: " if ranks else "")
+        return cls(
+            weights, parts, metric, learner, ranks, selection, held_out.n_neighbors, held_out
+        )
+
+
+def fit_by_folds(
+    task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, columns: str, seed: int
+) -> FittedSum:
+    """Fit the sum to rows in memory; `columns` are "standardised", "ranks", or chosen ("auto")."""
+    if columns == "standardised":
+        return fit_candidate(task, fitter, given, learn, seed, None)
+    ranks = NormalScores.of(cast(Floats, given.X), given.weights)
+    if columns == "ranks":
+        return fit_candidate(task, fitter, given, learn, seed, ranks)
+    plain = fit_candidate(task, fitter, given, learn, seed, None)
+    if plain.held_out is None or not ranks_may_help(task, fitter, given, learn, seed, plain):
+        return plain
+    ranked = fit_candidate(task, fitter, given, learn, seed, ranks)
+    assert ranked.held_out is not None
+    losses = [each.losses(task, fitter.names) for each in (plain.held_out, ranked.held_out)]
+    gain, error = gain_of(losses[0], losses[1], plain.held_out.shares)
+    chosen, other = (ranked, plain) if gain > TIE * error else (plain, ranked)
+    trials = other.selection.trials[-1:] + chosen.selection.trials
+    return replace(chosen, selection=replace(chosen.selection, trials=trials))
+
+
+def ranks_may_help(
+    task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, seed: int,
+    plain: FittedSum | None = None,
+) -> bool:  # fmt: skip
+    """Say whether the columns' machine, which needs no metric, is clearly better on ranks."""
+    fitter = replace(fitter, names=("columns",))
+    if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
+        plain = fit_candidate(task, fitter, given, learn, seed, None)
+    ranks = NormalScores.of(cast(Floats, given.X), given.weights)
+    ranked = fit_candidate(task, fitter, given, learn, seed, ranks)
+    if plain.held_out is None or ranked.held_out is None:
+        return False
+    losses = [each.losses(task, fitter.names) for each in (plain.held_out, ranked.held_out)]
+    gain, error = gain_of(losses[0], losses[1], plain.held_out.shares)
+    return gain > CLEARLY * error
+
+
+def fit_candidate(
+    task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, seed: int,
+    ranks: NormalScores | None,
+) -> FittedSum:  # fmt: skip
+    """Fit the parts to columns as they are, or to their ranks, and weigh them by folds."""
+    if ranks is not None:
+        X = ranks.transform(cast(Floats, given.X))
+        given = replace(given, X=X, source=X)
+    metric = learner = None
+    if LEARNED & set(fitter.names):
+        metric, learner = learn(given, "all")
+    pooled = Pooled.of(given, task.targets(given.target))
+    parts = fitter.fit(given, metric, pooled)
+    held_out = predict_folds(task, fitter, given, pooled, learn, parts.tunings, seed)
+    if held_out is not None:
+        return FittedSum.of(task, fitter.names, held_out, parts, metric, learner, ranks)
+    n, names = len(pooled.points.X), fitter.names
+    k = task.default_neighbors(n)
+    numbers = {name: k for name in names if name in VOTES}
+    reason = f"too few distinct rows, {n}, to hold some out"
+    selection = Selection(" + ".join(names), reason, max(numbers.values(), default=0))
+    weights = dict(zip(names, task.summing.start(names).tolist(), strict=True))
+    return FittedSum(weights, parts, metric, learner, ranks, selection, numbers, None)
+
+
+def predict_folds(
+    task: Task, fitter: PartFitter, given: GivenRows, pooled: Pooled, learn: Learn,
+    tunings: dict[str, Tuning], seed: int,
+) -> HeldOut | None:  # fmt: skip
+    """Predict held-out rows, fold by fold; None where no fold has what it needs to learn."""
+    labels = np.zeros(len(pooled.points.X), dtype=np.int64)
+    if given.classes is not None:
+        labels = pooled.points.targets.argmax(axis=1)
+    part, n_folds = folds.spread_points(labels, np.random.default_rng(seed))
+    of_rows = np.where(pooled.of_rows >= 0, part[pooled.of_rows], -1)
+    scores: dict[str, list[Floats]] = {name: [] for name in fitter.names}
+    held, spreads = [], []
+    for fold in range(n_folds):
+        mine = np.flatnonzero(of_rows == fold)
+        train = given.take(np.flatnonzero((of_rows >= 0) & (of_rows != fold)))
+        if given.classes is not None:  # a row of a class that the others lack judges nothing
+            known = np.unique(train.target)
+            mine = mine[np.isin(given.target[mine], known)] if len(known) > 1 else mine[:0]
+        if not len(mine) or len(train.target) < 2:
+            continue
+        metric = None
+        if LEARNED & set(fitter.names):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
+                metric, _ = learn(train, "fold")
+        fitted = fitter.fit(train, metric, tunings=tunings)
+        X = cast(Floats, given.X)[mine]
+        for name, machine in fitted.machines.items():
+            scores[name].append(machine.scores(X))
+        for name, voters in fitted.voters.items():
+            scores[name].append(task.votes(voters, X, NEIGHBORS))
+        spreads.append(fitter.spread(fitted, X))
+        held.append(mine)
+    if not held:
+        return None
+    joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
+    rows = given.take(np.concatenate(held))
+    return HeldOut.judged(task, joined, rows, np.concatenate(spreads))
+
+
+def describe(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:
+    """Say how each part did alone, and all together."""
+    trials = {}
+    for some in [*((name,) for name in names), names]:
+        total = held_out.total(task, some)
+        scores = task.summing.named(total, held_out.truth, held_out.shares)
+        k = max((held_out.n_neighbors.get(name, 0) for name in some), default=0)
+        trials[some] = Trial(prefix + " + ".join(some), k, scores)
+    best = trials[names]
+    score, value = next(iter(best.scores.items()))
+    reason = f"{score} {value:.3f} on {len(held_out.truth)} held-out rows"
+    k = held_out.n_neighbors.get("neighbors", best.n_neighbors)
+    return Selection(best.name, reason, k, tuple(trials.values()))

@@ -1,0 +1,227 @@
+"""One kernel machine: ridge regression on exp(-γd) of a distance, γ and λ by leaving rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from scipy import linalg
+
+from cayleyklein._typing import Floats, Ints
+from cayleyklein.kernels.columns import ColumnDistance, slope_weights
+from cayleyklein.kernels.ridge import Spectrum
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors.euclidean import even_rows
+
+GAMMAS = (0.1, 0.3, 1.0, 3.0)
+"""γ that are tried, times the median distance between rows."""
+
+RIDGES = tuple((10.0 ** np.arange(-3, 1.6, 0.5)).tolist())
+"""λ that are tried."""
+
+UNIT_POINTS = 1000
+"""Evenly spaced points whose median distance is the unit of 1/γ, and which choose γ."""
+
+SLOPE_START = (1.0, 0.3)
+"""γ and λ of the fits whose slopes weigh the columns."""
+
+SLOPE_ROUNDS, SLOPE_QUERIES = 2, 100
+"""Fits that weigh the columns, and the points at which their slopes are taken."""
+
+GRAM_ENTRIES = 2**22
+"""Entries of a block of a Gram matrix."""
+
+
+class Distance(Protocol):
+    """Something that measures all distances between rows: a metric, or weighted columns."""
+
+    def pairwise(self, X: Floats, Y: Floats | None = None, /) -> Floats: ...
+
+
+@dataclass(frozen=True)
+class MetricDistance:
+    """The distance of a metric; infinite for rows outside a hyperbolic domain."""
+
+    metric: Metric
+
+    def pairwise(self, X: Floats, Y: Floats | None = None, /) -> Floats:
+        return np.asarray(self.metric.pairwise(X, Y, outside="inf"))
+
+
+class TargetPoints(NamedTuple):
+    """Distinct rows (p, d), the mean targets (p, t) there, and positive weights, 1 on average."""
+
+    X: Floats
+    targets: Floats
+    weights: Floats
+    numbers: Ints  # (p,): the first given row at each point
+
+    def take(self, some: Ints) -> TargetPoints:
+        return TargetPoints(*(each[some] for each in self))
+
+    def centred(self) -> tuple[TargetPoints, Floats]:
+        """Return the points with the mean of the targets subtracted, and the mean (t,)."""
+        mean = self.weights @ self.targets / self.weights.sum()
+        return self._replace(targets=self.targets - mean), mean
+
+
+class Tuning(NamedTuple):
+    """γ times the median distance, and λ."""
+
+    gamma: float
+    ridge: float
+
+
+@dataclass(frozen=True)
+class KernelMachine:
+    """A fitted function f(x) = Σᵢ αᵢ exp(-γ d(x, xᵢ)) + offset, one for each target."""
+
+    distance: Distance
+    gamma: float  # one over a distance
+    tuning: Tuning
+    rows: Floats  # (p, d): the fitted points, or landmarks
+    numbers: Ints  # (p,): their numbers among the given rows
+    targets: Floats  # (p, t): of the points without the offset, or f at the landmarks
+    coefficients: Floats  # α (p, t)
+    offset: Floats  # (t,)
+    noise: Floats  # (p,): λ over the weight of each of the rows
+    log_likelihood: float = np.nan
+
+    def gram(self, X: Floats) -> Floats:
+        """Return k (m, p) of rows X and the fitted rows."""
+        return gram_of(self.distance.pairwise(X, self.rows), self.gamma)
+
+    def scores(self, X: Floats) -> Floats:
+        """Return f at rows (m, t)."""
+        return self._by_blocks(X, lambda gram: gram @ self.coefficients) + self.offset
+
+    def variances(self, X: Floats) -> Floats:
+        """Return the variance (m,) of a new target at each row, in units of σ²."""
+
+        def known(gram: Floats) -> Floats:
+            half = linalg.solve_triangular(self._root, gram.T, lower=True, check_finite=False)
+            return np.asarray(np.einsum("pm,pm->m", half, half))
+
+        return np.asarray(1 + self.tuning.ridge - self._by_blocks(X, known))
+
+    def influences(self, X: Floats) -> Floats:
+        """Return (m, p), by how much the target of each fitted row moves f at rows X."""
+        factor = self._root, True
+        return self._by_blocks(
+            X, lambda gram: linalg.cho_solve(factor, gram.T, check_finite=False).T
+        )
+
+    @cached_property
+    def _root(self) -> Floats:
+        """Return the Cholesky factor of K + λW⁻¹ of the fitted rows."""
+        system = gram_of(self.distance.pairwise(self.rows), self.gamma)
+        system[np.diag_indices(len(system))] += self.noise
+        return np.asarray(linalg.cholesky(system, lower=True, overwrite_a=True, check_finite=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_root"}
+
+    def _by_blocks(self, X: Floats, make: Callable[[Floats], Floats]) -> Floats:
+        step = max(1, GRAM_ENTRIES // len(self.rows))
+        starts = range(0, max(1, len(X)), step)
+        return np.concatenate([make(self.gram(X[at : at + step])) for at in starts])
+
+
+def gram_of(distances: Floats, gamma: float) -> Floats:
+    """Return exp(-γd), in place of the distances."""
+    distances *= -gamma
+    return np.asarray(np.exp(distances, out=distances))
+
+
+def typical_distance(distances: Floats) -> float:
+    """Return the median of the distances between points; their mean, or 1, where it is 0."""
+    pairs = distances[np.triu_indices(len(distances), 1)]
+    return (float(np.median(pairs)) or float(pairs.mean()) or 1.0) if len(pairs) else 1.0
+
+
+def fit_machine(
+    distance: Distance, points: TargetPoints, tuning: Tuning | None = None,
+    gammas: tuple[float, ...] = GAMMAS, ridges: tuple[float, ...] = RIDGES,
+) -> KernelMachine:  # fmt: skip
+    """Fit a machine to points, with a given tuning or the one that predicts points left out.
+
+    Of many points `UNIT_POINTS` choose γ, and all choose λ.
+    """
+    some = even_rows(len(points.X), UNIT_POINTS)
+    among = distance.pairwise(points.X[some])
+    unit = typical_distance(among)
+    centred, mean = points.centred()
+    if tuning is not None:
+        gamma, likelihood = tuning.gamma / unit, np.nan
+        table = among if len(some) == len(points.X) else distance.pairwise(points.X)
+        coefficients = solved(gram_of(table, gamma), centred, tuning.ridge)
+    else:
+        tuning, spectrum = best_tuning(among / unit, centred.take(some), gammas, ridges)
+        gamma = tuning.gamma / unit
+        if len(some) < len(points.X):
+            table = distance.pairwise(points.X) / unit
+            tuning, spectrum = best_tuning(table, centred, (tuning.gamma,), ridges)
+        coefficients = spectrum.coefficients(tuning.ridge)
+        likelihood = float(spectrum.log_likelihood(tuning.ridge).sum())
+    noise = tuning.ridge / points.weights
+    return KernelMachine(
+        distance,
+        gamma,
+        tuning,
+        points.X,
+        points.numbers,
+        centred.targets,
+        coefficients,
+        mean,
+        noise,
+        likelihood,
+    )
+
+
+def best_tuning(
+    distances: Floats, points: TargetPoints, gammas: tuple[float, ...], ridges: tuple[float, ...]
+) -> tuple[Tuning, Spectrum]:
+    """Return γ and λ with the least squared error of points left out, and the spectrum for γ."""
+    best: tuple[float, Tuning, Spectrum] | None = None
+    for gamma in gammas:
+        spectrum = Spectrum.of(np.exp(-gamma * distances), points.targets, points.weights)
+        for ridge in ridges:
+            error = (spectrum.left_out_errors(ridge) ** 2).sum(axis=1)
+            loss = float(points.weights @ error)
+            if best is None or loss < best[0]:
+                best = loss, Tuning(gamma, ridge), spectrum
+    assert best is not None
+    return best[1:]
+
+
+def solved(gram: Floats, points: TargetPoints, ridge: float) -> Floats:
+    """Return (K + λW⁻¹)⁻¹ y; overwrites the Gram matrix K."""
+    gram[np.diag_indices(len(gram))] += ridge / points.weights
+    factor = linalg.cho_factor(gram, lower=True, overwrite_a=True, check_finite=False)
+    return np.asarray(linalg.cho_solve(factor, points.targets, check_finite=False))
+
+
+def standard_weights(points: TargetPoints) -> Floats:
+    """Return one over the standard deviation of each column (d,), 0 for a constant one."""
+    share = points.weights / points.weights.sum()
+    deviation = np.sqrt(share @ (points.X - share @ points.X) ** 2)
+    varies = (np.ptp(points.X, axis=0) > 0) & (deviation > 0)
+    return np.divide(1.0, deviation, np.zeros_like(deviation), where=varies)
+
+
+def weigh_columns(points: TargetPoints) -> ColumnDistance:
+    """Weigh columns by the slopes of fits to at most `UNIT_POINTS` points."""
+    points, _ = points.take(even_rows(len(points.X), UNIT_POINTS)).centred()
+    weights = standard_weights(points)
+    queries = even_rows(len(points.X), SLOPE_QUERIES)
+    gamma, ridge = SLOPE_START
+    for _ in range(SLOPE_ROUNDS):
+        distances = ColumnDistance(weights).pairwise(points.X)
+        table = gram_of(distances, gamma / typical_distance(distances))
+        some = table[queries]
+        coefficients = solved(table, points, ridge)
+        weights = slope_weights(weights, points.X, points.X[queries], some, coefficients)
+    return ColumnDistance(weights)

@@ -1,0 +1,112 @@
+"""The parts of a sum of scores, fitted to some rows: kernel machines, and neighbours' votes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein.kernels.machine import (
+    GAMMAS,
+    RIDGES,
+    KernelMachine,
+    MetricDistance,
+    TargetPoints,
+    Tuning,
+    fit_machine,
+    standard_weights,
+    weigh_columns,
+)
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import CurvedMetric
+from cayleyklein.metrics.combined import Metric
+
+PARTS = ("metric", "columns", "neighbors", "plain")
+"""Kernel machines in the metric and in weighted columns; neighbours in the metric, and plain ones.
+"""
+
+VOTES, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
+"""Parts that are votes of neighbours, and parts that need the metric."""
+
+
+class Pooled(NamedTuple):
+    """Distinct rows in memory, sorted, and the point of each row (n,), -1 for weight 0."""
+
+    points: TargetPoints
+    of_rows: Ints
+
+    @classmethod
+    def of(cls, given: GivenRows, targets: Floats) -> Pooled:
+        kept = given.weights > 0
+        X, weights = cast(Floats, given.X)[kept], given.weights[kept] / given.weights.max()
+        rows, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
+        place = place.ravel()
+        mass: Floats = np.bincount(place, weights=weights).astype(float)
+        mean = np.zeros((len(rows), targets.shape[1]))
+        np.add.at(mean, place, (weights / mass[place])[:, None] * targets[kept])
+        of_rows = np.full(len(kept), -1)
+        of_rows[kept] = place
+        numbers = np.flatnonzero(kept)[first]
+        return cls(TargetPoints(rows, mean, mass * (len(mass) / mass.sum()), numbers), of_rows)
+
+
+@dataclass(frozen=True)
+class FittedParts:
+    """Kernel machines by name, and a fitted neighbours' estimator, or None."""
+
+    machines: dict[str, KernelMachine]
+    voters: dict[str, Any]
+
+    @property
+    def tunings(self) -> dict[str, Tuning]:
+        return {name: machine.tuning for name, machine in self.machines.items()}
+
+
+@dataclass(frozen=True)
+class PartFitter:
+    """How the parts are fitted: which ones, with which γ and λ, and what the targets are."""
+
+    names: tuple[str, ...]
+    targets: Callable[[AnyArray], Floats]  # codes of classes or numbers → (n, t)
+    make_neighbors: Callable[[GivenRows, Metric], Any]
+    gammas: tuple[float, ...] = GAMMAS
+    ridges: tuple[float, ...] = RIDGES
+    spreads: bool = False  # whether variances are wanted
+
+    def fit(
+        self, given: GivenRows, metric: Metric | None, pooled: Pooled | None = None,
+        tunings: dict[str, Tuning] | None = None,
+    ) -> FittedParts:  # fmt: skip
+        """Fit the parts to rows in memory; without tunings, γ and λ are chosen."""
+        points = (pooled or Pooled.of(given, self.targets(given.target))).points
+        machines, voters = {}, {}
+        for name in self.names:
+            if name in VOTES:
+                within = plain_metric(points) if name == "plain" else _known(metric)
+                voters[name] = self.make_neighbors(given, within)
+                continue
+            distance = (
+                weigh_columns(points) if name == "columns" else MetricDistance(_known(metric))
+            )
+            tuning = None if tunings is None else tunings[name]
+            machines[name] = fit_machine(distance, points, tuning, self.gammas, self.ridges)
+        return FittedParts(machines, voters)
+
+    def spread(self, fitted: FittedParts, X: Floats) -> Floats:
+        """Return the standard deviation of new targets (m,), in units of σ, by the machines."""
+        if not (self.spreads and fitted.machines):
+            return np.ones(len(X))
+        found = [machine.variances(X) for machine in fitted.machines.values()]
+        return np.asarray(np.sqrt(np.mean(found, axis=0)))
+
+
+def _known(metric: Metric | None) -> Metric:
+    assert metric is not None
+    return metric
+
+
+def plain_metric(points: TargetPoints) -> CurvedMetric:
+    return CurvedMetric(factor=standard_weights(points))

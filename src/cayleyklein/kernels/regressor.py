@@ -1,0 +1,356 @@
+"""The kernel regressor: predictions of kernel machines and means of neighbours, added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.metrics import r2_score
+from sklearn.utils._param_validation import StrOptions
+
+from cayleyklein._distributed import in_memory
+from cayleyklein._estimators import check_truth, restore_on_error
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein._validation import as_real, expect
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.kernels.estimator import KernelEstimator
+from cayleyklein.kernels.explanation import KernelExplanation
+from cayleyklein.kernels.score_weights import NumberSum
+from cayleyklein.learning.descent import Progress
+from cayleyklein.learning.mlkr import NUMBER_GEOMETRIES, CurvedMLKR
+from cayleyklein.learning.rows import GivenRows
+from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.metrics.combined import Metric
+from cayleyklein.neighbors.dask_shards import LEAST_ROWS
+from cayleyklein.prediction import CurvedKNeighborsRegressor
+from cayleyklein.prediction.held_out import best_left_out, held_out_means
+from cayleyklein.prediction.metric_choice import check_source
+from cayleyklein.selection.n_neighbors import NUMBER_NEIGHBORS
+from cayleyklein.selection.number_scores import NumberScores
+
+
+@dataclass(frozen=True)
+class NumberTask:
+    """Numbers in units of their standard deviations, and how a sum of predictions is judged."""
+
+    mean: Floats  # (t,)
+    unit: Floats  # (t,); 1 for a constant target
+    summing: NumberSum = NumberSum()  # noqa: RUF009
+
+    @classmethod
+    def of(cls, Y: Floats, weights: Floats) -> NumberTask:
+        share = weights / weights.sum()
+        mean = share @ Y
+        deviation = np.sqrt(share @ (Y - mean) ** 2)
+        return cls(mean, np.where(np.ptp(Y, axis=0) > 0, deviation, 1.0))
+
+    def targets(self, target: AnyArray) -> Floats:
+        return np.asarray((target.reshape(len(target), -1) - self.mean) / self.unit)
+
+    truth = targets
+
+    def votes(self, voters: Any, X: Floats, numbers: tuple[int, ...]) -> Floats:
+        return np.asarray((voters.means_by_number(X, numbers) - self.mean) / self.unit)
+
+    def final_votes(self, voters: CurvedKNeighborsRegressor, X: Any) -> Any:
+        found = voters.predict(X)
+        return ((found[:, None] if found.ndim == 1 else found) - self.mean) / self.unit
+
+    def default_neighbors(self, n: int) -> int:
+        return int(np.clip(n // 3, 1, NUMBER_NEIGHBORS))
+
+
+class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
+    """Predict numbers by kernel machines in a learned curved metric and in columns, and neighbours.
+
+    Up to four parts predict, and a weighted sum of the predictions is learned on held-out rows.
+    Columns and targets need no scaling.
+
+    - "metric": ridge regression in the kernel exp(-γ d), d the learned metric: the mean of a
+      Gaussian process with the exponential covariance of a curved space;
+    - "columns": the same in exp(-γ Σⱼ cⱼ|xⱼ - yⱼ|), columns weighted by how much they tell;
+    - "neighbors": the mean of the nearest rows in the metric;
+    - "plain": the mean of the nearest rows in standardised columns.
+
+    Parameters
+    ----------
+    parts : str or sequence of str, default=("metric", "columns", "neighbors", "plain")
+        Parts to add. How much each counts is learned on held-out rows.
+    geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
+        Of the metric to learn, see :class:`CurvedMLKR`. "auto" is the product.
+    learner : estimator, optional
+        Learns the metric, such as ``CurvedMLKR(geometry="elliptic")``. It is cloned and fitted,
+        also without the rows of each fold. One that is fitted already is used as it is inside
+        scikit-learn's ``FrozenEstimator``.
+    metric : CurvedMetric, MixedMetric or ProductMetric, optional
+        A ready-made metric; nothing is learned then.
+    columns : {"auto", "standardised", "ranks"}, default="auto"
+        Columns as they are, each in units of its standard deviation, or as normal scores of their
+        ranks, at most 3 either way, which suits heavy tails. "auto" takes ranks where they do
+        better on held-out rows.
+    gamma : float, optional
+        γ > 0 of both kernels, times the median distance between rows. When None, the one of 0.1,
+        0.3, 1 and 3 that predicts rows left out best, for each kernel.
+    ridge : float, optional
+        λ > 0 of both kernels. When None, the one from 0.001 to 30 that predicts rows left out best.
+    n_neighbors : int or "auto", default="auto"
+        Neighbours that are averaged. "auto" is the number with the least squared error on held-out
+        rows.
+    n_landmarks : int or "auto", default="auto"
+        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 400 to
+        2,500, the fewer the more rows, so that a machine takes some seconds.
+    subsample : int, float, "auto" or None, default="auto"
+        Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
+        from all up to 2,500 rows, and from a sample that grows while held-out rows gain beyond.
+        None takes all rows.
+    random_state : int, RandomState or None, default=None
+        Draws held-out rows, landmarks, and what learning draws.
+    callback : callable or None, default=None
+        Called with a :class:`Progress` after each iteration of the fit that makes the metric; a
+        true answer stops it, and leaves a usable metric.
+    verbose : bool, default=False
+        Write a line for each of these iterations to standard error.
+    n_jobs : int, optional
+        Number of threads of a search; the answer does not depend on it.
+
+    Attributes
+    ----------
+    part_weights_ : dict of float
+        The weight of each part that counts, by its name.
+    metric_ : CurvedMetric, MixedMetric, ProductMetric or None
+        The metric, of ranks where ``columns_`` is "ranks"; None where no part needs one.
+    learner_ : estimator or None
+        The fitted learner; None with a ready-made metric.
+    columns_ : {"standardised", "ranks"}
+    selection_ : Selection
+        How each part did alone, and all together, on held-out rows.
+    n_neighbors_ : dict of int
+        Neighbours that are averaged, by part.
+    log_marginal_likelihood_ : float
+        Of the standardised targets as a Gaussian process with the covariance of the first kernel
+        part, its variance the best; NaN with landmarks, or without a kernel part.
+    n_samples_fit_ : int
+    n_features_in_ : int
+    feature_names_in_ : ndarray of shape (d,)
+        Only where the columns of X have names.
+
+    Notes
+    -----
+    Standard deviations are those of the Gaussian processes, averaged over the kernel parts, times
+    one factor for each target, such that squared errors of held-out rows are right on average.
+    :meth:`predict_interval` takes quantiles of these errors instead of those of a normal
+    distribution. Without held-out rows (fewer than 4), the factor is the standard deviation of the
+    targets. For γ, λ, folds and many rows see :class:`CurvedKernelClassifier`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_friedman1
+    >>> X, y = make_friedman1(400, random_state=0)
+    >>> model = CurvedKernelRegressor(random_state=0).fit(X[::2], y[::2])
+    >>> bool(model.score(X[1::2], y[1::2]) > 0.85)
+    True
+    >>> mean, std = model.predict(X[:3], return_std=True)
+    >>> mean.shape, bool((std > 0).all())
+    ((3,), True)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **KernelEstimator._shared_constraints,
+        "geometry": [StrOptions({"auto", *NUMBER_GEOMETRIES})],
+    }
+
+    def __init__(
+        self,
+        parts: Any = ("metric", "columns", "neighbors", "plain"),
+        *,
+        geometry: str = "auto",
+        learner: BaseEstimator | None = None,
+        metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
+        columns: str = "auto",
+        gamma: float | None = None,
+        ridge: float | None = None,
+        n_neighbors: int | str = "auto",
+        n_landmarks: int | str = "auto",
+        subsample: int | float | str | None = "auto",
+        random_state: int | np.random.RandomState | None = None,
+        callback: Callable[[Progress], bool | None] | None = None,
+        verbose: bool = False,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.parts = parts
+        self.geometry = geometry
+        self.learner = learner
+        self.metric = metric
+        self.columns = columns
+        self.gamma = gamma
+        self.ridge = ridge
+        self.n_neighbors = n_neighbors
+        self.n_landmarks = n_landmarks
+        self.subsample = subsample
+        self.random_state = random_state
+        self.callback = callback
+        self.verbose = verbose
+        self.n_jobs = n_jobs
+
+    @restore_on_error
+    def fit(
+        self, X: ArrayLike, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> CurvedKernelRegressor:
+        """Learn the metric, fit the machines, and weigh the parts.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (n, d)
+        y : array-like or Dask collection of shape (n,) or (n, n_targets)
+        sample_weight : array-like or Dask array of shape (n,), optional
+            Weights of the rows. Only their ratios count.
+        """
+        check_source(self)
+        given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
+        task = NumberTask.of(given.target.reshape(len(given.target), -1), given.weights)
+        scorer = NumberScores(held_out_means, best_left_out)
+        self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
+        self._targets = given.target
+        held_out, t = self._sum.held_out, len(task.mean)
+        self._errors = np.ones((1, t))
+        if held_out is not None:
+            total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())
+            self._errors = (held_out.truth - total) / held_out.spreads[:, None]
+        self._error_shares = np.ones(1) if held_out is None else held_out.shares
+        return self
+
+    def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsRegressor:
+        voters = CurvedKNeighborsRegressor(metric=metric, n_jobs=self.n_jobs)
+        voters.n_features_in_ = given.n_columns
+        return voters._fit(given)
+
+    def predict(self, X: ArrayLike, return_std: bool = False) -> Any:
+        """Return predicted numbers, and with `return_std` their standard deviations.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (m, d)
+        return_std : bool, default=False
+            Also return the standard deviation of a new target at each row; rows in memory only.
+
+        Returns
+        -------
+        predicted : ndarray or Dask array of shape (m,) or (m, n_targets)
+        std : ndarray of the same shape
+            Only with `return_std`.
+        """
+        rows = self._checked(X)
+        found = self._in_units(self._total(rows))
+        if not return_std:
+            return found
+        factor = np.sqrt(self._error_shares @ self._errors**2)
+        return found, self._shaped(self._spreads(rows) * factor * self._task.unit)
+
+    def predict_interval(self, X: ArrayLike, level: float = 0.95) -> tuple[Floats, Floats]:
+        """Return the ends of intervals that hold a new target with a given probability.
+
+        The prediction, plus and minus the standard deviation at the row times the quantile of what
+        this ratio was on held-out rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (m, d)
+        level : float, default=0.95
+            Between 0 and 1.
+
+        Returns
+        -------
+        low, high : ndarray of shape (m,) or (m, n_targets)
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_diabetes
+        >>> X, y = load_diabetes(return_X_y=True)
+        >>> model = CurvedKernelRegressor(random_state=0).fit(X[::2], y[::2])
+        >>> low, high = model.predict_interval(X[1::2], 0.8)
+        >>> bool(0.7 < ((low < y[1::2]) & (y[1::2] < high)).mean() < 0.9)
+        True
+        """
+        value = as_real(level, "level")
+        expect(0 < value < 1, "level", level, "a number between 0 and 1")
+        rows = self._checked(X)
+        if not isinstance(rows, np.ndarray):
+            raise InvalidInputError("Intervals are for rows in memory; pass X.compute().")
+        sizes = [quantile(errors, self._error_shares, value) for errors in np.abs(self._errors).T]
+        half = self._spreads(rows) * np.array(sizes) * self._task.unit
+        middle = self._total(rows) * self._task.unit + self._task.mean
+        return self._shaped(middle - half), self._shaped(middle + half)
+
+    def _spreads(self, rows: Floats) -> Floats:
+        """Return the standard deviations (m, 1) of the machines at checked rows, in units of σ."""
+        ranks, machines = self._sum.ranks, self._sum.parts.machines
+        if not machines or self._sum.held_out is None:
+            return np.ones((len(rows), 1))
+        X = rows if ranks is None else ranks.transform(rows)
+        found = [machine.variances(X) for machine in machines.values()]
+        return np.asarray(np.sqrt(np.mean(found, axis=0))[:, None])
+
+    def _in_units(self, total: Any) -> Any:
+        return self._shaped(total * self._task.unit + self._task.mean)
+
+    def _shaped(self, found: Any) -> Any:
+        return found[:, 0] if self._targets.ndim == 1 else found
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """Return R²."""
+        predicted = in_memory(self.predict(X), "predictions")
+        y, weights = in_memory(y, "y"), in_memory(sample_weight, "sample_weight")
+        truth, weights = check_truth(y, predicted, weights)
+        return float(r2_score(truth, predicted, sample_weight=weights))
+
+    def explain(self, X: ArrayLike, target: int = 0) -> Any:
+        """Say which rows and columns raise and lower the prediction.
+
+        Parameters
+        ----------
+        X : array-like of shape (d,) or (m, d)
+            One row, or several.
+        target : int, default=0
+            Which target to explain, where there are several.
+
+        Returns
+        -------
+        KernelExplanation or list of KernelExplanation
+            Effects are differences to the mean of the targets.
+        """
+        return self._one_or_more(X, lambda row: self._explain(row, target))
+
+    def _explain(self, row: Floats, target: int) -> KernelExplanation:
+        task, outputs = self._task, self._targets.reshape(len(self._targets), -1)
+        direction = np.zeros(outputs.shape[1])
+        direction[target] = task.unit[target]
+        scores = self._scores(row[None])
+        parts = {
+            name: float(weight * (scores[name][0] @ direction))
+            for name, weight in self.part_weights_.items()
+        }
+        columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
+        predicted = float(self._total(row[None])[0] @ direction + task.mean[target])
+        return KernelExplanation.of(
+            predicted, "the target", self._row_effects(row, direction), outputs[:, target], parts,
+            columns, self._column_names(),
+        )  # fmt: skip
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def quantile(values: Floats, shares: Floats, level: float) -> float:
+    """Return the least value that a share `level` of new ones is not above, by weighted values.
+
+    One more value, infinitely large but counted as the largest, makes it right for new rows.
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(shares[order]) * len(values) / (len(values) + 1)
+    return float(values[order][min(np.searchsorted(reached, level), len(values) - 1)])
