@@ -203,7 +203,8 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         parts = self._sum.parts
         for machine in parts.machines.values():
             return machine.rows
-        return next(iter(parts.voters.values()))._rows_in_memory().X
+        rows: Floats = next(iter(parts.voters.values()))._rows_in_memory().X
+        return rows
 
     def _part_shares(self) -> dict[str, float]:
         """Return the share of each part in the spread of the scores."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.columns import NormalScores
-from cayleyklein.kernels.machine import Tuning
+from cayleyklein.kernels.machine import EXACT_POINTS, Tuning
 from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
 from cayleyklein.kernels.score_weights import ScoreSum
 from cayleyklein.learning.rows import GivenRows
@@ -28,6 +28,10 @@ from cayleyklein.selection.trials import Selection, Trial
 
 CLEARLY = 2.0
 """Standard errors by which ranked columns must win by themselves to be tried with all parts."""
+
+
+TAIL = 5.0
+"""Standard deviations from the mean that a value of a heavy-tailed column reaches."""
 
 
 class Task(Protocol):
@@ -142,8 +146,19 @@ def ranks_may_help(
     task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, seed: int,
     plain: FittedSum | None = None,
 ) -> bool:  # fmt: skip
-    """Say whether the columns' machine, which needs no metric, is clearly better on ranks."""
+    """Say whether the columns' machine, which needs no metric, is clearly better on ranks.
+
+    Only where a column has a value beyond `TAIL` standard deviations; ranks of other columns are
+    much like the columns. At most `EXACT_POINTS` rows are asked.
+    """
+    X = cast(Floats, given.X)
+    away = np.abs(X - X.mean(axis=0)).max(axis=0)
+    if (away <= TAIL * X.std(axis=0)).all():
+        return False
     fitter = replace(fitter, names=("columns",))
+    if len(given.target) > EXACT_POINTS:
+        X, target, weights = given.draw(EXACT_POINTS, 1, np.random.default_rng(seed))
+        given, plain = replace(given, X=X, target=target, weights=weights), None
     if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
         plain = fit_candidate(task, fitter, given, learn, seed, None)
     ranks = NormalScores.of(cast(Floats, given.X), given.weights)

@@ -101,8 +101,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         Neighbours that are averaged. "auto" is the number with the least squared error on held-out
         rows.
     n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 400 to
-        2,500, the fewer the more rows, so that a machine takes some seconds.
+        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
+        2,000, the fewer the more rows, so that a machine takes some seconds.
     subsample : int, float, "auto" or None, default="auto"
         Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
         from all up to 2,500 rows, and from a sample that grows while held-out rows gain beyond.
@@ -353,4 +353,5 @@ def quantile(values: Floats, shares: Floats, level: float) -> float:
     """
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(shares[order]) * len(values) / (len(values) + 1)
-    return float(values[order][min(np.searchsorted(reached, level), len(values) - 1)])
+    place = min(int(np.searchsorted(reached, level)), len(values) - 1)
+    return float(values[order][place])
