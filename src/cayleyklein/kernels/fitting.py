@@ -63,12 +63,13 @@ class HeldOut(NamedTuple):
     scores: dict[str, Floats]  # (m, t)
     truth: AnyArray
     shares: Floats  # (m,), with sum 1
+    n_points: int  # held out: equal rows say as much as one of their total weight
     n_neighbors: dict[str, int]  # with the least loss
     spreads: Floats  # (m,): standard deviations of the machines, in units of σ
 
     @classmethod
     def judged(
-        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, spreads: Floats
+        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, n_points: int, spreads: Floats
     ) -> HeldOut:
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
         truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
@@ -77,11 +78,12 @@ class HeldOut(NamedTuple):
             losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
             best = int(np.argmin(losses))
             numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
-        return cls(scores, truth, shares, numbers, spreads)
+        return cls(scores, truth, shares, n_points, numbers, spreads)
 
     def weights(self, task: Task, names: tuple[str, ...]) -> Floats:
         start = task.summing.start(names)
-        return task.summing.weigh(self._of(names), self.truth, self.shares, start)
+        counts = self.shares * self.n_points
+        return task.summing.weigh(self._of(names), self.truth, counts, start)
 
     def total(self, task: Task, names: tuple[str, ...]) -> Floats:
         """Return the best weighted sum (m, t) of some parts."""
@@ -231,8 +233,9 @@ def predict_folds(
     if not held:
         return None
     joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
-    rows = given.take(np.concatenate(held))
-    return HeldOut.judged(task, joined, rows, np.concatenate(spreads))
+    numbers = np.concatenate(held)
+    n_points = len(np.unique(pooled.of_rows[numbers]))
+    return HeldOut.judged(task, joined, given.take(numbers), n_points, np.concatenate(spreads))
 
 
 def describe(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:

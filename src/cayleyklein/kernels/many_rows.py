@@ -90,7 +90,8 @@ def fit_many(
             task, fitter, distance, points, rest, held_out, wanted, rng
         )
     parts = FittedParts(machines, voters)
-    judged = HeldOut.judged(task, scores, held_out, fitter.spread(parts, X))
+    n = len(distinct_rows(X)[0])
+    judged = HeldOut.judged(task, scores, held_out, n, fitter.spread(parts, X))
     return FittedSum.of(task, fitter.names, judged, parts, metric, learner, ranks)
 
 
