@@ -154,8 +154,12 @@ default="auto"
     >>> model = CurvedKernelClassifier(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
-    >>> model.predict_proba(X[:1]).shape
-    (1, 3)
+    >>> model.predict_proba(X[:1]).shape, model.predict_log_proba(X[:1]).shape
+    ((1, 3), (1, 3))
+    >>> model.decision_function(X[:1]).shape, model.feature_weights().shape
+    ((1, 3), (13,))
+    >>> model.explain(X[0]).names.shape
+    (13,)
 
     One part, with a metric that is known:
 

@@ -156,6 +156,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     >>> mean, std = model.predict(X[:3], return_std=True)
     >>> mean.shape, bool((std > 0).all())
     ((3,), True)
+    >>> model.explain(X[0]).columns.shape, model.feature_weights().argmax() < 5
+    ((10,), np.True_)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
