@@ -11,7 +11,7 @@ from cayleyklein import _validation as checks
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, distances, forms, geodesics, lifts
+from cayleyklein.geometry import bisectors, charts, distances, forms, geodesics, lifts
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
@@ -78,7 +78,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
     array([0.411, 0.366])
     >>> geometry.apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
     array([0.5, 0. ])
-    >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
+    >>> disc.to_chart([0.8, 0.0], "poincare"), disc.from_chart([0.5, 0.0], "poincare")
     (array([0.5, 0. ]), array([0.8, 0. ]))
     >>> sphere.embed([[1.0, 0.0]]).round(3)
     array([[0.707, 0.   , 0.293]])
@@ -156,7 +156,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         rows = checks.as_points(X, "X", self.dimension, ndim=2)
         z, _ = self._place(rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
-        return found.astype(checks.float_dtype(X), copy=False)
+        return found.astype(checks.float_dtype(X), copy=found is rows)
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> geometry.Hyperplane:
         """Return the hyperplane of points equally far from p and q, positive on p's side.
@@ -230,19 +230,25 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ----------
         X : array-like of shape (..., d)
             In the domain.
-        chart : {"klein", "conformal", "sphere", "hyperboloid", "half_space", "hemisphere"}
+        chart : {"klein", "conformal", "sphere", "poincare", "hyperboloid", "half_space", \
+                "hemisphere"}
             "klein" and "conformal" (Poincaré, stereographic) exist for every K, "sphere" for
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
-        z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        y = geometry.to_chart(self._unit * z, chart, int(np.sign(self.curvature)))
+        charts.refuse_chart(chart, int(np.sign(self.curvature)))
+        z, s = self._inside(checks.as_points(X, "X", self.dimension), "X")
+        y = charts.place_in_chart(self._unit * z, s, chart)
         return y.astype(checks.float_dtype(X), copy=False)
 
-    def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
-        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
+    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
+        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`.
+
+        Always in double precision; points too close to the boundary for it, about 16.8/√-K from
+        the centre, raise OutsideDomainError.
+        """
         with checks.about("Y"):
-            w = geometry.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
-            return self.points(w / self._unit).astype(checks.float_dtype(Y), copy=False)
+            w = charts.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
+            return self.points(w / self._unit)
 
     @property
     def _unit(self) -> float:
