@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
-    from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -57,6 +57,7 @@ __all__ = [
     "CurvedQuadruplets",
     "CurvedSVC",
     "CurvedTriplets",
+    "FromChart",
     "MixedMetric",
     "ProductMetric",
     "__version__",
@@ -93,6 +94,7 @@ _HOME = {
     "CurvedQuadruplets": "learning",
     "CurvedSVC": "svm",
     "CurvedTriplets": "learning",
+    "FromChart": "manifold",
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",

@@ -260,7 +260,14 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
                 f"{name} has the coordinate that is 1 at the centre first; the {chart} has it last "
                 f"here. Move it, as by np.roll({name}, -1, axis=-1), or give FromChart axis=0."
             )
-        _raise_where(off, name, f"a point of the {chart}, last coordinate > 0")
+        if off.any():
+            found = _inner(sqnorm, last, chart)[off][0]
+            kind = "1" if chart != "hyperboloid" else "1, the last squared less the others squared"
+            _raise_where(
+                off, name, f"a point of the {chart}, last coordinate > 0, the sum of squares "
+                f"{kind}; the first of these has a last coordinate of {last[off][0]:.6g} and the "
+                f"sum {found:.6g}",
+            )  # fmt: skip
     elif sign < 0:
         _raise_where(_form(y, sign) <= 0, name, f"‖{name}‖ < 1")
     elif sign > 0 and chart == "conformal":
@@ -269,9 +276,12 @@ def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
 
 
 def _off(sqnorm: Floats, height: Floats, chart: str) -> Bools:
-    inner = sqnorm if chart != "hyperboloid" else 2 * height**2 - sqnorm
-    off = np.abs(inner - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
+    off = np.abs(_inner(sqnorm, height, chart) - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
     return np.asarray(off | (height <= 0))
+
+
+def _inner(sqnorm: Floats, height: Floats, chart: str) -> Floats:
+    return sqnorm if chart != "hyperboloid" else 2 * height**2 - sqnorm
 
 
 def _form(w: Floats, sign: int) -> Floats:
@@ -288,9 +298,9 @@ def refuse_chart(chart: str, sign: int) -> None:
     if checks.as_real(sign, "sign") not in (-1, 0, 1):
         raise InvalidInputError(f"Got sign={sign!r}, but expected -1, 0 or 1.")
     if sign not in CHARTS[chart]:
-        kind = {-1: "hyperbolic", 0: "flat", 1: "elliptic"}[sign]
+        kind = {-1: "A hyperbolic", 0: "A flat", 1: "An elliptic"}[sign]
         there = ", ".join(repr(name) for name, signs in CHARTS.items() if sign in signs)
-        raise NotRepresentableError(f"A {kind} space has no {chart!r} chart; it has {there}.")
+        raise NotRepresentableError(f"{kind} space has no {chart!r} chart; it has {there}.")
 
 
 def _raise_where(bad: Bools, name: str, expected: str) -> None:

@@ -11,7 +11,7 @@ from cayleyklein import _validation as checks
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, charts, distances, forms, geodesics, lifts
+from cayleyklein.geometry import bisectors, charts, distances, forms, geodesics, lifts, means
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
@@ -80,6 +80,9 @@ class CurvedMetric(CurvedSpace, MetricBase):
     array([0.5, 0. ])
     >>> disc.to_chart([0.8, 0.0], "poincare"), disc.from_chart([0.5, 0.0], "poincare")
     (array([0.5, 0. ]), array([0.8, 0. ]))
+    >>> corners = [[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]]
+    >>> disc.frechet_mean(corners).round(3), disc.geometric_median(corners).round(3)
+    (array([0.304, 0.304]), array([0.151, 0.151]))
     >>> sphere.embed([[1.0, 0.0]]).round(3)
     array([[0.707, 0.   , 0.293]])
     """
@@ -196,6 +199,33 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def log(self, x: ArrayLike, y: ArrayLike) -> AnyFloats:
         """Return the velocity at x of the geodesic that reaches y at time 1."""
         return geodesics.log_map(x, y, self)
+
+    def frechet_mean(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+        """Return the point (d,) with the least sum of squared distances to X, unique for every K.
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            In the domain; the factor must have an inverse.
+        weights : array-like of shape (n,), optional
+            Not negative; equal by default.
+        """
+        return means.frechet_mean(X, weights, self)
+
+    def geometric_median(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+        """Return the point (d,) with the least sum of distances to X.
+
+        Raises NotRepresentableError where it need not be unique: points on one line with half of
+        the weight on each side, and elliptic points in no ball of radius π/(4√K).
+
+        Parameters
+        ----------
+        X : array-like of shape (n, d)
+            In the domain; the factor must have an inverse.
+        weights : array-like of shape (n,), optional
+            Not negative; equal by default.
+        """
+        return means.geometric_median(X, weights, self)
 
     def angle(self, first: Planes, second: Planes, *, signed: bool = False) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
