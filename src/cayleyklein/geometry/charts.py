@@ -85,7 +85,7 @@ def place_in_chart(w: Floats, form: Floats, chart: str) -> Floats:
         return w
     sigma = np.sqrt(form)[..., None]
     if chart in ("conformal", "poincare"):
-        return w / (1 + sigma)
+        return np.asarray(w / (1 + sigma))
     if chart == "half_space":
         ahead = np.maximum(w[..., -1:], 0.0)
         across = np.einsum("...i,...i", w[..., :-1], w[..., :-1])[..., None]
@@ -104,40 +104,29 @@ def from_chart(y: ArrayLike, chart: str, sign: int) -> Floats:
     array([0.8, 0. ])
     """
     y = check_in_chart(y, chart, sign, "y")
-    if chart == "klein":
-        return y
     sqnorm = _sqnorm(y)[..., None]
     if chart in ("conformal", "poincare"):
-        return _held(2 * y / (1 - sign * sqnorm), 1 + sqnorm, _form(y, sign), sign)
-    if chart == "half_space":
+        w: Floats = 2 * y / (1 - sign * sqnorm)
+    elif chart == "half_space":
         w = np.concatenate([2 * y[..., :-1], sqnorm - 1], axis=-1) / (sqnorm + 1)
-        return _held(w, 1 + sqnorm, 2 * y[..., -1], sign)
-    if chart == "hyperboloid":  # its last coordinate may be rounded, even to single precision
-        t = np.sqrt(1 + _sqnorm(y[..., :-1]))[..., None]
-        return _held(y[..., :-1] / t, t, np.ones_like(t[..., 0]), sign)
-    return y[..., :-1] if chart == "hemisphere" else y[..., :-1] / y[..., -1:]
-
-
-def _held(w: Floats, whole: Floats, part: Floats, sign: int) -> Floats:
-    """Return w, whose √(1 - ‖w‖²) is part/whole, unless rounding w moves the point too far."""
-    with np.errstate(divide="ignore"):
-        shift = rounding.EPSILON / 2 * (whole[..., 0] / part) ** 2
-    lost = shift > LARGEST_SHIFT
-    if sign < 0 and lost.any():
-        radius = float(np.max(np.log(2 * whole[..., 0] / part)))
+    elif chart == "hyperboloid":  # its last coordinate may be rounded, even to single precision
+        w = y[..., :-1] / np.sqrt(1 + _sqnorm(y[..., :-1]))[..., None]
+    elif chart == "klein":
+        return y
+    else:
+        return y[..., :-1] if chart == "hemisphere" else y[..., :-1] / y[..., -1:]
+    lost = position_error(w, "klein", sign) > LARGEST_SHIFT
+    if lost.any():
         raise OutsideDomainError(
-            f"y{checks.at_index(lost)} lies too close to the boundary for Klein coordinates in "
-            f"double precision: {radius:.4g} from the centre, in units of 1/√-K, where they hold "
-            f"16.8. Measure such points in their own chart, by chart_distance or "
-            f"FromChart.pairwise, or move the centre towards them."
+            f"y{checks.at_index(lost)} lies more than 16.8/√-K from the centre, where Klein "
+            f"coordinates in double precision cannot hold it. Measure it in its own chart, by "
+            f"chart_distance or FromChart.pairwise, or move the centre towards it."
         )
     return w
 
 
-def chart_distance(
-    p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float = -1.0
-) -> AnyFloats:
-    """Return distances of points from their coordinates in a chart, at any distance from its centre.
+def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float = -1.0) -> AnyFloats:
+    """Return distances from coordinates in a chart, exact at any distance from its centre.
 
     With a = 1 ± ‖p‖² in the conformal charts, twice the last coordinate in the half-space and on
     the hemisphere, and 2 on the sphere, ‖p - q‖/√(a_p a_q) is sinh or sin of √|K| d/2. On the
@@ -164,27 +153,24 @@ def chart_distance(
     """
     K = checks.as_real(curvature, "curvature")
     sign, unit = int(np.sign(K)), math.sqrt(abs(K)) or 1.0
+    with checks.about(f"curvature={K:g}"):
+        refuse_chart(chart, sign)
     p, q = check_in_chart(p, chart, sign, "p"), check_in_chart(q, chart, sign, "q")
-    if p.shape[-1] != q.shape[-1]:
-        raise InvalidInputError(
-            f"p has {p.shape[-1]} coordinates per point, but q has {q.shape[-1]}."
-        )
-    p, q = checks.broadcast_points(p=p, q=q)
+    p, q = checks.broadcast_points(p=p, q=checks.as_points(q, "q", p.shape[-1]))
     if chart == "klein":
         space = CurvedSpace(factor=np.ones(p.shape[-1]), curvature=sign)
         return (distance_between(p, q, space, "raise") / unit)[()]
     if chart == "hyperboloid":
         half = _half_on_hyperboloid(p[..., :-1], q[..., :-1])
-    elif chart == "sphere":
-        half = _direction_chord(p, q, norms(p), norms(q))[0] / 2
     else:
         height = chart in ("half_space", "hemisphere")
         a, b = (2 * x[..., -1] if height else _form(x, sign) for x in (p, q))
         half = norms(p - q) / (np.sqrt(a) * np.sqrt(b))
-    if sign > 0:  # and cos, since asin is ill-conditioned near antipodes
+    if sign > 0:  # asin is ill-conditioned next to antipodes, which are halves of ‖P + Q‖ = 0
         if chart == "conformal":
             p, q = (np.concatenate([2 * x, 1 - _sqnorm(x)[..., None]], axis=-1) for x in (p, q))
         p, q = (x / norms(x)[..., None] for x in (p, q))
+        half = norms(p - q) / 2 if chart == "sphere" else half
         return (2 / unit * np.arctan2(half, norms(p + q) / 2))[()]
     return (2 / unit * (np.arcsinh(half) if sign else half))[()]
 
@@ -192,24 +178,18 @@ def chart_distance(
 def _half_on_hyperboloid(p: Floats, q: Floats) -> Floats:
     """Return sinh(d/2) of points given by their spatial coordinates."""
     n_p, n_q = norms(p), norms(q)
-    chord, larger = _direction_chord(p, q, n_p, n_q)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        larger = np.einsum("...i,...i", p - q, (p + q) / (n_p + n_q)[..., None])  # n_p - n_q
+        turned = p - q - q * (larger / n_q)[..., None]  # n_p (p/n_p - q/n_q)
+        chord = np.asarray(norms(turned / n_p[..., None]))
+        sine = larger * (n_p + n_q) / (n_p * np.sqrt(1 + n_q**2) + n_q * np.sqrt(1 + n_p**2))
     near = (chord < SMALL_ANGLE) & (np.minimum(n_p, n_q) > 1)
     if near.any():
         chord[near] = _small_chord(p[near], q[near])
-    steps = n_p * np.sqrt(1 + n_q**2) + n_q * np.sqrt(1 + n_p**2)
-    sine = np.divide(larger * (n_p + n_q), steps, out=np.zeros_like(steps), where=steps > 0)
+    sine = np.where(n_p + n_q > 0, sine, 0.0)
     along = sine / np.sqrt(2 * (1 + np.sqrt(1 + sine**2)))  # sinh(x/2) of sinh x
-    return np.hypot(along, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2)
-
-
-def _direction_chord(p: Floats, q: Floats, n_p: Floats, n_q: Floats) -> tuple[Floats, Floats]:
-    """Return ‖p/n_p - q/n_q‖, 0 where a point is, and n_p - n_q, for vectors of these lengths."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        larger = np.einsum("...i,...i", p - q, (p + q) / (n_p + n_q)[..., None])
-        turned = p - q - q / n_q[..., None] * larger[..., None]
-        chord = norms(turned / n_p[..., None])
     apart = (n_p > 0) & (n_q > 0)
-    return np.where(apart, chord, 0.0), np.where(apart, larger, n_p - n_q)
+    return np.hypot(along, np.where(apart, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2, 0.0))
 
 
 def _small_chord(p: Floats, q: Floats) -> Floats:
@@ -219,69 +199,54 @@ def _small_chord(p: Floats, q: Floats) -> Floats:
     dot = rounding.total(rounding.multiply((p, zero), (q, zero)))
     square = rounding.total(rounding.multiply((q, zero), (q, zero)))
     ratio = dot[0] / square[0]
-    rest = rounding.multiply(square, (ratio, np.zeros_like(ratio)))
+    rest = rounding.multiply(square, (ratio, zero[:, 0]))
     low = ((dot[0] - rest[0]) + (dot[1] - rest[1])) / square[0]
     product = rounding.multiply((q, zero), (ratio[:, None] + zero, low[:, None] + zero))
     sine = norms((p - product[0]) - product[1]) / norms(p)
-    return sine / np.sqrt((1 + np.sqrt(1 - sine**2)) / 2)
+    return np.asarray(sine / np.sqrt((1 + np.sqrt(1 - sine**2)) / 2))
 
 
-def position_error(y: Floats, chart: str, sign: int, eps: float) -> Floats:
+def position_error(y: Floats, chart: str, sign: int, eps: float = rounding.EPSILON / 2) -> Floats:
     """Return how far rounding by eps, relative to ‖y‖, may move points, in units of 1/√|K|."""
     if sign >= 0:
         return np.full(y.shape[:-1], eps)
     if chart == "hyperboloid":
         return eps * norms(y[..., :-1])
-    if chart in ("conformal", "poincare"):
-        return 2 * eps * norms(y) / _form(y, sign)
     if chart == "half_space":
         return eps * norms(y) / y[..., -1]
-    return eps / (_form(y, sign) if chart == "klein" else y[..., -1] ** 2)
+    form = np.maximum(y[..., -1] ** 2 if chart == "hemisphere" else _form(y, sign), eps**2)
+    return np.asarray((2 if chart in ("conformal", "poincare") else 1) * eps / form)
 
 
 def check_in_chart(y: ArrayLike, chart: str, sign: int, name: str) -> Floats:
     """Return points of a chart as an array, or raise an error that names those outside it."""
     refuse_chart(chart, sign)
     y = checks.as_points(y, name)
-    if chart in EMBEDDED and y.shape[-1] < 2:
-        raise InvalidInputError(
-            f"{name} has 1 coordinate per point, but a point of the {chart} has 2 or more."
-        )
+    checks.expect(chart not in EMBEDDED or y.shape[-1] > 1, f"{name} of shape", y.shape,
+                  f"2 or more coordinates of a point of the {chart}")  # fmt: skip
     with np.errstate(over="ignore"):
         last, sqnorm = y[..., -1], _sqnorm(y)
     if sign < 0 or (sign > 0 and chart != "klein"):
         checks.refuse_overflow(np.isfinite(sqnorm), f"‖{name}‖²", name)
     if chart == "half_space":
-        _raise_where(last <= 0, name, "a last coordinate > 0")
+        bad, expected = last <= 0, "a last coordinate > 0"
+    elif chart == "hyperboloid":
+        bad = np.abs(2 * last**2 - sqnorm - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
+        bad, expected = bad | (last <= 0), (
+            f"a point of the hyperboloid, with a last coordinate √(1 + the squares of the others). "
+            f"If it comes first, as in geoopt, move it by np.roll({name}, -1, axis=-1), or give "
+            f"FromChart axis=0"
+        )  # fmt: skip
     elif chart in EMBEDDED:
-        off = _off(sqnorm, last, chart)
-        if off.any() and not _off(sqnorm, y[..., 0], chart).any():
-            raise OutsideDomainError(
-                f"{name} has the coordinate that is 1 at the centre first; the {chart} has it last "
-                f"here. Move it, as by np.roll({name}, -1, axis=-1), or give FromChart axis=0."
-            )
-        if off.any():
-            found = _inner(sqnorm, last, chart)[off][0]
-            kind = "1" if chart != "hyperboloid" else "1, the last squared less the others squared"
-            _raise_where(
-                off, name, f"a point of the {chart}, last coordinate > 0, the sum of squares "
-                f"{kind}; the first of these has a last coordinate of {last[off][0]:.6g} and the "
-                f"sum {found:.6g}",
-            )  # fmt: skip
+        bad = (np.abs(sqnorm - 1) > MEMBERSHIP_TOLERANCE) | (last <= 0)
+        expected = f"a point of the {chart}, ‖{name}‖ = 1 with a last coordinate > 0"
     elif sign < 0:
-        _raise_where(_form(y, sign) <= 0, name, f"‖{name}‖ < 1")
-    elif sign > 0 and chart == "conformal":
-        _raise_where(sqnorm >= 1, name, f"‖{name}‖ < 1, the image of the hemisphere")
+        bad, expected = _form(y, sign) <= 0, f"‖{name}‖ < 1"
+    else:
+        bad = (sqnorm >= 1) & (sign > 0) & (chart == "conformal")
+        expected = f"‖{name}‖ < 1, the image of the hemisphere"
+    _raise_where(bad, name, expected)
     return y
-
-
-def _off(sqnorm: Floats, height: Floats, chart: str) -> Bools:
-    off = np.abs(_inner(sqnorm, height, chart) - 1) > MEMBERSHIP_TOLERANCE * np.maximum(sqnorm, 1)
-    return np.asarray(off | (height <= 0))
-
-
-def _inner(sqnorm: Floats, height: Floats, chart: str) -> Floats:
-    return sqnorm if chart != "hyperboloid" else 2 * height**2 - sqnorm
 
 
 def _form(w: Floats, sign: int) -> Floats:

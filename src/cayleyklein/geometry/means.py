@@ -11,7 +11,6 @@ any points, and of the median of points in a ball of radius π/(4√K) (Afsari 2
 """
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,7 +23,7 @@ from cayleyklein.geometry.distances import norms
 from cayleyklein.geometry.geodesics import exp_map, from_orthonormal, log_map, to_orthonormal
 from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.rounding import EPSILON
-from cayleyklein.geometry.space import CurvedSpace, as_space
+from cayleyklein.geometry.space import CurvedSpace
 
 MAX_STEPS = 200
 QUADRATIC_BELOW = 1e-6  # relative gradient from which a step that does not halve it is rounding
@@ -32,18 +31,8 @@ COLLINEAR = 1e-13  # second singular value of points, relative to the first, of 
 BALL_STEPS = 300  # of the search for a small ball around points (Bădoiu and Clarkson 2003)
 
 
-class Pull(NamedTuple):
-    """A point x, tangent vectors e (n, d) from it to the others, lengths (n,) and Σ w dᵖ/p."""
-
-    x: Floats
-    e: Floats
-    d: Floats
-    total: float
-
-
 def frechet_mean(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
-    rows, shares = _weighted_rows(X, weights, metric)
-    return _minimise(rows, shares, metric, power=2)
+    return _minimise(*_weighted_rows(X, weights, metric), metric, power=2)
 
 
 def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
@@ -53,24 +42,34 @@ def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpac
     away = rows - rows[0]
     away /= np.abs(away).max() or 1.0
     spread = np.linalg.svd(away, compute_uv=False)
-    if len(spread) == 1 or spread[1] <= COLLINEAR * spread[0]:
-        return _median_on_line(rows, shares, away @ away[norms(away).argmax()])
-    return _minimise(rows, shares, metric, power=1)
+    if len(spread) > 1 and spread[1] > COLLINEAR * spread[0]:
+        return _minimise(rows, shares, metric, power=1)
+    along = away @ away[norms(away).argmax()]  # points are in the same order on their geodesic
+    order = np.argsort(along)
+    below = np.cumsum(shares[order]) - 0.5
+    first, *others = order[below >= -len(rows) * EPSILON]
+    tied = below[order == first][0] <= len(rows) * EPSILON
+    if tied and others and along[others[0]] > along[first]:
+        raise NotRepresentableError(
+            f"X lies on one line with half of the weight on each side: every point between "
+            f"{rows[first].tolist()} and {rows[others[0]].tolist()} is a median. Change the "
+            f"weights, or take frechet_mean."
+        )
+    return np.array(rows[first])
 
 
 def _weighted_rows(
     X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace
 ) -> tuple[Floats, Floats]:
     """Return the points that count, and their weights with sum 1."""
-    metric = as_space(metric)
     rows = checks.as_points(X, "X", metric.dimension, ndim=2)
     metric._refuse_lower_rank()
     metric._inside(rows, "X")
     given = np.ones(len(rows)) if weights is None else checks.as_finite_array(weights, "weights")
     if given.shape != (len(rows),) or (given < 0).any() or not given.any():
         raise InvalidInputError(
-            f"weights must be {len(rows)} numbers, none negative and not all 0; got shape "
-            f"{given.shape}{checks.at_index(given < 0) if (given < 0).any() else ''}."
+            f"weights must be {len(rows)} numbers, none negative and not all 0; got "
+            f"{given.size} of shape {given.shape}, the least {given.min(initial=math.inf):g}."
         )
     given = given / given.max()
     return rows[given > 0], given[given > 0] / given.sum()
@@ -79,82 +78,66 @@ def _weighted_rows(
 def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
     """Return the least Σ w dᵖ/p by Newton's method, for p = 1 with a look at the nearest point.
 
-    Where x is a point itself, that term of p = 1 pulls with its weight against any step.
+    Where x is one of the points, that term of p = 1 holds it back by its weight.
     """
-    K = metric.curvature
 
-    def pull_at(x: Floats) -> Pull:
-        z, s = metric._inside(x, "x")
-        e = to_orthonormal(metric._apply(np.asarray(log_map(x, rows, metric))), z, s)
-        d = norms(e)
-        return Pull(x, e, d, float(shares @ d**power) / power)
+    def tangents(x: Floats) -> Floats:
+        return to_orthonormal(metric._apply(log_map(x, rows, metric)), *metric._inside(x, "x"))  # type: ignore[arg-type]
 
-    scale = shares / np.sqrt(metric._inside(rows, "X")[1])  # of the lifts, whose mean is the start
-    here, last, last_x = pull_at(scale @ rows / scale.sum()), np.inf, rows[0]
+    def total_at(d: Floats) -> float:
+        return float(shares @ d**power)
+
+    scale = shares / np.sqrt(metric._inside(rows, "X")[1])
+    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
+    unit = float(norms(tangents(x)).max()) or 1.0  # squares may under- or overflow
+    e, last = tangents(x) / unit, math.inf
     for _ in range(MAX_STEPS):
-        if power == 1 and here.d.min() > 0:
-            nearest = pull_at(rows[here.d.argmin()])
-            here = nearest if nearest.total <= here.total else here
-        x, e, d, total = here
-        apart = d > 0 if power == 1 else np.ones(len(d), dtype=bool)
+        if power == 1 and norms(e).min() > 0:
+            nearest = rows[norms(e).argmin()]
+            there = tangents(nearest) / unit
+            if total_at(norms(there)) <= total_at(norms(e)):
+                x, e = nearest, there
+        d = norms(e)
+        apart = (d > 0) | (power == 2)
         weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
         g = weight @ e
         length, held = float(norms(g)), float(shares[~apart].sum())
         size = (length - held) / (float(shares @ d ** (power - 1)) or 1.0)
-        if size <= EPSILON:
-            return x
-        if last < QUADRATIC_BELOW and size > last / 2:
-            return x if size < last else last_x
+        if size <= EPSILON or (last < QUADRATIC_BELOW and size > last / 2):
+            return np.array(x if size < last else last_x)
         last, last_x = size, x
-        step = g * ((length - held) / length / weight.sum())
+        step = g * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
-            step = _newton_step(g, e, d, weight, K, power, step)
-        z, s = metric._inside(x, "x")
+            step = _newton_step(g, e, d, weight, unit**2 * metric.curvature, power, step)
         for _ in range(60):
             try:
-                new = pull_at(exp_map(x, metric._solve(from_orthonormal(step, z, s)), metric))
+                u = from_orthonormal(unit * step, *metric._inside(last_x, "x"))
+                x = np.asarray(exp_map(last_x, metric._solve(u), metric), dtype=np.float64)
+                e = tangents(x) / unit
+                if total_at(norms(e)) <= total_at(d) or size < QUADRATIC_BELOW:
+                    break
             except OutsideDomainError:  # beyond the equator
-                new = here._replace(total=math.inf)
-            if new.total <= total or (size < QUADRATIC_BELOW and new.total < math.inf):
-                break
+                pass
             step = step / 2
         else:
-            return x  # no step is lower: rounding
-        here = new
+            return np.array(last_x)  # no step is lower: rounding
     checks.warn_caller("Newton's method did not converge.", ConvergenceWarning)
-    return here.x
+    return np.array(x)
 
 
 def _newton_step(
     g: Floats, e: Floats, d: Floats, weight: Floats, K: float, power: int, otherwise: Floats
 ) -> Floats:
-    """Return H⁻¹g, or a step of gradient descent where the Hessian H is not positive definite."""
+    """Return H⁻¹g; otherwise another step, where the Hessian H is not positive definite."""
     t = math.sqrt(abs(K)) * d
-    c = np.ones_like(t)
-    np.divide(t, np.tan(t) if K > 0 else np.tanh(t), out=c, where=t > 0)
+    c = np.divide(t, np.tan(t) if K > 0 else np.tanh(t), out=np.ones_like(t), where=t > 0)
     across = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
     hessian = (e * across[:, None]).T @ e + (weight @ c) * np.eye(len(g))
     try:
         np.linalg.cholesky(hessian)
     except np.linalg.LinAlgError:
         return otherwise
-    return np.linalg.solve(hessian, g)
-
-
-def _median_on_line(rows: Floats, shares: Floats, along: Floats) -> Floats:
-    """Return the median of points in the order of `along`, the order on their geodesic."""
-    order = np.argsort(along, kind="stable")
-    below = np.cumsum(shares[order])
-    at = int(np.argmax(below >= 0.5 - len(rows) * EPSILON))
-    first, second = order[at], order[min(at + 1, len(rows) - 1)]
-    tied = below[at] <= 0.5 + len(rows) * EPSILON
-    if tied and along[second] > along[first]:
-        raise NotRepresentableError(
-            f"The points lie on one line with half of the weight on each side, so every point "
-            f"between {rows[first].tolist()} and {rows[second].tolist()} is a median; change the "
-            f"weights, or take frechet_mean."
-        )
-    return rows[first].copy()
+    return np.asarray(np.linalg.solve(hessian, g))
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:

@@ -75,7 +75,8 @@ def one_plus_scaled_square(z: Floats, scale: float) -> Floats:
     coarse = 1.5 * 2.0 ** (exponent + 26)
     high = (z + coarse) - coarse
     square, error = two_product(np.einsum("ij,ij->i", high, high), np.float64(scale))  # type: ignore[arg-type]
-    return (1 + square) + (error + scale * np.einsum("ij,ij->i", z + high, z - high))
+    rest = np.einsum("ij,ij->i", z + high, z - high)
+    return np.asarray((1 + square) + (error + scale * rest))
 
 
 def one_plus_quadratic_form(

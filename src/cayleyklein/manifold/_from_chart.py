@@ -14,7 +14,6 @@ from sklearn.utils.validation import check_is_fitted
 from cayleyklein import _estimators as estimators
 from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import charts
 from cayleyklein.metrics import CurvedMetric
 
@@ -23,12 +22,11 @@ BLOCK_ENTRIES = 2**20  # coordinates of pairs measured at a time
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Turn coordinates of a curved embedding, in whatever chart, into those of a metric.
+    """Turn an embedding that is curved already into coordinates of a metric.
 
-    Embeddings come as vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the
-    half-space or of a sphere. The result are the coordinates of `metric_`, in which geodesics and
-    hyperplanes are straight: for classifiers and searches by ``metric=``, diagrams, hyperplanes,
-    and, since they cut along hyperplanes only, scikit-learn's trees and forests.
+    Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere
+    become coordinates of `metric_`, in which geodesics and hyperplanes are straight: for
+    classifiers and searches with ``metric=``, for diagrams, linear machines, trees and forests.
 
     Parameters
     ----------
@@ -39,25 +37,23 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         K of the embedding, of a sign that has this chart.
     radius : float, optional
         Radius of the given ball, hyperboloid or sphere. By default 1/√abs(K), as in geoopt and
-        HypLL; geomstats and manify take 1 for every K. Lengths in the half-space have no unit.
+        HypLL; geomstats and manify take 1 for every K. The half-space has none.
     axis : int, default=-1
-        Which column is 1 at the centre: the time coordinate of the hyperboloid, the pole of the
-        sphere, the height in the half-space. The hyperboloid of geoopt, geomstats and manify
-        has it first: ``axis=0``.
+        Column of the time coordinate of the hyperboloid, the pole of the sphere or the height in
+        the half-space. geoopt, geomstats and manify have time first: 0.
 
     Attributes
     ----------
     metric_ : CurvedMetric
-        The metric of the result, ``CurvedMetric.euclidean(d, curvature=K)``.
+        ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result.
     n_features_in_, feature_names_in_ : int, ndarray
 
     Notes
     -----
-    The result is in double precision, also for float32, since Klein's coordinates need it: at the
-    distance r from the centre they fix a point to 6e-17 exp(2r√-K)/√-K. A warning gives the number
-    where that, or what float32 left of the given coordinates, exceeds 1e-4, and rows farther away
-    than about 16.8/√-K are refused. :meth:`distance` and :meth:`pairwise` are exact at any radius,
-    since they measure in the given chart.
+    The result is in double precision, also for float32. It fixes a point at the distance r from the
+    centre to 3e-17 exp(2r√-K)/√-K. Where this, or what float32 left of the given coordinates,
+    exceeds 1e-4, a warning gives the number; beyond 16.8/√-K rows are refused. :meth:`pairwise` and
+    :func:`cayleyklein.geometry.chart_distance` are exact at any radius.
 
     Examples
     --------
@@ -69,11 +65,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
     >>> make_pipeline(FromChart("poincare"), votes).fit(X, y).predict([[0.8, 0.0], [0.0, 0.7]])
     array(['b', 'c'], dtype='<U1')
     >>> chart = FromChart("poincare").fit(X)
-    >>> chart.inverse_transform(chart.transform(X))[1]
-    array([0.9, 0. ])
-    >>> chart.pairwise([[0.0, 0.0], [0.5, 0.0]]).round(3)
-    array([[0.   , 1.099],
-           [1.099, 0.   ]])
+    >>> chart.inverse_transform(chart.transform(X))[1], chart.pairwise(X)[0, 1].round(3)
+    (array([0.9, 0. ]), np.float64(2.944))
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -94,125 +87,80 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 
     @estimators.restore_on_error
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Check that the rows lie in the chart, and make the metric.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or (n, d + 1) for the hyperboloid, sphere and hemisphere
-        y : ignored
-        """
-        estimators.check_parameters(self)
+        """Check that rows (n, d), or (n, d + 1) of embedded charts, are in the chart."""
         rows = self._in_chart(estimators.check_data(self, X), "X")
-        d = rows.shape[1] - (self.chart in charts.EMBEDDED)
-        self.metric_ = CurvedMetric.euclidean(d, curvature=self.curvature)
+        self._n_features_out = rows.shape[1] - (self.chart in charts.EMBEDDED)
+        self.metric_ = CurvedMetric.euclidean(self._n_features_out, curvature=self.curvature)
         return self
 
     def transform(self, X: ArrayLike) -> Floats:
-        """Return coordinates (n, d) of `metric_`, in double precision.
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or (n, d + 1) for the hyperboloid, sphere and hemisphere
-        """
+        """Return coordinates (n, d) of `metric_` of rows of the chart, in double precision."""
         check_is_fitted(self, "metric_")
         given = estimators.check_data(self, X, reset=False, dtype=[np.float64, np.float32])
-        rows = self._in_chart(given, "X")
-        self._warn_of_rounding(rows, given.dtype)
-        with checks.about("X"):
-            w = charts.from_chart(rows, self.chart, self._sign)
-        lost = charts.position_error(w, "klein", self._sign, np.finfo(float).eps / 2)
+        found = self.metric_.from_chart(self._in_chart(given, "X", given.dtype), self.chart)
+        lost = np.finfo(float).eps / 2 / self.metric_.form_values(found)
         self._warn_where(
-            lost, "Klein coordinates in double precision fix", "such rows are measured exactly by "
-            "FromChart.pairwise",
-        )  # fmt: skip
-        return w / self._unit
+            lost, "Klein coordinates in double precision", "by pairwise they are exact"
+        )
+        return found
 
     def inverse_transform(self, X: ArrayLike) -> Floats:
-        """Return coordinates of the chart from rows (n, d) in the domain of `metric_`."""
+        """Return coordinates of the chart of rows (n, d) in the domain of `metric_`."""
         check_is_fitted(self, "metric_")
         Y = np.asarray(self.metric_.to_chart(X, self.chart), dtype=np.float64) * self._radius
         return np.asarray(Y[:, np.argsort(self._order(Y.shape[1]))])
 
-    def distance(self, p: ArrayLike, q: ArrayLike) -> Floats:
-        """Return distances of rows of the chart, from their own coordinates; needs no fit.
-
-        Parameters
-        ----------
-        p, q : array-like of shape (..., d), or (..., d + 1)
-            Coordinates in the chart; broadcast over leading axes.
-        """
-        p, q = self._measured(p, "p"), self._measured(q, "q")
-        return np.asarray(charts.chart_distance(p, q, self.chart, curvature=self.curvature))[()]
-
     def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
-        """Return all distances between rows of X and of Y, or of X, as :meth:`distance` does.
+        """Return all distances between rows of the chart, X and Y or X and X; needs no fit.
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d), or (n, d + 1)
-        Y : array-like of shape (m, d), or (m, d + 1), optional
+        They are taken from the given coordinates, and so exact at any distance from the centre.
         """
-        rows = self._measured(X, "X", ndim=2)
-        columns = rows if Y is None else self._measured(Y, "Y", ndim=2)
+        rows = self._in_chart(checks.as_points(X, "X", ndim=2), "X", checks.float_dtype(X))
+        columns = rows
+        if Y is not None:
+            columns = self._in_chart(checks.as_points(Y, "Y", ndim=2), "Y", checks.float_dtype(Y))
         found = np.empty((len(rows), len(columns)))
         step = max(1, BLOCK_ENTRIES // columns.size)
         for i in range(0, len(rows), step):
+            block = rows[i : i + step, None]
             found[i : i + step] = charts.chart_distance(
-                rows[i : i + step, None], columns, self.chart, curvature=self.curvature
+                block, columns, self.chart, curvature=self.curvature
             )
-        if Y is None:
-            np.fill_diagonal(found, 0.0)
         return found
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.metric_.dimension
 
     @property
     def _sign(self) -> int:
         return int(np.sign(self.curvature))
 
     @property
-    def _unit(self) -> float:
-        return math.sqrt(abs(self.curvature)) or 1.0
-
-    @property
     def _radius(self) -> float:
-        return self.radius or 1 / self._unit
+        return self.radius or 1 / (math.sqrt(abs(self.curvature)) or 1.0)
 
     def _order(self, n_columns: int) -> list[int]:
         """Return the columns, the one of `axis` last."""
-        if not -n_columns <= self.axis < n_columns:
-            raise InvalidInputError(
-                f"Got axis={self.axis}, but expected a column of X, which has {n_columns}."
-            )
-        last = self.axis % n_columns
+        expected = f"a column of X, which has {n_columns}"
+        checks.expect(-n_columns <= self.axis < n_columns, "axis", self.axis, expected)
+        has_axis = self.chart == "half_space" or self.chart in charts.EMBEDDED
+        last = (self.axis if has_axis else -1) % n_columns
         return [j for j in range(n_columns) if j != last] + [last]
 
-    def _in_chart(self, given: AnyArray, name: str) -> Floats:
-        """Return rows of the chart in its own unit, the column of `axis` last."""
-        rows = np.asarray(given, dtype=np.float64)[..., self._order(given.shape[-1])]
-        charts.refuse_chart(self.chart, self._sign)
-        unit = nullcontext() if self._radius == 1 else checks.about(f"Over {self._radius:g}")
-        with unit:
-            return charts.check_in_chart(rows / self._radius, self.chart, self._sign, name)
-
-    def _measured(self, x: ArrayLike, name: str, ndim: int | None = None) -> Floats:
+    def _in_chart(self, given: AnyArray, name: str, dtype: Any = np.float64) -> Floats:
+        """Return rows in units of the radius, `axis` last; warn of what their dtype has lost."""
         estimators.check_parameters(self)
-        rows = self._in_chart(checks.as_points(x, name, ndim=ndim), name)
-        self._warn_of_rounding(rows, checks.float_dtype(x))
-        return rows
-
-    def _warn_of_rounding(self, rows: Floats, dtype: np.dtype[Any]) -> None:
+        with checks.about(f"curvature={self.curvature:g}"):
+            charts.refuse_chart(self.chart, self._sign)
+        rows = np.asarray(given, dtype=np.float64)[..., self._order(given.shape[-1])]
+        with nullcontext() if self._radius == 1 else checks.about(f"Over {self._radius:g}"):
+            rows = charts.check_in_chart(rows / self._radius, self.chart, self._sign, name)
         if dtype == np.float32:
             lost = charts.position_error(rows, self.chart, self._sign, np.finfo(dtype).eps / 2)
-            self._warn_where(lost, "Coordinates in float32 fix", "compute them in float64")
+            self._warn_where(lost, "Coordinates in float32", "compute them in float64")
+        return rows
 
     def _warn_where(self, lost: Floats, what: str, remedy: str) -> None:
-        if (count := np.count_nonzero(lost > KNOWN_TO)) > 0:
-            where = checks.list_indices(np.argwhere(lost == lost.max())[:1])
+        unit, count = math.sqrt(abs(self.curvature)) or 1.0, np.count_nonzero(lost > KNOWN_TO)
+        if count:
             checks.warn_caller(
-                f"{what} the distance of row {where} to ±{lost.max() / self._unit:.2g} only, and "
-                f"of {count} of {lost.size} rows to less than ±{KNOWN_TO / self._unit:.2g}; "
-                f"{remedy}."
+                f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
+                f"and of {count} of {len(lost)} rows to less than ±{KNOWN_TO / unit:.2g}; {remedy}."
             )

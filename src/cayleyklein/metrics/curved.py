@@ -82,7 +82,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
     (array([0.5, 0. ]), array([0.8, 0. ]))
     >>> corners = [[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]]
     >>> disc.frechet_mean(corners).round(3), disc.geometric_median(corners).round(3)
-    (array([0.304, 0.304]), array([0.151, 0.151]))
+    (array([0.301, 0.301]), array([0.176, 0.176]))
     >>> sphere.embed([[1.0, 0.0]]).round(3)
     array([[0.707, 0.   , 0.293]])
     """
@@ -201,29 +201,17 @@ class CurvedMetric(CurvedSpace, MetricBase):
         return geodesics.log_map(x, y, self)
 
     def frechet_mean(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-        """Return the point (d,) with the least sum of squared distances to X, unique for every K.
+        """Return the point (d,) with the least sum of squared distances to rows X (n, d).
 
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            In the domain; the factor must have an inverse.
-        weights : array-like of shape (n,), optional
-            Not negative; equal by default.
+        It is unique for every K. Weights (n,) are equal by default.
         """
         return means.frechet_mean(X, weights, self)
 
     def geometric_median(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
-        """Return the point (d,) with the least sum of distances to X.
+        """Return the point (d,) with the least sum of (weighted) distances to rows X (n, d).
 
-        Raises NotRepresentableError where it need not be unique: points on one line with half of
-        the weight on each side, and elliptic points in no ball of radius π/(4√K).
-
-        Parameters
-        ----------
-        X : array-like of shape (n, d)
-            In the domain; the factor must have an inverse.
-        weights : array-like of shape (n,), optional
-            Not negative; equal by default.
+        Raises NotRepresentableError where it may not be unique: for points on one line with half of
+        the weight on each side, and for elliptic points in no ball of radius π/(4√K).
         """
         return means.geometric_median(X, weights, self)
 
@@ -273,8 +261,8 @@ class CurvedMetric(CurvedSpace, MetricBase):
     def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
         """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`.
 
-        Always in double precision; points too close to the boundary for it, about 16.8/√-K from
-        the centre, raise OutsideDomainError.
+        Always in double precision; points more than 16.8/√-K from the centre, which it cannot
+        hold, raise OutsideDomainError.
         """
         with checks.about("Y"):
             w = charts.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
