@@ -33,7 +33,7 @@ from cayleyklein import _validation as checks
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import rounding
-from cayleyklein.geometry.distances import distance_between, norms
+from cayleyklein.geometry.distances import distance_between, in_blocks, norms
 from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.space import CurvedSpace
 
@@ -45,7 +45,7 @@ CHARTS: dict[str, tuple[int, ...]] = {
 EMBEDDED = ("sphere", "hyperboloid", "hemisphere")  # one coordinate more than the Klein chart
 MEMBERSHIP_TOLERANCE = 1e-6  # largest error of ⟨X, X⟩ = ±1 in a given point, relative to ‖X‖²
 LARGEST_SHIFT = 0.01  # by which rounding may move a point, in units of 1/√|K|: radius 16.8
-SMALL_ANGLE = 0.1  # under which an angle is computed in twice the precision
+NEAR_DIRECTIONS = 0.1  # angle under which it is computed in twice the precision
 
 
 def to_chart(w: ArrayLike, chart: str, sign: int) -> AnyFloats:
@@ -157,9 +157,13 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
         refuse_chart(chart, sign)
     p, q = check_in_chart(p, chart, sign, "p"), check_in_chart(q, chart, sign, "q")
     p, q = checks.broadcast_points(p=p, q=checks.as_points(q, "q", p.shape[-1]))
+    return (in_blocks(lambda p, q: _distance_in(chart, sign, p, q), p, q) / unit)[()]
+
+
+def _distance_in(chart: str, sign: int, p: Floats, q: Floats) -> Floats:
     if chart == "klein":
         space = CurvedSpace(factor=np.ones(p.shape[-1]), curvature=sign)
-        return (distance_between(p, q, space, "raise") / unit)[()]
+        return distance_between(p, q, space, "raise")
     if chart == "hyperboloid":
         half = _half_on_hyperboloid(p[..., :-1], q[..., :-1])
     else:
@@ -171,8 +175,8 @@ def chart_distance(p: ArrayLike, q: ArrayLike, chart: str, *, curvature: float =
             p, q = (np.concatenate([2 * x, 1 - _sqnorm(x)[..., None]], axis=-1) for x in (p, q))
         p, q = (x / norms(x)[..., None] for x in (p, q))
         half = norms(p - q) / 2 if chart == "sphere" else half
-        return (2 / unit * np.arctan2(half, norms(p + q) / 2))[()]
-    return (2 / unit * (np.arcsinh(half) if sign else half))[()]
+        return np.asarray(2 * np.arctan2(half, norms(p + q) / 2))
+    return np.asarray(2 * (np.arcsinh(half) if sign else half))
 
 
 def _half_on_hyperboloid(p: Floats, q: Floats) -> Floats:
@@ -183,13 +187,14 @@ def _half_on_hyperboloid(p: Floats, q: Floats) -> Floats:
         turned = p - q - q * (larger / n_q)[..., None]  # n_p (p/n_p - q/n_q)
         chord = np.asarray(norms(turned / n_p[..., None]))
         sine = larger * (n_p + n_q) / (n_p * np.sqrt(1 + n_q**2) + n_q * np.sqrt(1 + n_p**2))
-    near = (chord < SMALL_ANGLE) & (np.minimum(n_p, n_q) > 1)
+    near = (chord < NEAR_DIRECTIONS) & (np.minimum(n_p, n_q) > 1)
     if near.any():
         chord[near] = _small_chord(p[near], q[near])
     sine = np.where(n_p + n_q > 0, sine, 0.0)
     along = sine / np.sqrt(2 * (1 + np.sqrt(1 + sine**2)))  # sinh(x/2) of sinh x
     apart = (n_p > 0) & (n_q > 0)
-    return np.hypot(along, np.where(apart, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2, 0.0))
+    across = np.where(apart, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2, 0.0)
+    return np.asarray(np.hypot(along, across))
 
 
 def _small_chord(p: Floats, q: Floats) -> Floats:

@@ -15,6 +15,7 @@ distant ones only; asinh is for both. For close points σ_p - σ_q is K⟨u, z_p
 """
 
 import math
+from collections.abc import Callable
 from typing import Literal, get_args
 
 import numpy as np
@@ -69,18 +70,21 @@ def distance(
 ) -> AnyFloats:
     checks.as_choice(outside, "outside", OUTSIDE)
     metric, dtype, (p, q) = check_points(metric, p=p, q=q)
-    step = max(1, BLOCK_ENTRIES * len(p) // p.size) if p.ndim > 1 else 1
-    if p.ndim == 1 or len(p) <= step:
-        return distance_between(p, q, metric, outside).astype(dtype, copy=False)[()]
-    found = np.empty(p.shape[:-1], dtype=dtype)
     try:
-        for start in range(0, len(p), step):
-            block = slice(start, start + step)
-            found[block] = distance_between(p[block], q[block], metric, outside)
-    except CayleyKleinError:  # which counts points from the start of the block
+        found = in_blocks(lambda p, q: distance_between(p, q, metric, outside), p, q)
+    except CayleyKleinError:  # which counts points from the start of a block
         distance_between(p, q, metric, outside)
         raise
-    return found
+    return found.astype(dtype, copy=False)[()]
+
+
+def in_blocks(measure: Callable[[Floats, Floats], Floats], p: Floats, q: Floats) -> Floats:
+    """Return measure(p, q), computed for blocks of points that stay in cache."""
+    step = max(1, BLOCK_ENTRIES * len(p) // p.size)
+    if p.ndim == 1 or len(p) <= step:
+        return measure(p, q)
+    starts = range(0, len(p), step)
+    return np.concatenate([measure(p[i : i + step], q[i : i + step]) for i in starts])
 
 
 def distance_between(

@@ -73,10 +73,13 @@ def one_plus_scaled_square(z: Floats, scale: float) -> Floats:
     """
     exponent = math.ceil(-math.log2(abs(scale)) / 2)  # ‖z‖ is about 2^exponent
     coarse = 1.5 * 2.0 ** (exponent + 26)
-    high = (z + coarse) - coarse
+    high = z + coarse
+    high -= coarse
     square, error = two_product(np.einsum("ij,ij->i", high, high), np.float64(scale))  # type: ignore[arg-type]
-    rest = np.einsum("ij,ij->i", z + high, z - high)
-    return np.asarray((1 + square) + (error + scale * rest))
+    low = z - high
+    high += z
+    rest = scale * np.einsum("ij,ij->i", high, low)
+    return np.asarray((1 + square) + (error + rest))
 
 
 def one_plus_quadratic_form(

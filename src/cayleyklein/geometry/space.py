@@ -206,7 +206,8 @@ class CurvedSpace(Frozen):
         checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
         if self._is_unit and near.any():
-            values[near] = one_plus_scaled_square(x[near], self.curvature)
+            some = z.reshape(-1, z.shape[-1]) if near.all() else z[near]
+            values[near] = one_plus_scaled_square(some, self.curvature)
             near = np.abs(values) < SQUARE_EXACT_ABOVE
         if near.any():
             values[near] = one_plus_quadratic_form(

@@ -18,7 +18,6 @@ from cayleyklein.geometry import charts
 from cayleyklein.metrics import CurvedMetric
 
 KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above which a warning is given
-BLOCK_ENTRIES = 2**20  # coordinates of pairs measured at a time
 
 
 class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -119,14 +118,8 @@ class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
         columns = rows
         if Y is not None:
             columns = self._in_chart(checks.as_points(Y, "Y", ndim=2), "Y", checks.float_dtype(Y))
-        found = np.empty((len(rows), len(columns)))
-        step = max(1, BLOCK_ENTRIES // columns.size)
-        for i in range(0, len(rows), step):
-            block = rows[i : i + step, None]
-            found[i : i + step] = charts.chart_distance(
-                block, columns, self.chart, curvature=self.curvature
-            )
-        return found
+        found = charts.chart_distance(rows[:, None], columns, self.chart, curvature=self.curvature)
+        return np.asarray(found)
 
     @property
     def _sign(self) -> int:
