@@ -118,8 +118,8 @@ for name, values in scores.items():
     print(f"{name:20} {np.mean(values):.3f}")
 
 # %%
-# - *Linear machine:* the hyperplanes of hyperbolic space, which are arcs in Poincaré's disc, against
-#   straight lines there, which are none.
+# - *Linear machine:* the hyperplanes of hyperbolic space are arcs in Poincaré's disc; the straight
+#   lines of a flat machine there are not hyperplanes.
 # - *Forest:* a tree cuts where a coordinate exceeds a threshold. In Klein's coordinates every such
 #   cut is a hyperplane of the space, and the forest is that of Chlenski and Pe'er (Fast-HyperDT,
 #   arXiv 2506.04360) but for one detail: they put a threshold half way between two rows in the
@@ -159,13 +159,10 @@ figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols
 plt.show()
 
 # %%
-# **Without it.** With geoopt the neighbours are a matrix of all distances and scikit-learn's
-# ``metric="precomputed"``, which also needs the matrix of each fold::
-#
-#     ball = geoopt.PoincareBall()
-#     D = ball.dist(X[:, None], X[None]).numpy()
-#     KNeighborsClassifier(3, metric="precomputed").fit(D[np.ix_(train, train)], y[train])
-#
-# A linear machine is an optimisation that one writes oneself (``ball.expmap0``, a loss,
-# ``geoopt.optim.RiemannianAdam``), a forest another package. The distances lose digits with the
-# radius: see :doc:`/coming-from`.
+# **Without it.** With geoopt, neighbours are the matrix of all distances,
+# ``geoopt.PoincareBall().dist(X[:, None], X[None])``, and scikit-learn's
+# ``KNeighborsClassifier(metric="precomputed")``, with other blocks of that matrix in every fold. A
+# linear machine is a loss of one's own under ``geoopt.optim.RiemannianAdam``, a forest another
+# package. geomstats has neighbours and means, HypLL layers of networks, manify's wheel manifolds
+# only. How many digits their distances have is in
+# :doc:`Coming from other libraries </coming-from>`.

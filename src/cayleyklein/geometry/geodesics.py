@@ -155,34 +155,19 @@ def log_map(x: ArrayLike, y: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     return np.asarray((y - x) * ratio[..., None]).astype(dtype, copy=False)
 
 
-def to_orthonormal(u: Floats, z: Floats, s: Floats) -> Floats:
-    """Return orthonormal coordinates of tangent vectors u = Lv at x, with z and S of x.
-
-    They stretch by 1/√S across z, and by 1/S along it.
-    """
-    sigma, sqnorm = np.sqrt(s), np.einsum("...i,...i", z, z)
-    stretch = (1 / sigma - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
-    along = (stretch * np.einsum("...i,...i", u, z))[..., None] * z
-    return np.asarray((u + along) / sigma[..., None])
-
-
-def from_orthonormal(e: Floats, z: Floats, s: Floats) -> Floats:
-    """Return u from orthonormal coordinates, the inverse of :func:`to_orthonormal`."""
-    sigma, sqnorm = np.sqrt(s), np.einsum("...i,...i", z, z)
-    shrink = (1 - sigma) / np.where(sqnorm > 0, sqnorm, 1.0)
-    along = (shrink * np.einsum("...i,...i", e, z))[..., None] * z
-    return np.asarray((e - along) * sigma[..., None])
-
-
 def vertex_angle(x: ArrayLike, p: ArrayLike, q: ArrayLike, metric: CurvedSpace) -> AnyFloats:
     metric, dtype, (x, p, q) = check_points(metric, x=x, p=p, q=q)
     metric._inside(p, "p")
     metric._inside(q, "q")
     z, s = metric._inside(x, "x")
+    sqnorm = np.einsum("...i,...i", z, z)
+    stretch = (1 / np.sqrt(s) - 1) / np.where(sqnorm > 0, sqnorm, 1.0)
 
     def unit_vector(y: Floats, name: str) -> Floats:
+        # Orthonormal coordinates at x stretch along z by 1/√S more than across it.
         u = metric._apply(y - x)
-        u = to_orthonormal(u / binary_scale(u), z, s)  # squares may under- or overflow
+        u = u / binary_scale(u)  # squares may under- or overflow
+        u = u + (stretch * np.einsum("...i,...i", u, z))[..., None] * z
         norm = np.linalg.norm(u, axis=-1, keepdims=True)
         if not norm.all():
             raise InvalidInputError(f"{name} coincides with the vertex x: the angle is undefined.")

@@ -1,9 +1,10 @@
 """Fréchet means and geometric medians: the least Σ w d² and the least Σ w d, by Newton's method.
 
-At x, with the tangent vectors e of length d from x to the points, in orthonormal coordinates, and
-c = √-K d coth(√-K d), 1 or √K d cot(√K d), the sum Σ w dᵖ/p has the negative gradient and Hessian
+At x, with the tangent vectors v of length d from x to the points (the logarithms), the metric
+tensor g and c = √-K d coth(√-K d), 1 or √K d cot(√K d), the sum Σ w dᵖ/p, p = 1 or 2, has the
+negative gradient and the Hessian, as an operator on tangent vectors,
 
-    Σ w dᵖ⁻² e,      Σ w dᵖ⁻² ((p - 1) êêᵀ + c (I - êêᵀ)),      ê = e/d,  p = 1, 2.
+    Σ w dᵖ⁻² v,      Σ w dᵖ⁻² (c I + (p - 1 - c) vvᵀg/d²).
 
 Both sums are convex along geodesics for K ≤ 0, so that the minimum is unique but for the median of
 points on one line. For K > 0 the chart is an open hemisphere, where that is known of the mean of
@@ -19,8 +20,8 @@ from sklearn.exceptions import ConvergenceWarning
 from cayleyklein import _validation as checks
 from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
-from cayleyklein.geometry.distances import norms
-from cayleyklein.geometry.geodesics import exp_map, from_orthonormal, log_map, to_orthonormal
+from cayleyklein.geometry.distances import distance_between, norms
+from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
 from cayleyklein.geometry.lifts import lift
 from cayleyklein.geometry.rounding import EPSILON
 from cayleyklein.geometry.space import CurvedSpace
@@ -81,63 +82,54 @@ def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> 
     Where x is one of the points, that term of p = 1 holds it back by its weight.
     """
 
-    def tangents(x: Floats) -> Floats:
-        return to_orthonormal(metric._apply(log_map(x, rows, metric)), *metric._inside(x, "x"))  # type: ignore[arg-type]
+    def distances_to(x: Floats) -> Floats:
+        return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
 
-    def total_at(d: Floats) -> float:
+    def total(d: Floats) -> float:
         return float(shares @ d**power)
 
-    scale = shares / np.sqrt(metric._inside(rows, "X")[1])
+    scale, unit = shares / np.sqrt(metric._inside(rows, "X")[1]), 1.0
     x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
-    unit = float(norms(tangents(x)).max()) or 1.0  # squares may under- or overflow
-    e, last = tangents(x) / unit, math.inf
+    unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
+    d, last = distances_to(x), math.inf
     for _ in range(MAX_STEPS):
-        if power == 1 and norms(e).min() > 0:
-            nearest = rows[norms(e).argmin()]
-            there = tangents(nearest) / unit
-            if total_at(norms(there)) <= total_at(norms(e)):
-                x, e = nearest, there
-        d = norms(e)
+        if power == 1 and d.min() > 0:
+            nearest = rows[d.argmin()]
+            there = distances_to(nearest)
+            x, d = (nearest, there) if total(there) <= total(d) else (x, d)
+        v = log_map(x, rows, metric) / unit
         apart = (d > 0) | (power == 2)
         weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
-        g = weight @ e
-        length, held = float(norms(g)), float(shares[~apart].sum())
+        pull, g = weight @ v, metric_tensor(x, metric)
+        length, held = math.sqrt(max(pull @ g @ pull, 0.0)), float(shares[~apart].sum())
         size = (length - held) / (float(shares @ d ** (power - 1)) or 1.0)
         if size <= EPSILON or (last < QUADRATIC_BELOW and size > last / 2):
             return np.array(x if size < last else last_x)
         last, last_x = size, x
-        step = g * ((length - held) / length / weight.sum())  # gradient descent
+        step = pull * ((length - held) / length / weight.sum())  # gradient descent
         if not held:
-            step = _newton_step(g, e, d, weight, unit**2 * metric.curvature, power, step)
+            t = math.sqrt(abs(metric.curvature)) * unit * d
+            tangent = np.tan(t) if metric.curvature > 0 else np.tanh(t)
+            c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
+            bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
+            newton = np.linalg.solve(
+                (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)), pull
+            )
+            step = newton if newton @ g @ pull > 0 else step
         for _ in range(60):
             try:
-                u = from_orthonormal(unit * step, *metric._inside(last_x, "x"))
-                x = np.asarray(exp_map(last_x, metric._solve(u), metric), dtype=np.float64)
-                e = tangents(x) / unit
-                if total_at(norms(e)) <= total_at(d) or size < QUADRATIC_BELOW:
+                x = np.asarray(exp_map(last_x, unit * step, metric), dtype=np.float64)
+                after = distances_to(x)
+                if total(after) <= total(d) or size < QUADRATIC_BELOW:
                     break
             except OutsideDomainError:  # beyond the equator
                 pass
             step = step / 2
         else:
             return np.array(last_x)  # no step is lower: rounding
+        d = after
     checks.warn_caller("Newton's method did not converge.", ConvergenceWarning)
     return np.array(x)
-
-
-def _newton_step(
-    g: Floats, e: Floats, d: Floats, weight: Floats, K: float, power: int, otherwise: Floats
-) -> Floats:
-    """Return H⁻¹g; otherwise another step, where the Hessian H is not positive definite."""
-    t = math.sqrt(abs(K)) * d
-    c = np.divide(t, np.tan(t) if K > 0 else np.tanh(t), out=np.ones_like(t), where=t > 0)
-    across = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
-    hessian = (e * across[:, None]).T @ e + (weight @ c) * np.eye(len(g))
-    try:
-        np.linalg.cholesky(hessian)
-    except np.linalg.LinAlgError:
-        return otherwise
-    return np.asarray(np.linalg.solve(hessian, g))
 
 
 def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:

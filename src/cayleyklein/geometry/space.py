@@ -179,14 +179,11 @@ class CurvedSpace(Frozen):
 
     def points(self, z: ArrayLike) -> Floats:
         """Return x = μ + L⁻¹z, the inverse of :meth:`coordinates`."""
-        return self._solve(checks.as_points(z, "z", self.factor_shape[0])) + self.center
-
-    def _solve(self, u: Floats) -> Floats:
-        """Return L⁻¹u."""
+        z = checks.as_points(z, "z", self.factor_shape[0])
         if self.diagonal is None:
-            return np.asarray(u @ self.inverse_factor.T)
+            return z @ self.inverse_factor.T + self.center
         self._refuse_lower_rank()
-        return u / self.diagonal
+        return z / self.diagonal + self.center
 
     def form_values(self, x: ArrayLike) -> Floats:
         """Return S(x, x) = 1 + K ‖L(x - μ)‖²; positive exactly inside the domain."""
