@@ -181,20 +181,19 @@ def _distance_in(chart: str, sign: int, p: Floats, q: Floats) -> Floats:
 
 def _half_on_hyperboloid(p: Floats, q: Floats) -> Floats:
     """Return sinh(d/2) of points given by their spatial coordinates."""
-    n_p, n_q = norms(p), norms(q)
+    p, q = np.ascontiguousarray(p), np.ascontiguousarray(q)
+    n_p, n_q, u = norms(p), norms(q), p - q
     with np.errstate(divide="ignore", invalid="ignore"):
-        larger = np.einsum("...i,...i", p - q, (p + q) / (n_p + n_q)[..., None])  # n_p - n_q
-        turned = p - q - q * (larger / n_q)[..., None]  # n_p (p/n_p - q/n_q)
-        chord = np.asarray(norms(turned / n_p[..., None]))
+        larger = np.einsum("...i,...i", u, (p + q) / (n_p + n_q)[..., None])  # n_p - n_q
+        u -= q * (larger / n_q)[..., None]  # n_p (p/n_p - q/n_q)
+        chord = np.where((n_p > 0) & (n_q > 0), norms(u) / n_p, 0.0)
         sine = larger * (n_p + n_q) / (n_p * np.sqrt(1 + n_q**2) + n_q * np.sqrt(1 + n_p**2))
     near = (chord < NEAR_DIRECTIONS) & (np.minimum(n_p, n_q) > 1)
     if near.any():
         chord[near] = _small_chord(p[near], q[near])
     sine = np.where(n_p + n_q > 0, sine, 0.0)
     along = sine / np.sqrt(2 * (1 + np.sqrt(1 + sine**2)))  # sinh(x/2) of sinh x
-    apart = (n_p > 0) & (n_q > 0)
-    across = np.where(apart, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2, 0.0)
-    return np.asarray(np.hypot(along, across))
+    return np.asarray(np.hypot(along, np.sqrt(n_p) * np.sqrt(n_q) * chord / 2))
 
 
 def _small_chord(p: Floats, q: Floats) -> Floats:

@@ -164,7 +164,8 @@ class CurvedSpace(Frozen):
     @cached_property
     def _is_unit(self) -> bool:
         """Whether z is x itself."""
-        return self.diagonal is not None and not (self.diagonal - 1).any() and not self.center.any()
+        L, given = self.compact_factor, self.given_matrix is not None or self.center.any()
+        return not given and L.ndim == 1 and bool((L == 1).all())
 
     def _coordinates(self, x: Floats) -> Floats:
         if self._is_unit:
