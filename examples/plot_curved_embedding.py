@@ -122,12 +122,13 @@ for name, values in scores.items():
 #   lines of a flat machine there are not hyperplanes.
 # - *Forest:* a tree cuts where a coordinate exceeds a threshold. In Klein's coordinates every such
 #   cut is a hyperplane of the space, and the forest is that of Chlenski and Pe'er (Fast-HyperDT,
-#   arXiv 2506.04360) but for one detail: they put a threshold half way between two rows in the
-#   metric, scikit-learn half way between their coordinates, which moves it a little towards the
-#   middle of the disc. Nothing else is lost. In raw coordinates the cuts are not hyperplanes, yet
-#   there are just as many of them. What that is worth depends on the data: nothing here. For the 61
-#   languages of :doc:`plot_mds_tree`, by family, forests have 0.996 after ``FromChart`` and 0.980
-#   raw. Either way a forest depends on where the centre and the axes are, as no metric does.
+#   arXiv 2506.04360), except that they put a threshold half way between two rows in the metric,
+#   scikit-learn half way between their coordinates. In raw coordinates the cuts are not
+#   hyperplanes. For classes that differ in direction, as here, both are equally good. Where classes
+#   differ in their distance from the centre, raw coordinates win by 7 to 12 points
+#   (``benchmarks/bench_charts.py``): a hyperplane near the rim cuts off only a small cap.
+#   scikit-learn's trees also round to float32, which leaves Klein's coordinates no digits beyond
+#   radius 8. Try both.
 # - *Neighbours:* every way from one branch to another leads past the middle, so that nodes near the
 #   root are close to all branches. That is what the taxonomy says, and it misleads votes: in raw
 #   coordinates, where directions count more, they are better.

@@ -53,6 +53,26 @@ def test_distances_are_those_of_the_metric_and_the_way_back_is_exact(chart, sign
         np.testing.assert_allclose(whole.transform(given / unit), back, atol=1e-14)
 
 
+X, Y = [[0.1, 0.2, 0.3]], [[0.3, 0.2, 0.1]]
+T = np.sqrt(1.14)
+
+
+@pytest.mark.parametrize(
+    ("model", "p", "q", "expected"),
+    [  # geoopt 0.5.1: Lorentz(k=4), PoincareBall(c=4), Sphere(); geomstats 2.8: PoincareHalfSpace
+        (FromChart("hyperboloid", curvature=-0.25, axis=0), [[2 * T, 0.2, 0.4, 0.6]],
+         [[2 * T, 0.6, 0.4, 0.2]], 0.5638165781082923),
+        (FromChart("poincare", curvature=-4.0), np.divide(X, 2), np.divide(Y, 2),
+         0.32322906477970337),
+        (FromChart("sphere", curvature=1.0, axis=0), [[T, 0.1, 0.2, 0.3]] / np.sqrt(1.28),
+         [[T, 0.3, 0.2, 0.1]] / np.sqrt(1.28), 0.2506556623361308),
+        (FromChart("half_space"), [[0.0, 1.0]], [[1.0, 2.0]], 0.9624236501192069),
+    ],
+)  # fmt: skip
+def test_agrees_with_geoopt_and_geomstats(model, p, q, expected):
+    assert model.pairwise(p, q)[0, 0] == pytest.approx(expected, rel=1e-14)
+
+
 def test_pairwise_of_two_tables_in_blocks():
     X, _ = embedding(700)
     model = FromChart("poincare")
