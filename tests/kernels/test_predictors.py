@@ -17,6 +17,7 @@ from cayleyklein import (
 )
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.kernels import fitting, many_rows
+from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.selection import folds
 
 X, Y = load_iris(return_X_y=True)
@@ -307,3 +308,20 @@ def test_bad_rows_are_refused():
             model.predict_interval(X[:, :3], level)
     with pytest.raises(InvalidInputError, match="3"):
         model.predict(X)
+
+
+# -- model files --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", ["standardised", "ranks"])
+def test_what_was_learned_survives_as_plain_arrays(columns):
+    A, a = make_friedman1(120, random_state=0)
+    labels = np.where(a > np.median(a), "high", "low")
+    for kind, y in ((CurvedKernelClassifier, labels), (CurvedKernelRegressor, a)):
+        one = kind(geometry="flat", columns=columns, random_state=0).fit(A[:100], y[:100])
+        two = kind(random_state=0)
+        restore_kernel(two, kernel_state(one), one._given, one.metric_)
+        np.testing.assert_allclose(two._total(A), one._total(A), atol=1e-10)
+        np.testing.assert_array_equal(two.feature_weights(), one.feature_weights())
+        assert (two.predict(A) == one.predict(A)).all() or y is a
+    np.testing.assert_allclose(two.predict_interval(A), one.predict_interval(A))

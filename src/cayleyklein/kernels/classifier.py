@@ -233,7 +233,6 @@ default="auto"
         task = LabelTask(LabelSum(mass / mass.sum(), n_points(given)))
         scorer = LabelScores(held_out_probabilities)
         self._fit_sum(task, given, CurvedLMNN, self._make_neighbors, scorer, spreads=False)
-        self._targets = given.target
         return self
 
     def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsClassifier:
@@ -328,6 +327,6 @@ default="auto"
         columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
         return KernelExplanation.of(
             self.classes_[code], f"the log odds of {self.classes_[code]}",
-            self._row_effects(row, direction), self.classes_[self._targets], parts, columns,
+            self._row_effects(row, direction), self.classes_[self._given.target], parts, columns,
             self._column_names(), shares,
         )  # fmt: skip

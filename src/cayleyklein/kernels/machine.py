@@ -231,18 +231,18 @@ def solved(gram: Floats, points: TargetPoints, ridge: float) -> Floats:
     return np.asarray(linalg.cho_solve(factor, points.targets, check_finite=False))
 
 
-def standard_weights(points: TargetPoints) -> Floats:
+def standard_weights(X: Floats, weights: Floats) -> Floats:
     """Return one over the standard deviation of each column (d,), 0 for a constant one."""
-    share = points.weights / points.weights.sum()
-    deviation = np.sqrt(share @ (points.X - share @ points.X) ** 2)
-    varies = (np.ptp(points.X, axis=0) > 0) & (deviation > 0)
+    share = weights / weights.sum()
+    deviation = np.sqrt(share @ (X - share @ X) ** 2)
+    varies = (np.ptp(X, axis=0) > 0) & (deviation > 0)
     return np.asarray(np.divide(1.0, deviation, np.zeros_like(deviation), where=varies))
 
 
 def weigh_columns(points: TargetPoints) -> ColumnDistance:
     """Weigh columns by the slopes of fits to at most `EXACT_POINTS` points."""
     points, _ = points.take(even_rows(len(points.X), EXACT_POINTS)).centred()
-    weights = standard_weights(points)
+    weights = standard_weights(points.X, points.weights)
     queries = even_rows(len(points.X), SLOPE_QUERIES)
     gamma, ridge = SLOPE_START
     for _ in range(SLOPE_ROUNDS):

@@ -28,7 +28,7 @@ from cayleyklein.kernels.machine import (
     fit_machine,
     weigh_columns,
 )
-from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled, plain_metric
+from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
 from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -73,15 +73,14 @@ def fit_many(
     sample = drawn(rest, EXACT_POINTS, rng)
     points = Pooled.of(sample, task.targets(sample.target)).points
     X = cast(Floats, held_out.X)
-    scores: dict[str, Floats] = {}
+    some = drawn(rest, VOTING_ROWS, rng)
+    scores: dict[str, Floats] = {
+        name: task.votes(voters, X, NEIGHBORS)
+        for name, voters in fitter.voters(some, metric).items()
+    }
     machines: dict[str, KernelMachine] = {}
-    voters = {}
     for name in fitter.names:
         if name in VOTES:
-            within = plain_metric(points) if name == "plain" else cast(Metric, metric)
-            some = drawn(rest, VOTING_ROWS, rng)
-            scores[name] = task.votes(fitter.make_neighbors(some, within), X, NEIGHBORS)
-            voters[name] = fitter.make_neighbors(given, within)
             continue
         distance: Distance = MetricDistance(cast(Metric, metric))
         if name == "columns":
@@ -89,6 +88,7 @@ def fit_many(
         machines[name], scores[name] = fit_part(
             task, fitter, distance, points, rest, held_out, wanted, rng
         )
+    voters = fitter.voters(given, metric)
     parts = FittedParts(machines, voters)
     n = len(distinct_rows(X)[0])
     judged = HeldOut.judged(task, scores, held_out, n, fitter.spread(parts, X))

@@ -215,14 +215,14 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
         task = NumberTask.of(given.target.reshape(len(given.target), -1), given.weights)
         scorer = NumberScores(held_out_means, best_left_out)
-        self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
-        self._targets = given.target
-        held_out, t = self._sum.held_out, len(task.mean)
-        self._errors = np.ones((1, t))
+        found = self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
+        held_out = found.held_out
+        self._errors, self._error_shares = np.ones((1, len(task.mean))), np.ones(1)
         if held_out is not None:
             total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())
             self._errors = (held_out.truth - total) / held_out.spreads[:, None]
-        self._error_shares = np.ones(1) if held_out is None else held_out.shares
+            self._error_shares = held_out.shares
+        self._judged = held_out is not None
         return self
 
     def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsRegressor:
@@ -290,7 +290,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     def _spreads(self, rows: Floats) -> Floats:
         """Return the standard deviations (m, 1) of the machines at checked rows, in units of σ."""
         ranks, machines = self._sum.ranks, self._sum.parts.machines
-        if not machines or self._sum.held_out is None:
+        if not (machines and self._judged):
             return np.ones((len(rows), 1))
         X = rows if ranks is None else ranks.transform(rows)
         found = [machine.variances(X) for machine in machines.values()]
@@ -300,7 +300,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         return self._shaped(total * self._task.unit + self._task.mean)
 
     def _shaped(self, found: Any) -> Any:
-        return found[:, 0] if self._targets.ndim == 1 else found
+        return found[:, 0] if self._given.target.ndim == 1 else found
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R²."""
@@ -327,7 +327,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         return self._one_or_more(X, lambda row: self._explain(row, target))
 
     def _explain(self, row: Floats, target: int) -> KernelExplanation:
-        task, outputs = self._task, self._targets.reshape(len(self._targets), -1)
+        task, outputs = self._task, self._given.target.reshape(len(self._given.target), -1)
         direction = np.zeros(outputs.shape[1])
         direction[target] = task.unit[target]
         scores = self._scores(row[None])
