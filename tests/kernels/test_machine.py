@@ -10,6 +10,8 @@ from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
 from cayleyklein.kernels import landmarks, machine
 from cayleyklein.kernels.columns import ColumnDistance, NormalScores, slope_weights
 from cayleyklein.kernels.machine import MetricDistance, TargetPoints, Tuning, fit_machine
+from cayleyklein.kernels.parts import counted_rows, pool_rows
+from cayleyklein.kernels.ridge import Spectrum
 from cayleyklein.learning.rows import GivenRows
 
 BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}
@@ -23,7 +25,8 @@ METRICS = {
 def points_of(X, y, weights=None):
     y = np.reshape(y, (len(X), -1))
     weights = np.ones(len(X)) if weights is None else weights
-    return TargetPoints(np.asarray(X, float), y, weights, np.arange(len(X)))
+    ones = np.ones(len(X))
+    return TargetPoints(np.asarray(X, float), y, weights, ones, 0 * ones, np.arange(len(X)))
 
 
 def ball_rows(n, d, seed=0):
@@ -89,6 +92,23 @@ def test_chosen_tuning_is_the_best_of_leaving_points_out():
 
     tried = {(g, r): loss(g, r) for g in machine.GAMMAS for r in machine.RIDGES}
     assert tuple(found.tuning) == min(tried, key=tried.get)
+
+
+def test_rows_at_one_point_are_left_out_one_at_a_time():
+    rng = np.random.default_rng(0)
+    places = ball_rows(8, 2)
+    place = rng.integers(0, 8, size=40)
+    X, y, ridge = places[place], rng.normal(size=(40, 2)), 0.3
+    gram = np.exp(-BALL_PLANE.pairwise(X))
+    expected = 0.0
+    for i in range(40):
+        rest = np.delete(np.arange(40), i)
+        a = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(39), y[rest])
+        expected += ((y[i] - gram[i, rest] @ a) ** 2).sum()
+    points = pool_rows(GivenRows(X, y, np.ones(40), 2), y, counted=True)
+    spectrum = Spectrum.of(np.exp(-BALL_PLANE.pairwise(points.X)), points.targets, points.weights)
+    alpha, inverse = spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge)
+    assert points.left_out_loss(alpha, inverse, ridge) == pytest.approx(expected, rel=1e-9)
 
 
 def test_many_points_are_solved_as_few(monkeypatch):
@@ -178,3 +198,12 @@ def test_sums_do_not_depend_on_blocks(monkeypatch):
     parts = kernel.sums(X[:37], y[:37], weights[:37]) + kernel.sums(X[37:], y[37:], weights[37:])
     np.testing.assert_allclose(whole.squares, parts.squares, rtol=1e-12)
     np.testing.assert_allclose(whole.products, parts.products, rtol=1e-12, atol=1e-14)
+
+
+def test_weights_that_are_counts():
+    X, y = np.arange(4.0)[:, None], np.zeros(4)
+    for weights, expected in (([3, 3, 3, 3], [1, 1, 1, 1]), ([0, 0.2, 0.4, 0.2], [0, 1, 2, 1])):
+        found, counted = counted_rows(GivenRows(X, y, np.array(weights, float), 1))
+        assert counted
+        assert found.weights.tolist() == expected
+    assert not counted_rows(GivenRows(X, y, np.array([1.0, 1.5, 1.0, 2.0]), 1))[1]

@@ -16,7 +16,6 @@ from cayleyklein import (
     CurvedMetric,
 )
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.kernels import fitting, many_rows
 from cayleyklein.kernels.state import kernel_state, restore_kernel
 from cayleyklein.selection import folds
 
@@ -256,13 +255,14 @@ def test_the_number_of_landmarks_can_be_given():
     assert len(model.fit(A, a)._sum.parts.machines["metric"].rows) in (20, 40)
 
 
-def test_copies_of_held_out_rows_are_held_out():
+def test_what_repeats_is_sure():
+    """In a table of categories new rows repeat old ones; probabilities are their shares there."""
     rng = np.random.default_rng(0)
-    rows = rng.normal(size=(300, 2))
-    A = np.concatenate([rows, rows])
-    given = fitting.GivenRows(A, np.zeros(600, int), np.ones(600), 2, np.array(["a"]))
-    held = many_rows.held_out_rows(given, rng)
-    assert set(held % 300) == set(held[held < 300])
+    A = rng.integers(0, 2, size=(900, 4)).astype(float)
+    chance = 0.1 + 0.8 * ((A @ [8, 4, 2, 1]) % 3 == 0)
+    a = (rng.uniform(size=900) < chance).astype(int)
+    model = CurvedKernelClassifier(random_state=0).fit(A[:600], a[:600])
+    np.testing.assert_allclose(model.predict_proba(A[600:])[:, 1], chance[600:], atol=0.13)
 
 
 # -- bad input ----------------------------------------------------------------------

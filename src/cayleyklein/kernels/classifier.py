@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import StrOptions
 from cayleyklein._distributed import in_memory
 from cayleyklein._estimators import check_truth, is_dask, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
-from cayleyklein.kernels.estimator import KernelEstimator, n_points, on_blocks
+from cayleyklein.kernels.estimator import KernelEstimator, n_rows, on_blocks
 from cayleyklein.kernels.explanation import KernelExplanation
 from cayleyklein.kernels.score_weights import LabelSum
 from cayleyklein.learning.descent import Progress
@@ -135,15 +135,16 @@ default="auto"
 
     Notes
     -----
-    Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving one point
+    Up to 2,500 distinct rows, γ and λ are those with the least squared error of leaving one row
     out, which has a closed form. The weights of the parts are those with the largest likelihood on
     three folds, whose metric, column weights and machines are learned without the held-out rows;
     as few rows say little, weights are drawn to 1.5 for machines and 0 for votes as by one row.
     Beyond 2,500 rows, one part of at most 2,000 rows is held out.
 
-    Probabilities are (n softmax + class shares) / (n + 1) with n distinct rows, never 0 or 1. Equal
-    rows are one point with the mean of their class indicators. A weight of 2 is two rows, and a
-    common factor of all weights changes nothing.
+    Probabilities are (n softmax + class shares) / (n + 1) with n rows, never 0 or 1. Equal rows are
+    one point with the mean of their class indicators. A weight of 2 is two rows, and a common
+    factor of all weights changes nothing. Weights that are not multiples of the least one say how
+    much a row counts: then equal rows are left out together.
 
     Rows outside the domain of a hyperbolic metric have the kernel 0 with all others there.
 
@@ -230,7 +231,7 @@ default="auto"
         given = with_class_weights(given, self.class_weight)
         self.classes_ = cast(AnyArray, given.classes)
         mass = np.bincount(given.target, weights=given.weights, minlength=len(self.classes_))
-        task = LabelTask(LabelSum(mass / mass.sum(), n_points(given)))
+        task = LabelTask(LabelSum(mass / mass.sum(), n_rows(given)))
         scorer = LabelScores(held_out_probabilities)
         self._fit_sum(task, given, CurvedLMNN, self._make_neighbors, scorer, spreads=False)
         return self

@@ -25,7 +25,7 @@ from cayleyklein.kernels.columns import ColumnDistance
 from cayleyklein.kernels.fitting import FittedSum, Task, fit_by_folds
 from cayleyklein.kernels.machine import GAMMAS, RIDGES, KernelMachine
 from cayleyklein.kernels.many_rows import fit_many
-from cayleyklein.kernels.parts import PARTS, VOTES, PartFitter
+from cayleyklein.kernels.parts import PARTS, VOTES, PartFitter, counted_rows
 from cayleyklein.learning.learner import RowLearner
 from cayleyklein.learning.rows import GivenRows, TrainingRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -37,7 +37,7 @@ from cayleyklein.selection.choice import Chosen
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection
 
-QUICK_PASSES = 1
+QUICK_PASSES = 2
 """Passes of the fits that only serve the choice on folds."""
 
 REFERENCE_ROWS = 16
@@ -108,7 +108,8 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             return obtain_metric(self, learner, rows, scorer, choose)[:2]
 
         with few_threads(len(given.target), given.n_columns):
-            many = isinstance(given.X, RowBlocks) or n_points(given) > folds.FOLDS_UP_TO
+            X = given.X
+            many = isinstance(X, RowBlocks) or n_points(X, given.weights) > folds.FOLDS_UP_TO
             if not many and isinstance(self.n_landmarks, str):
                 found = fit_by_folds(task, fitter, given, learn, columns, seed)
             else:
@@ -279,12 +280,21 @@ def part_names(parts: Any) -> tuple[str, ...]:
     return tuple(part for part in PARTS if part in given)
 
 
-def n_points(given: GivenRows) -> int:
-    """Return the number of distinct rows of positive weight; of Dask rows, that of all."""
-    kept = given.weights > 0
+def n_points(X: Floats, weights: Floats) -> int:
+    """Return the number of distinct rows of positive weight."""
+    kept = weights > 0
+    return len(distinct_rows(X if kept.all() else X[kept])[0])
+
+
+def n_rows(given: GivenRows) -> float:
+    """Return how many rows were seen: counted ones, or distinct ones where weights are not counts.
+
+    Of Dask rows, all with a positive weight.
+    """
     if isinstance(given.X, RowBlocks):
-        return int(kept.sum())
-    return len(distinct_rows(given.X if kept.all() else given.X[kept])[0])
+        return float((given.weights > 0).sum())
+    counts, counted = counted_rows(given)
+    return float(counts.weights.sum()) if counted else float(n_points(given.X, given.weights))
 
 
 def part_shares(found: FittedSum) -> dict[str, float]:

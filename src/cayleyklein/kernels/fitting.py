@@ -1,15 +1,16 @@
 """How a sum of kernel machines and votes is fitted: folds, weights, and the choice of columns.
 
 Up to `folds.FOLDS_UP_TO` points, three folds judge: metric, column weights and machines of a fold
-are learned without its held-out rows; γ and λ are those that predict points left out of all rows.
+are learned without its held-out rows; γ and λ are those that predict rows left out, one at a time.
 More rows are fitted by `many_rows`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -17,7 +18,14 @@ import numpy as np
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.columns import NormalScores
 from cayleyklein.kernels.machine import EXACT_POINTS, Tuning
-from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
+from cayleyklein.kernels.parts import (
+    LEARNED,
+    VOTES,
+    FittedParts,
+    PartFitter,
+    counted_rows,
+    pool_rows,
+)
 from cayleyklein.kernels.score_weights import ScoreSum
 from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.combined import Metric
@@ -63,13 +71,13 @@ class HeldOut(NamedTuple):
     scores: dict[str, Floats]  # (m, t)
     truth: AnyArray
     shares: Floats  # (m,), with sum 1
-    n_points: int  # held out: equal rows say as much as one of their total weight
+    n_rows: float  # held out: counted rows, or points
     n_neighbors: dict[str, int]  # with the least loss
     spreads: Floats  # (m,): standard deviations of the machines, in units of σ
 
     @classmethod
     def judged(
-        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, n_points: int, spreads: Floats
+        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, n_rows: float, spreads: Floats
     ) -> HeldOut:
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
         truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
@@ -78,11 +86,11 @@ class HeldOut(NamedTuple):
             losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
             best = int(np.argmin(losses))
             numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
-        return cls(scores, truth, shares, n_points, numbers, spreads)
+        return cls(scores, truth, shares, n_rows, numbers, spreads)
 
     def weights(self, task: Task, names: tuple[str, ...]) -> Floats:
         start = task.summing.start(names)
-        counts = self.shares * self.n_points
+        counts = self.shares * self.n_rows
         return task.summing.weigh(self._of(names), self.truth, counts, start)
 
     def total(self, task: Task, names: tuple[str, ...]) -> Floats:
@@ -183,14 +191,14 @@ def fit_candidate(
     metric = learner = None
     if LEARNED & set(fitter.names):
         metric, learner = learn(given, "all")
-    pooled = Pooled.of(given, task.targets(given.target))
-    parts = fitter.fit(given, metric, pooled)
-    held_out = predict_folds(task, fitter, given, pooled, learn, parts.tunings, seed)
+    counts, counted = counted_rows(given)
+    points = pool_rows(counts, task.targets(given.target), counted)
+    parts = fitter.fit(given, points, metric)
+    held_out = predict_folds(task, fitter, counts, counted, learn, parts.tunings, seed)
     if held_out is not None:
         return FittedSum.of(task, fitter.names, held_out, parts, metric, learner, ranks)
-    n, names = len(pooled.points.X), fitter.names
-    k = task.default_neighbors(n)
-    numbers = {name: k for name in names if name in VOTES}
+    names, n = fitter.names, len(points.X)
+    numbers = {name: task.default_neighbors(n) for name in names if name in VOTES}
     reason = f"too few distinct rows, {n}, to hold some out"
     selection = Selection(" + ".join(names), reason, max(numbers.values(), default=0))
     weights = dict(zip(names, task.summing.start(names).tolist(), strict=True))
@@ -198,44 +206,71 @@ def fit_candidate(
 
 
 def predict_folds(
-    task: Task, fitter: PartFitter, given: GivenRows, pooled: Pooled, learn: Learn,
+    task: Task, fitter: PartFitter, given: GivenRows, counted: bool, learn: Learn,
     tunings: dict[str, Tuning], seed: int,
 ) -> HeldOut | None:  # fmt: skip
     """Predict held-out rows, fold by fold; None where no fold has what it needs to learn."""
-    labels = np.zeros(len(pooled.points.X), dtype=np.int64)
-    if given.classes is not None:
-        labels = pooled.points.targets.argmax(axis=1)
-    part, n_folds = folds.spread_points(labels, np.random.default_rng(seed))
-    of_rows = np.where(pooled.of_rows >= 0, part[pooled.of_rows], -1)
     scores: dict[str, list[Floats]] = {name: [] for name in fitter.names}
     held, spreads = [], []
-    for fold in range(n_folds):
-        mine = np.flatnonzero(of_rows == fold)
-        train = given.take(np.flatnonzero((of_rows >= 0) & (of_rows != fold)))
+    for train, rows in split_given(given, counted, seed):
         if given.classes is not None:  # a row of a class that the others lack judges nothing
             known = np.unique(train.target)
-            mine = mine[np.isin(given.target[mine], known)] if len(known) > 1 else mine[:0]
-        if not len(mine) or len(train.target) < 2:
+            some = np.isin(rows.target, known) & (len(known) > 1)
+            rows = rows.take(np.flatnonzero(some))
+        points = pool_rows(train, task.targets(train.target), counted)
+        if not len(rows.target) or len(points.X) < 2:
             continue
         metric = None
         if LEARNED & set(fitter.names):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of classes of few rows, told for all rows
                 metric, _ = learn(train, "fold")
-        fitted = fitter.fit(train, metric, tunings=tunings)
-        X = cast(Floats, given.X)[mine]
+        fitted = fitter.fit(train, points, metric, tunings)
+        X = cast(Floats, rows.X)
         for name, machine in fitted.machines.items():
             scores[name].append(machine.scores(X))
         for name, voters in fitted.voters.items():
             scores[name].append(task.votes(voters, X, NEIGHBORS))
         spreads.append(fitter.spread(fitted, X))
-        held.append(mine)
+        held.append(rows)
     if not held:
         return None
     joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
-    numbers = np.concatenate(held)
-    n_points = len(np.unique(pooled.of_rows[numbers]))
-    return HeldOut.judged(task, joined, given.take(numbers), n_points, np.concatenate(spreads))
+    whole = reduce(GivenRows.joined, held)
+    n = whole.weights.sum() if counted else len(np.unique(cast(Floats, whole.X), axis=0))
+    return HeldOut.judged(task, joined, whole, float(n), np.concatenate(spreads))
+
+
+def split_given(
+    given: GivenRows, counted: bool, seed: int
+) -> Iterator[tuple[GivenRows, GivenRows]]:
+    """Yield training and held-out rows, every class spread evenly.
+
+    Counted rows are held out one by one, also those of a weight above 1: what a table of a few
+    categories repeats, new rows will repeat. Where weights are not counts, points are held out with
+    all their rows.
+    """
+    given = given.take(np.flatnonzero(given.weights > 0))
+    X, target = cast(Floats, given.X), given.target.reshape(len(given.target), -1)
+    keyed = np.column_stack([X, target]) if counted else X
+    _, first, group = np.unique(keyed, axis=0, return_index=True, return_inverse=True)
+    group = group.ravel()
+    labels = given.labels[first]
+    if not counted:
+        part, n_folds = folds.spread_points(labels, np.random.default_rng(seed))
+        for fold in range(n_folds):
+            mine = part[group] == fold
+            yield given.take(np.flatnonzero(~mine)), given.take(np.flatnonzero(mine))
+        return
+    mass: Floats = np.bincount(group, weights=given.weights).astype(float)
+    merged = replace(given.take(first), weights=mass)
+    unit = np.repeat(np.arange(len(mass)), mass.astype(np.intp))
+    part, n_folds = folds.spread_points(labels[unit], np.random.default_rng(seed))
+    for fold in range(n_folds):
+        out: Floats = np.bincount(unit[part == fold], minlength=len(mass)).astype(float)
+        pair = (replace(merged, weights=weights) for weights in (mass - out, out))
+        train, rows = (each.take(np.flatnonzero(each.weights > 0)) for each in pair)
+        yield train, rows
 
 
 def describe(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 from scipy import linalg
@@ -55,17 +55,32 @@ class MetricDistance:
 
 
 class TargetPoints(NamedTuple):
-    """Distinct rows (p, d), the mean targets (p, t) there, and positive weights, 1 on average."""
+    """Distinct rows (p, d), and what the given rows there say: their mean targets, and weights.
+
+    `counts` (p,) are the rows that a point stands for, as far as weights tell; of these one is left
+    out at a time, and `spreads` (p,) are the variances of their targets, summed over targets.
+    """
 
     X: Floats
-    targets: Floats
-    weights: Floats
+    targets: Floats  # (p, t)
+    weights: Floats  # (p,), positive, 1 for a row on average
+    counts: Floats
+    spreads: Floats
     numbers: Ints  # (p,): the first given row at each point
 
     def take(self, some: Ints) -> TargetPoints:
-        return TargetPoints(
-            self.X[some], self.targets[some], self.weights[some], self.numbers[some]
-        )
+        return TargetPoints(*(cast(Any, each)[some] for each in self))
+
+    def left_out_loss(self, coefficients: Floats, inverse_diagonal: Floats, ridge: float) -> float:
+        """Return the squared error of rows, each left out in turn, for centred targets.
+
+        With α and Gᵢᵢ of the points (see `ridge`), a row with target y, one of m at a point of
+        weight w, is missed by (y - f(x)) / (1 - 1/m + λGᵢᵢ/(mw)) by a fit without it.
+        """
+        missed = (ridge / self.weights)[:, None] * coefficients  # y - f(x), on average
+        rest = 1 - 1 / self.counts + ridge * inverse_diagonal / (self.counts * self.weights)
+        squares = self.spreads + (missed**2).sum(axis=1)
+        return float(self.weights @ (squares / rest**2))
 
     def centred(self) -> tuple[TargetPoints, Floats]:
         """Return the points with the mean of the targets subtracted, and the mean (t,)."""
@@ -151,7 +166,7 @@ def fit_machine(
     distance: Distance, points: TargetPoints, tuning: Tuning | None = None,
     gammas: tuple[float, ...] = GAMMAS, ridges: tuple[float, ...] = RIDGES,
 ) -> KernelMachine:  # fmt: skip
-    """Fit a machine to points, with a given tuning or the one that predicts points left out.
+    """Fit a machine to points, with a given tuning or the one that predicts rows left out.
 
     A few points choose γ, and all choose λ.
     """
@@ -189,7 +204,7 @@ def fit_machine(
 
 
 def solve_left_out(gram: Floats, points: TargetPoints, ridge: float) -> tuple[float, Floats, float]:
-    """Return the squared error of points left out, α, and the log likelihood, for one λ.
+    """Return the squared error of rows left out, α, and the log likelihood, for one λ.
 
     The same as a :class:`Spectrum` says, by a Cholesky factor and the inverse, which for one λ is
     quicker.
@@ -204,20 +219,20 @@ def solve_left_out(gram: Floats, points: TargetPoints, ridge: float) -> tuple[fl
     with np.errstate(divide="ignore"):
         likelihood = -0.5 * (n * np.log(2 * np.pi * variances) + n + determinant).sum()
     inverse, _ = linalg.lapack.dpotri(root, lower=True, overwrite_c=True)
-    errors = coefficients / np.diagonal(inverse)[:, None]
-    return float(points.weights @ (errors**2).sum(axis=1)), coefficients, float(likelihood)
+    loss = points.left_out_loss(coefficients, np.diagonal(inverse), ridge)
+    return loss, coefficients, float(likelihood)
 
 
 def best_tuning(
     distances: Floats, points: TargetPoints, gammas: tuple[float, ...], ridges: tuple[float, ...]
 ) -> tuple[Tuning, Spectrum]:
-    """Return γ and λ with the least squared error of points left out, and the spectrum for γ."""
+    """Return γ and λ with the least squared error of rows left out, and the spectrum for γ."""
     best: tuple[float, Tuning, Spectrum] | None = None
     for gamma in gammas:
         spectrum = Spectrum.of(np.exp(-gamma * distances), points.targets, points.weights)
         for ridge in ridges:
-            error = (spectrum.left_out_errors(ridge) ** 2).sum(axis=1)
-            loss = float(points.weights @ error)
+            alpha, inverse = spectrum.coefficients(ridge), spectrum.inverse_diagonal(ridge)
+            loss = points.left_out_loss(alpha, inverse, ridge)
             if best is None or loss < best[0]:
                 best = loss, Tuning(gamma, ridge), spectrum
     assert best is not None

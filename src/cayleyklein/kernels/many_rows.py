@@ -28,7 +28,7 @@ from cayleyklein.kernels.machine import (
     fit_machine,
     weigh_columns,
 )
-from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
+from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, pool_rows
 from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -71,7 +71,7 @@ def fit_many(
     if LEARNED & set(fitter.names):
         metric, learner = learn(rest, "sample")
     sample = drawn(rest, EXACT_POINTS, rng)
-    points = Pooled.of(sample, task.targets(sample.target)).points
+    points = pool_rows(sample, task.targets(sample.target), False)
     X = cast(Floats, held_out.X)
     some = drawn(rest, VOTING_ROWS, rng)
     scores: dict[str, Floats] = {
@@ -90,8 +90,7 @@ def fit_many(
         )
     voters = fitter.voters(given, metric)
     parts = FittedParts(machines, voters)
-    n = len(distinct_rows(X)[0])
-    judged = HeldOut.judged(task, scores, held_out, n, fitter.spread(parts, X))
+    judged = HeldOut.judged(task, scores, held_out, len(held), fitter.spread(parts, X))
     return FittedSum.of(task, fitter.names, judged, parts, metric, learner, ranks)
 
 
@@ -142,16 +141,10 @@ def drawn_landmarks(given: GivenRows, size: int, rng: np.random.Generator) -> tu
 
 
 def held_out_rows(given: GivenRows, rng: np.random.Generator) -> Ints:
-    """Return the numbers of rows to hold out: points with all their rows, every class by share."""
+    """Return the numbers of rows to hold out, from each class by its share."""
     kept = np.flatnonzero(given.weights > 0)
-    labels, point = given.labels[kept], np.arange(len(kept))
-    first = point
-    if not isinstance(given.X, RowBlocks):
-        first, point = distinct_rows(given.X[kept])
-    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(first)))
-    chosen = np.zeros(len(first), dtype=bool)
-    chosen[sampling.draw(labels[first], size, 0, rng)] = True
-    return np.asarray(kept[chosen[point]])
+    size = min(folds.MOST_HELD_OUT, int(folds.HELD_OUT_SHARE * len(kept)))
+    return np.asarray(kept[sampling.draw(given.labels[kept], size, 0, rng)])
 
 
 def rows_in_memory(given: GivenRows, numbers: Ints) -> GivenRows:

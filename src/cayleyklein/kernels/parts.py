@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple, cast
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.machine import (
     GAMMAS,
     RIDGES,
@@ -33,29 +33,45 @@ VOTES, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
 """Parts that are votes of neighbours, and parts that need the metric."""
 
 
+MOST_COPIES = 100
+"""Mean number of rows that weights may stand for."""
+
 PLAIN_ROWS = 100_000
 """Rows whose standard deviations are the units of columns for plain neighbours."""
 
 
-class Pooled(NamedTuple):
-    """Distinct rows in memory, sorted, and the point of each row (n,), -1 for weight 0."""
+def pool_rows(given: GivenRows, targets: Floats, counted: bool) -> TargetPoints:
+    """Pool equal rows of positive weight in memory; if `counted`, weights are numbers of rows."""
+    kept = given.weights > 0
+    X, weights = cast(Floats, given.X)[kept], given.weights[kept]
+    rows, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
+    place = place.ravel()
+    mass: Floats = np.bincount(place, weights=weights).astype(float)
+    share = (weights / mass[place])[:, None]
+    mean = np.zeros((len(rows), targets.shape[1]))
+    np.add.at(mean, place, share * targets[kept])
+    numbers = np.flatnonzero(kept)[first]
+    if not counted:
+        ones = np.ones(len(mass))
+        return TargetPoints(rows, mean, mass * (len(mass) / mass.sum()), ones, 0 * ones, numbers)
+    away = (targets[kept] - mean[place]) ** 2
+    spreads: Floats = np.bincount(place, weights=(share * away).sum(axis=1)).astype(float)
+    return TargetPoints(rows, mean, mass, mass, spreads, numbers)
 
-    points: TargetPoints
-    of_rows: Ints
 
-    @classmethod
-    def of(cls, given: GivenRows, targets: Floats) -> Pooled:
-        kept = given.weights > 0
-        X, weights = cast(Floats, given.X)[kept], given.weights[kept] / given.weights.max()
-        rows, first, place = np.unique(X, axis=0, return_index=True, return_inverse=True)
-        place = place.ravel()
-        mass: Floats = np.bincount(place, weights=weights).astype(float)
-        mean = np.zeros((len(rows), targets.shape[1]))
-        np.add.at(mean, place, (weights / mass[place])[:, None] * targets[kept])
-        of_rows = np.full(len(kept), -1)
-        of_rows[kept] = place
-        numbers = np.flatnonzero(kept)[first]
-        return cls(TargetPoints(rows, mean, mass * (len(mass) / mass.sum()), numbers), of_rows)
+def counted_rows(given: GivenRows) -> tuple[GivenRows, bool]:
+    """Return rows whose weights are numbers of rows, if the given ones can be.
+
+    They can where each is a multiple of the least, at most `MOST_COPIES` times as large on average:
+    then a weight of 2 is two rows, and a common factor changes nothing. Other weights say how much
+    a row counts, not how often it was seen.
+    """
+    kept = given.weights > 0
+    counts = given.weights / given.weights[kept].min()
+    whole = np.rint(counts)
+    if not np.allclose(counts, whole, rtol=1e-9, atol=0) or whole.sum() > MOST_COPIES * kept.sum():
+        return given, False
+    return replace(given, weights=whole), True
 
 
 @dataclass(frozen=True)
@@ -82,11 +98,10 @@ class PartFitter:
     spreads: bool = False  # whether variances are wanted
 
     def fit(
-        self, given: GivenRows, metric: Metric | None, pooled: Pooled | None = None,
+        self, given: GivenRows, points: TargetPoints, metric: Metric | None,
         tunings: dict[str, Tuning] | None = None,
     ) -> FittedParts:  # fmt: skip
-        """Fit the parts to rows in memory; without tunings, γ and λ are chosen."""
-        points = (pooled or Pooled.of(given, self.targets(given.target))).points
+        """Fit the parts to rows in memory and their points; without tunings, γ and λ are chosen."""
         machines = {}
         for name in self.names:
             if name in VOTES:

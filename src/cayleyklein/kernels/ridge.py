@@ -42,10 +42,14 @@ class Spectrum:
         found = self.vectors @ (self.targets / (self.values + ridge)[:, None])
         return np.asarray(self.roots[:, None] * found)
 
+    def inverse_diagonal(self, ridge: float) -> Floats:
+        """Return Gᵢᵢ (n,)."""
+        inverse = self.vectors**2 @ (1 / (self.values + ridge))
+        return np.asarray(self.roots**2 * inverse)
+
     def left_out_errors(self, ridge: float) -> Floats:
         """Return for each row its target minus what a fit without the row predicts (n, t)."""
-        inverse = self.vectors**2 @ (1 / (self.values + ridge))
-        return np.asarray(self.coefficients(ridge) / (self.roots**2 * inverse)[:, None])
+        return np.asarray(self.coefficients(ridge) / self.inverse_diagonal(ridge)[:, None])
 
     def variances(self, ridge: float) -> Floats:
         """Return the σ² (t,) with the largest likelihood."""
