@@ -75,13 +75,14 @@ def classifiers(X: Floats, y: NDArray[np.int64]) -> float:
     votes: Floats = why.votes
     learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
     curvature: Floats = learner.curvature_
-    chosen: Selection = model.selection_
+    chosen: Selection | None = model.selection_
     Z: NDArray[np.floating] = learner.transform(X)
     linear = CurvedLinearSVC().fit(X, y)
     machine = CurvedKernelClassifier(metric=learner.metric_).fit(X, y)
     reasons: KernelExplanation = machine.explain(X[0])
     flat = MMC().fit(X, y)
     score: float = model.score(X, y) + linear.score(X, y) + machine.score(X, y)
+    assert chosen is not None
     assert chosen.n_neighbors > 0
     assert set(reasons.parts) == set(machine.part_weights_)
     assert [one.prediction for one in several] == y[:2].tolist()
