@@ -37,7 +37,7 @@ if TYPE_CHECKING:
         CurvedQuadruplets,
         CurvedTriplets,
     )
-    from cayleyklein.manifold import CurvedMDS
+    from cayleyklein.manifold import CurvedMDS, FromChart
     from cayleyklein.meshes import lloyd, mesh_polygon
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
@@ -60,6 +60,7 @@ __all__ = [
     "CurvedPairs",
     "CurvedQuadruplets",
     "CurvedTriplets",
+    "FromChart",
     "MixedMetric",
     "ProductMetric",
     "__version__",
@@ -98,6 +99,7 @@ _HOME = {
     "CurvedPairs": "learning",
     "CurvedQuadruplets": "learning",
     "CurvedTriplets": "learning",
+    "FromChart": "manifold",
     "MMC": "learning",
     "MixedMetric": "metrics",
     "ProductMetric": "metrics",

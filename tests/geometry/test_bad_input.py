@@ -38,6 +38,9 @@ CALLS = {
         "center": inside([0.0, 0.0]), "matrix": rows(np.eye(2)), "radius": real(0.5, 0.0, -1.0),
         "metric": metric, "rtol": real(1e-6, -1),
     }),
+    "chart_distance": Call(g.chart_distance, {
+        **pq, "chart": choice("poincare"), "curvature": real(-1.0, 0.0, 1.0),
+    }),
     "classify": Call(g.classify, {"absolute": thing(ABSOLUTE)}),
     "cross_ratio": Call(g.cross_ratio, {**COLLINEAR, "homogeneous": fixed(False)}),
     "curvature_from_kappa": Call(g.curvature_from_kappa, {"kappa": real(-0.5)}),
@@ -121,6 +124,8 @@ Polytope.exit_time points: None
 Polytope.from_vertices vertices: one axis
 apply_collineation points: dates
 ball_from_ellipsoid metric: an array
+chart_distance p: on the boundary
+chart_distance curvature: out of range: 1
 classify absolute: wrong type
 cross_ratio P: object of strings
 cross_ratio Q: NaN

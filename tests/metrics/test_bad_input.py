@@ -55,6 +55,12 @@ CALLS = {
     "CurvedMetric.midpoint": Call(DISC.midpoint, pq),
     "CurvedMetric.transvection": Call(DISC.transvection, one_pair),
     "CurvedMetric.vertex_angle": Call(DISC.vertex_angle, {"x": inside(X[3:6]), **pq}),
+    "CurvedMetric.frechet_mean": Call(
+        DISC.frechet_mean, {"X": rows(P, inside=True), "weights": points(np.ones(len(P)))}
+    ),
+    "CurvedMetric.geometric_median": Call(
+        DISC.geometric_median, {"X": rows(P, inside=True), "weights": points(np.ones(len(P)))}
+    ),
     "CurvedMetric.ball": Call(DISC.ball, {"center": inside(P[0]), "radius": real(0.5, -1.0)}),
     "CurvedMetric.to_chart": Call(DISC.to_chart, {"X": inside(P), "chart": choice("klein")}),
     "CurvedMetric.from_chart": Call(DISC.from_chart, {"Y": inside(P), "chart": choice("klein")}),

@@ -6,9 +6,9 @@ of the projective side, in ``projective``, are here too.
 """
 
 from cayleyklein.geometry._balls import Ball, ball_from_ellipsoid
-from cayleyklein.geometry._charts import CHARTS, from_chart, to_chart
 from cayleyklein.geometry._ellipsoids import ConvexBody, Ellipsoid
 from cayleyklein.geometry.bisectors import Hyperplane, proximity_planes
+from cayleyklein.geometry.charts import CHARTS, chart_distance, from_chart, to_chart
 from cayleyklein.geometry.forms import curvature_from_kappa, form_from_blocks
 from cayleyklein.geometry.geodesics import metric_tensor
 from cayleyklein.geometry.projective._absolute import (
@@ -29,8 +29,8 @@ from cayleyklein.geometry.projective.angles import hyperplane_angle, hyperplane_
 
 __all__ = [
     "CHARTS", "PLANAR_GEOMETRIES", "Absolute", "Ball", "ConvexBody", "Ellipsoid", "Hyperplane",
-    "PlanarGeometry", "Polytope", "apply_collineation", "ball_from_ellipsoid", "classify",
-    "cross_ratio", "curvature_from_kappa", "form_from_blocks", "from_chart", "hilbert_distance",
-    "hyperplane_angle", "hyperplane_measure", "line_intersections", "measure", "metric_tensor",
-    "proximity_planes", "signature", "to_chart",
+    "PlanarGeometry", "Polytope", "apply_collineation", "ball_from_ellipsoid", "chart_distance",
+    "classify", "cross_ratio", "curvature_from_kappa", "form_from_blocks", "from_chart",
+    "hilbert_distance", "hyperplane_angle", "hyperplane_measure", "line_intersections", "measure",
+    "metric_tensor", "proximity_planes", "signature", "to_chart",
 ]  # fmt: skip

@@ -6,6 +6,8 @@ quadratic form is evaluated again here, as an unevaluated sum hi + lo (Dekker 19
 Oishi 2005), so that the answer is as good as the coordinates that were given.
 """
 
+import math
+
 import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
@@ -14,6 +16,7 @@ Pair = tuple[Floats, Floats]
 
 EPSILON = float(np.finfo(np.float64).eps)
 SPLITTER = 2.0**27 + 1.0
+SQUARE_EXACT_ABOVE = 1e-7  # |1 + K‖z‖²| above which `one_plus_scaled_square` has all digits
 DOUBLED_ENTRIES = 2**19  # entries of the largest temporary array, 4 MB; a few of them exist at once
 
 
@@ -61,6 +64,22 @@ def total(terms: Pair) -> Pair:
         high = np.concatenate([high, odd_high], axis=-1)
         low = np.concatenate([low, odd_low], axis=-1)
     return two_sum(high[..., 0], low[..., 0])
+
+
+def one_plus_scaled_square(z: Floats, scale: float) -> Floats:
+    """Return 1 + scale · ‖z‖² next to 0, with an error of 1e-23, at the price of two products.
+
+    z = h + l, with h so coarse that squares of h and their sums are exact, and l of 27 bits less.
+    """
+    exponent = math.ceil(-math.log2(abs(scale)) / 2)  # ‖z‖ is about 2^exponent
+    coarse = 1.5 * 2.0 ** (exponent + 26)
+    high = z + coarse
+    high -= coarse
+    square, error = two_product(np.einsum("ij,ij->i", high, high), np.float64(scale))  # type: ignore[arg-type]
+    low = z - high
+    high += z
+    rest = scale * np.einsum("ij,ij->i", high, low)
+    return np.asarray((1 + square) + (error + rest))
 
 
 def one_plus_quadratic_form(

@@ -18,7 +18,11 @@ from cayleyklein._typing import Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
 from cayleyklein.geometry import lifts
 from cayleyklein.geometry.frozen import Frozen, read_only
-from cayleyklein.geometry.rounding import one_plus_quadratic_form
+from cayleyklein.geometry.rounding import (
+    SQUARE_EXACT_ABOVE,
+    one_plus_quadratic_form,
+    one_plus_scaled_square,
+)
 
 Geometry = Literal["elliptic", "flat", "hyperbolic"]
 REFINE_BELOW = 1e-2  # |S(x, x)| under which it is evaluated in twice the precision
@@ -157,11 +161,19 @@ class CurvedSpace(Frozen):
         checks.refuse_overflow(np.isfinite(z).all(axis=-1), "L(x - μ)", "x")
         return z
 
+    @cached_property
+    def _is_unit(self) -> bool:
+        """Whether z is x itself."""
+        L, given = self.compact_factor, self.given_matrix is not None or self.center.any()
+        return not given and L.ndim == 1 and bool((L == 1).all())
+
     def _coordinates(self, x: Floats) -> Floats:
+        if self._is_unit:
+            return np.ascontiguousarray(x)
         return lifts.coordinates(x, self.compact_factor, self.center)
 
     def _apply(self, u: Floats) -> Floats:
-        return lifts.map_rows(self.compact_factor, u)
+        return np.ascontiguousarray(u) if self._is_unit else lifts.map_rows(self.compact_factor, u)
 
     def _apply_transpose(self, w: Floats) -> Floats:
         return w @ self.factor if self.diagonal is None else w * self.diagonal
@@ -191,6 +203,10 @@ class CurvedSpace(Frozen):
             values = np.asarray(1.0 + self.curvature * np.einsum("...i,...i", z, z))
         checks.refuse_overflow(np.isfinite(values), "K‖L(x - μ)‖²", name)
         near = np.abs(values) < REFINE_BELOW
+        if self._is_unit and near.any():
+            some = z.reshape(-1, z.shape[-1]) if near.all() else z[near]
+            values[near] = one_plus_scaled_square(some, self.curvature)
+            near = np.abs(values) < SQUARE_EXACT_ABOVE
         if near.any():
             values[near] = one_plus_quadratic_form(
                 x[near], self.center, self.curvature, self.compact_factor, self.given_matrix

@@ -13,7 +13,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils._param_validation import StrOptions
 
 from cayleyklein._distributed import in_memory
-from cayleyklein._estimators import check_truth, restore_on_error
+from cayleyklein._estimators import check_truth, is_dask, restore_on_error
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.estimator import KernelEstimator, n_points, on_blocks
 from cayleyklein.kernels.explanation import KernelExplanation
@@ -93,8 +93,8 @@ default="auto"
     n_neighbors : int or "auto", default="auto"
         Neighbours that vote. "auto" is the number with the least log loss on held-out rows.
     n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 400 to
-        2,500, the fewer the more rows, so that a machine takes some seconds.
+        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
+        2,000, the fewer the more rows, so that a machine takes some seconds.
     class_weight : dict, "balanced" or None, default=None
         Factors of the rows' weights by class. "balanced" gives all classes the same weight.
     subsample : int, float, "auto" or None, default="auto"
@@ -154,8 +154,12 @@ default="auto"
     >>> model = CurvedKernelClassifier(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
-    >>> model.predict_proba(X[:1]).shape
-    (1, 3)
+    >>> model.predict_proba(X[:1]).shape, model.predict_log_proba(X[:1]).shape
+    ((1, 3), (1, 3))
+    >>> model.decision_function(X[:1]).shape, model.feature_weights().shape
+    ((1, 3), (13,))
+    >>> model.explain(X[0]).names.shape
+    (13,)
 
     One part, with a metric that is known:
 
@@ -229,7 +233,6 @@ default="auto"
         task = LabelTask(LabelSum(mass / mass.sum(), n_points(given)))
         scorer = LabelScores(held_out_probabilities)
         self._fit_sum(task, given, CurvedLMNN, self._make_neighbors, scorer, spreads=False)
-        self._targets = given.target
         return self
 
     def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsClassifier:
@@ -281,11 +284,11 @@ default="auto"
         -------
         ndarray or Dask array of shape (m,)
         """
-        shares = self.predict_proba(X)
-        if isinstance(shares, np.ndarray):
-            return np.asarray(self.classes_[shares.argmax(axis=1)])
+        shares: Any = self.predict_proba(X)
         names = self.classes_
-        lazy = cast(Any, shares).map_blocks(
+        if not is_dask(shares):
+            return np.asarray(names[shares.argmax(axis=1)])
+        lazy = shares.map_blocks(
             lambda each: names[each.argmax(axis=1)], dtype=names.dtype, drop_axis=1
         )
         return cast(AnyArray, lazy)
@@ -324,6 +327,6 @@ default="auto"
         columns = self._column_effects(row, lambda rows: self._total(rows) @ direction)
         return KernelExplanation.of(
             self.classes_[code], f"the log odds of {self.classes_[code]}",
-            self._row_effects(row, direction), self.classes_[self._targets], parts, columns,
+            self._row_effects(row, direction), self.classes_[self._given.target], parts, columns,
             self._column_names(), shares,
         )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -61,6 +62,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
     verbose: bool
     n_jobs: int | None
     n_features_in_: int
+    _given: GivenRows
     _sum: FittedSum
     _task: Any
 
@@ -77,7 +79,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
     def _fit_sum(
         self, task: Task, given: GivenRows, make_learner: Callable[..., RowLearner],
         make_neighbors: Callable[[GivenRows, Metric], Any], scorer: Scorer, *, spreads: bool,
-    ) -> None:  # fmt: skip
+    ) -> FittedSum:  # fmt: skip
         """Fit the parts and their weights."""
         names, columns = part_names(self.parts), self.columns
         if self.metric is not None:
@@ -113,10 +115,13 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
                 wanted = None if isinstance(self.n_landmarks, str) else self.n_landmarks
                 found = fit_many(task, fitter, given, learn, columns, seed, wanted)
         self._keep(task, given, found)
+        return found
 
     def _keep(self, task: Task, given: GivenRows, found: FittedSum) -> None:
-        self._task, self._sum = task, found
+        self._task, self._sum = task, replace(found, held_out=None)
+        self._given = replace(given, source=None, always=None)
         self.part_weights_ = found.weights
+        self.part_shares_ = part_shares(found)
         self.metric_, self.learner_, self.selection_ = found.metric, found.learner, found.selection
         self.columns_ = "standardised" if found.ranks is None else "ranks"
         machines = iter(found.parts.machines.values())
@@ -135,6 +140,12 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             self._reference = _distributed.rows_at(given.X, numbers)
         else:
             self._reference = given.X[numbers]
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        if isinstance(getattr(state.get("_given"), "X", None), RowBlocks):
+            state = {name: value for name, value in state.items() if name != "_given"}
+        return state
 
     # -- predicting -----------------------------------------------------------------
 
@@ -185,7 +196,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         check_is_fitted(self, "part_weights_")
         rows = self._fitted_rows()
         found = np.zeros(self.n_features_in_)
-        for name, share in self._part_shares().items():
+        for name, share in self.part_shares_.items():
             if name == "columns":
                 distance = self._sum.parts.machines[name].distance
                 assert isinstance(distance, ColumnDistance)
@@ -203,16 +214,8 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
         parts = self._sum.parts
         for machine in parts.machines.values():
             return machine.rows
-        return next(iter(parts.voters.values()))._rows_in_memory().X
-
-    def _part_shares(self) -> dict[str, float]:
-        """Return the share of each part in the spread of the scores."""
-        sizes = dict(self.part_weights_)
-        if self._sum.held_out is not None:
-            scores = self._sum.held_out.scores
-            sizes = {name: w * float(np.std(scores[name])) for name, w in sizes.items()}
-        whole = sum(sizes.values())
-        return {name: size / whole if whole else 1 / len(sizes) for name, size in sizes.items()}
+        rows: Floats = next(iter(parts.voters.values()))._rows_in_memory().X
+        return rows
 
     def _column_effects(self, row: Floats, value: Callable[[Floats], Floats]) -> Floats:
         """Return what each column adds to a value of one row (d,).
@@ -282,6 +285,16 @@ def n_points(given: GivenRows) -> int:
     if isinstance(given.X, RowBlocks):
         return int(kept.sum())
     return len(distinct_rows(given.X if kept.all() else given.X[kept])[0])
+
+
+def part_shares(found: FittedSum) -> dict[str, float]:
+    """Return the share of each part in the spread of the scores of held-out rows."""
+    sizes = dict(found.weights)
+    if found.held_out is not None:
+        scores = found.held_out.scores
+        sizes = {name: w * float(np.std(scores[name])) for name, w in sizes.items()}
+    whole = sum(sizes.values())
+    return {name: size / whole if whole else 1 / len(sizes) for name, size in sizes.items()}
 
 
 def mean_difference(X: Floats) -> Floats:

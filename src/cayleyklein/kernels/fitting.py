@@ -16,7 +16,7 @@ import numpy as np
 
 from cayleyklein._typing import AnyArray, Floats
 from cayleyklein.kernels.columns import NormalScores
-from cayleyklein.kernels.machine import Tuning
+from cayleyklein.kernels.machine import EXACT_POINTS, Tuning
 from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
 from cayleyklein.kernels.score_weights import ScoreSum
 from cayleyklein.learning.rows import GivenRows
@@ -28,6 +28,10 @@ from cayleyklein.selection.trials import Selection, Trial
 
 CLEARLY = 2.0
 """Standard errors by which ranked columns must win by themselves to be tried with all parts."""
+
+
+TAIL = 5.0
+"""Standard deviations from the mean that a value of a heavy-tailed column reaches."""
 
 
 class Task(Protocol):
@@ -59,12 +63,13 @@ class HeldOut(NamedTuple):
     scores: dict[str, Floats]  # (m, t)
     truth: AnyArray
     shares: Floats  # (m,), with sum 1
+    n_points: int  # held out: equal rows say as much as one of their total weight
     n_neighbors: dict[str, int]  # with the least loss
     spreads: Floats  # (m,): standard deviations of the machines, in units of σ
 
     @classmethod
     def judged(
-        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, spreads: Floats
+        cls, task: Task, scores: dict[str, Floats], rows: GivenRows, n_points: int, spreads: Floats
     ) -> HeldOut:
         """Choose the numbers of neighbours; scores of votes are (n_numbers, m, t)."""
         truth, shares = task.truth(rows.target), rows.weights / rows.weights.sum()
@@ -73,11 +78,12 @@ class HeldOut(NamedTuple):
             losses = [task.summing.losses(each, truth) @ shares for each in scores[name]]
             best = int(np.argmin(losses))
             numbers[name], scores[name] = NEIGHBORS[best], scores[name][best]
-        return cls(scores, truth, shares, numbers, spreads)
+        return cls(scores, truth, shares, n_points, numbers, spreads)
 
     def weights(self, task: Task, names: tuple[str, ...]) -> Floats:
         start = task.summing.start(names)
-        return task.summing.weigh(self._of(names), self.truth, self.shares, start)
+        counts = self.shares * self.n_points
+        return task.summing.weigh(self._of(names), self.truth, counts, start)
 
     def total(self, task: Task, names: tuple[str, ...]) -> Floats:
         """Return the best weighted sum (m, t) of some parts."""
@@ -142,8 +148,19 @@ def ranks_may_help(
     task: Task, fitter: PartFitter, given: GivenRows, learn: Learn, seed: int,
     plain: FittedSum | None = None,
 ) -> bool:  # fmt: skip
-    """Say whether the columns' machine, which needs no metric, is clearly better on ranks."""
+    """Say whether the columns' machine, which needs no metric, is clearly better on ranks.
+
+    Only where a column has a value beyond `TAIL` standard deviations; ranks of other columns are
+    much like the columns. At most `EXACT_POINTS` rows are asked.
+    """
+    X = cast(Floats, given.X)
+    away = np.abs(X - X.mean(axis=0)).max(axis=0)
+    if (away <= TAIL * X.std(axis=0)).all():
+        return False
     fitter = replace(fitter, names=("columns",))
+    if len(given.target) > EXACT_POINTS:
+        X, target, weights = given.draw(EXACT_POINTS, 1, np.random.default_rng(seed))
+        given, plain = replace(given, X=X, target=target, weights=weights), None
     if plain is None or plain.held_out is None or "columns" not in plain.held_out.scores:
         plain = fit_candidate(task, fitter, given, learn, seed, None)
     ranks = NormalScores.of(cast(Floats, given.X), given.weights)
@@ -216,8 +233,9 @@ def predict_folds(
     if not held:
         return None
     joined = {name: np.concatenate(each, axis=-2) for name, each in scores.items()}
-    rows = given.take(np.concatenate(held))
-    return HeldOut.judged(task, joined, rows, np.concatenate(spreads))
+    numbers = np.concatenate(held)
+    n_points = len(np.unique(pooled.of_rows[numbers]))
+    return HeldOut.judged(task, joined, given.take(numbers), n_points, np.concatenate(spreads))
 
 
 def describe(task: Task, held_out: HeldOut, names: tuple[str, ...], prefix: str) -> Selection:

@@ -33,13 +33,13 @@ from cayleyklein.selection.scorer import TIE, gain_of
 WORK = 3e11
 """Multiplications n m² that the sums of one machine may take: some seconds on two cores."""
 
-FEWEST_LANDMARKS, MOST_LANDMARKS = 400, 2500
+FEWEST_LANDMARKS, MOST_LANDMARKS = 500, 2000
 
-SHARES = (0.25, 0.5, 1.0)
+SHARES = (0.5, 1.0)
 """Shares of the landmarks that are tried: where fewer do as well, predicting is quicker."""
 
-JITTER = 1e-10
-"""Added to the diagonal of the landmarks' Gram matrix, which may be singular but for rounding."""
+JITTER = 1e-12
+"""Relative growth of the diagonal of A + λK, whose least eigenvalues may be lost to rounding."""
 
 FAN_IN = 8
 """Sums of blocks that are added at a time on a cluster."""
@@ -83,9 +83,9 @@ class LandmarkKernel:
 def n_landmarks(n: int, wanted: int | None = None) -> int:
     """Return how many landmarks n rows get: as many as the work allows, at most half of them."""
     if wanted is not None:
-        return min(wanted, n)
+        return max(2, min(wanted, n))
     most = int(np.clip(np.sqrt(WORK / n), FEWEST_LANDMARKS, MOST_LANDMARKS))
-    return max(1, min(most, n // 2))
+    return max(2, min(most, n // 2))
 
 
 def sum_blocks(kernel: LandmarkKernel, rows: GivenRows, targets: Floats) -> BlockSums:
@@ -110,69 +110,52 @@ def _added(sums: list[BlockSums]) -> BlockSums:
     return reduce(BlockSums.__add__, sums)
 
 
-def solve_sums(gram: Floats, sums: BlockSums, ridges: tuple[float, ...]) -> list[Floats]:
-    """Return a (m, t) for each λ, from one eigendecomposition.
-
-    With K = RᵀR and R⁻ᵀAR⁻¹ = VΛVᵀ, a = R⁻¹V (Λ + λ)⁻¹ VᵀR⁻ᵀ b.
-    """
-    m = len(gram)
-    root = linalg.cholesky(gram + JITTER * m * np.eye(m), check_finite=False)
-    half = linalg.solve_triangular(root, sums.squares, trans="T", check_finite=False)
-    whole = linalg.solve_triangular(root, half.T, trans="T", check_finite=False)
-    values, vectors = linalg.eigh((whole + whole.T) / 2, check_finite=False, driver="evd")
-    values = np.maximum(values, 0.0)  # of a positive semi-definite matrix, but for rounding
-    turned = vectors.T @ linalg.solve_triangular(root, sums.products, trans="T")
-    back = linalg.solve_triangular(root, vectors, check_finite=False)
-    return [back @ (turned / (values + ridge)[:, None]) for ridge in ridges]
-
-
 def solved_sums(gram: Floats, sums: BlockSums, ridge: float) -> Floats:
-    """Return a (m, t) for one λ."""
+    """Return a (m, t) of (A + λK) a = b."""
     system = sums.squares + ridge * gram
-    system[np.diag_indices(len(gram))] += ridge * JITTER * len(gram)
+    system[np.diag_indices(len(gram))] *= 1 + JITTER
     factor = linalg.cho_factor(system, overwrite_a=True, check_finite=False)
     return np.asarray(linalg.cho_solve(factor, sums.products, check_finite=False))
 
 
 def fit_landmarks(
     distance: Distance, landmarks: Floats, numbers: Ints, rows: GivenRows, held_out: GivenRows,
-    targets: Floats, held_targets: Floats, gammas: tuple[float, ...], ridges: tuple[float, ...],
+    targets: Floats, held_targets: Floats, tunings: list[Tuning],
 ) -> tuple[KernelMachine, Floats]:  # fmt: skip
     """Fit a machine to all rows; return it, and the scores of held-out rows without them.
 
-    γ (in units of the median distance), λ and the share of the landmarks are those with the least
-    squared error on the held-out rows; on a tie fewer landmarks. Then these rows are added.
+    The tuning and the share of the landmarks are those with the least squared error on the held-out
+    rows; more landmarks must gain more than a tie. Then these rows are added.
     """
-    weights = rows.weights
-    mean = weights @ targets / weights.sum()
+    mean = rows.weights @ targets / rows.weights.sum()
     among = distance.pairwise(landmarks)
     unit = typical_distance(among)
     X, truth = cast(Floats, held_out.X), held_targets - mean
     shares = held_out.weights / held_out.weights.sum()
-    best: tuple[float, Floats, Tuning, int, BlockSums] | None = None
-    for gamma in gammas:
+    best: tuple[Floats, Tuning, int, BlockSums] | None = None
+    for gamma in sorted({tuning.gamma for tuning in tunings}):
         kernel = LandmarkKernel(distance, gamma / unit, landmarks)
         sums = sum_blocks(kernel, rows, targets - mean)
-        gram, held = np.exp(-gamma / unit * among), kernel.gram(X)
-        for share in SHARES:
-            m = max(1, round(share * len(landmarks)))
+        gram, held = np.exp(-kernel.gamma * among), kernel.gram(X)
+        for m in (round(share * len(landmarks)) for share in SHARES):
             corner = BlockSums(sums.squares[:m, :m], sums.products[:m])
-            for ridge, a in zip(ridges, solve_sums(gram[:m, :m], corner, ridges), strict=True):
+            for tuning in (each for each in tunings if each.gamma == gamma):
+                a = solved_sums(gram[:m, :m], corner, tuning.ridge)
                 losses = ((held[:, :m] @ a - truth) ** 2).sum(axis=1)
                 if best is not None:
-                    gain, error = gain_of(best[1], losses, shares)
-                    if gain <= (TIE * error if m > best[3] else 0):
+                    gain, error = gain_of(best[0], losses, shares)
+                    if gain <= (TIE * error if m > best[2] else 0.0):
                         continue
-                best = float(losses @ shares), losses, Tuning(gamma, ridge), m, sums
+                best = losses, tuning, m, sums
     assert best is not None
-    _, _, tuning, m, sums = best
+    _, tuning, m, sums = best
     kernel = LandmarkKernel(distance, tuning.gamma / unit, landmarks[:m])
     gram = np.exp(-kernel.gamma * among[:m, :m])
     corner = BlockSums(sums.squares[:m, :m], sums.products[:m])
     scores = kernel.gram(X) @ solved_sums(gram, corner, tuning.ridge) + mean
     corner += kernel.sums(X, truth, held_out.weights)
     coefficients = solved_sums(gram, corner, tuning.ridge)
-    noise = np.full(m, tuning.ridge * m / len(weights))
+    noise = np.full(m, tuning.ridge * m / len(rows.weights))
     machine = KernelMachine(
         distance, kernel.gamma, tuning, kernel.landmarks, numbers[:m], gram @ coefficients,
         coefficients, mean, noise,

@@ -19,15 +19,16 @@ from cayleyklein.kernels.columns import NormalScores
 from cayleyklein.kernels.fitting import FittedSum, HeldOut, Learn, Task, ranks_may_help
 from cayleyklein.kernels.landmarks import fit_landmarks, n_landmarks
 from cayleyklein.kernels.machine import (
-    UNIT_POINTS,
+    EXACT_POINTS,
     Distance,
     KernelMachine,
     MetricDistance,
     TargetPoints,
+    Tuning,
     fit_machine,
     weigh_columns,
 )
-from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled, plain_metric
+from cayleyklein.kernels.parts import LEARNED, VOTES, FittedParts, PartFitter, Pooled
 from cayleyklein.learning import sampling
 from cayleyklein.learning.rows import GivenRows, distinct_rows
 from cayleyklein.metrics.combined import Metric
@@ -56,7 +57,7 @@ def fit_many(
     given = replace(given, weights=given.weights / given.weights[given.weights > 0].mean())
     ranks = None
     if columns != "standardised":
-        sample = drawn(given, folds.FOLDS_UP_TO, rng)
+        sample = drawn(given, EXACT_POINTS, rng)
         if columns == "ranks" or ranks_may_help(task, fitter, sample, learn, seed):
             some = drawn(given, RANK_ROWS, rng)
             ranks = NormalScores.of(cast(Floats, some.X), some.weights)
@@ -69,18 +70,17 @@ def fit_many(
     metric = learner = None
     if LEARNED & set(fitter.names):
         metric, learner = learn(rest, "sample")
-    sample = drawn(rest, UNIT_POINTS, rng)
+    sample = drawn(rest, EXACT_POINTS, rng)
     points = Pooled.of(sample, task.targets(sample.target)).points
     X = cast(Floats, held_out.X)
-    scores: dict[str, Floats] = {}
+    some = drawn(rest, VOTING_ROWS, rng)
+    scores: dict[str, Floats] = {
+        name: task.votes(voters, X, NEIGHBORS)
+        for name, voters in fitter.voters(some, metric).items()
+    }
     machines: dict[str, KernelMachine] = {}
-    voters = {}
     for name in fitter.names:
         if name in VOTES:
-            within = plain_metric(points) if name == "plain" else cast(Metric, metric)
-            some = drawn(rest, VOTING_ROWS, rng)
-            scores[name] = task.votes(fitter.make_neighbors(some, within), X, NEIGHBORS)
-            voters[name] = fitter.make_neighbors(given, within)
             continue
         distance: Distance = MetricDistance(cast(Metric, metric))
         if name == "columns":
@@ -88,8 +88,10 @@ def fit_many(
         machines[name], scores[name] = fit_part(
             task, fitter, distance, points, rest, held_out, wanted, rng
         )
+    voters = fitter.voters(given, metric)
     parts = FittedParts(machines, voters)
-    judged = HeldOut.judged(task, scores, held_out, fitter.spread(parts, X))
+    n = len(distinct_rows(X)[0])
+    judged = HeldOut.judged(task, scores, held_out, n, fitter.spread(parts, X))
     return FittedSum.of(task, fitter.names, judged, parts, metric, learner, ranks)
 
 
@@ -97,22 +99,29 @@ def fit_part(
     task: Task, fitter: PartFitter, distance: Distance, points: TargetPoints, rest: GivenRows,
     held_out: GivenRows, wanted: int | None, rng: np.random.Generator,
 ) -> tuple[KernelMachine, Floats]:  # fmt: skip
-    """Fit one machine by landmarks; γ is the sample's or a narrower one, by a small trial."""
-    gammas = fitter.gammas
-    targets, held_targets = task.targets(rest.target), task.targets(held_out.target)
-    if len(gammas) > 1:
-        gamma = fit_machine(distance, points, None, gammas, fitter.ridges).tuning.gamma
-        gammas = (gamma, NARROWER * gamma)
+    """Fit one machine by landmarks.
+
+    γ is the sample's or a narrower one, by a small trial, and λ is about the best of the trial.
+    """
+    held_targets = task.targets(held_out.target)
+    tunings = [Tuning(gamma, ridge) for gamma in fitter.gammas for ridge in fitter.ridges]
+    if len(tunings) > 1:
+        start = fit_machine(distance, points, None, fitter.gammas, fitter.ridges).tuning
+        gammas = {start.gamma, NARROWER * start.gamma} if len(fitter.gammas) > 1 else {start.gamma}
+        tunings = [Tuning(gamma, ridge) for gamma in sorted(gammas) for ridge in fitter.ridges]
         trial = drawn(rest, TRIAL_ROWS, rng)
         machine, _ = fit_landmarks(
             distance, *drawn_landmarks(rest, TRIAL_LANDMARKS, rng), trial, held_out,
-            task.targets(trial.target), held_targets, gammas, fitter.ridges,
+            task.targets(trial.target), held_targets, tunings,
         )  # fmt: skip
-        gammas = (machine.tuning.gamma,)
+        at = fitter.ridges.index(machine.tuning.ridge)
+        tunings = [
+            Tuning(machine.tuning.gamma, ridge) for ridge in fitter.ridges[max(0, at - 1) : at + 2]
+        ]
     m = n_landmarks(int((rest.weights > 0).sum()), wanted)
     return fit_landmarks(
-        distance, *drawn_landmarks(rest, m, rng), rest, held_out, targets, held_targets, gammas,
-        fitter.ridges,
+        distance, *drawn_landmarks(rest, m, rng), rest, held_out, task.targets(rest.target),
+        held_targets, tunings,
     )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein.kernels.machine import (
     GAMMAS,
     RIDGES,
+    Distance,
     KernelMachine,
     MetricDistance,
     TargetPoints,
@@ -30,6 +31,10 @@ PARTS = ("metric", "columns", "neighbors", "plain")
 
 VOTES, LEARNED = {"neighbors", "plain"}, {"metric", "neighbors"}
 """Parts that are votes of neighbours, and parts that need the metric."""
+
+
+PLAIN_ROWS = 100_000
+"""Rows whose standard deviations are the units of columns for plain neighbours."""
 
 
 class Pooled(NamedTuple):
@@ -82,18 +87,28 @@ class PartFitter:
     ) -> FittedParts:  # fmt: skip
         """Fit the parts to rows in memory; without tunings, γ and λ are chosen."""
         points = (pooled or Pooled.of(given, self.targets(given.target))).points
-        machines, voters = {}, {}
+        machines = {}
         for name in self.names:
             if name in VOTES:
-                within = plain_metric(points) if name == "plain" else _known(metric)
-                voters[name] = self.make_neighbors(given, within)
                 continue
-            distance = (
-                weigh_columns(points) if name == "columns" else MetricDistance(_known(metric))
-            )
+            distance: Distance
+            if name == "columns":
+                distance = weigh_columns(points)
+            else:
+                distance = MetricDistance(cast(Metric, metric))
             tuning = None if tunings is None else tunings[name]
             machines[name] = fit_machine(distance, points, tuning, self.gammas, self.ridges)
-        return FittedParts(machines, voters)
+        return FittedParts(machines, self.voters(given, metric))
+
+    def voters(self, given: GivenRows, metric: Metric | None) -> dict[str, Any]:
+        """Fit the neighbours' estimators to rows, in memory or on a cluster."""
+        found = {}
+        for name in self.names:
+            if name == "plain":
+                found[name] = self.make_neighbors(given, plain_metric(given))
+            elif name == "neighbors":
+                found[name] = self.make_neighbors(given, cast(Metric, metric))
+        return found
 
     def spread(self, fitted: FittedParts, X: Floats) -> Floats:
         """Return the standard deviation of new targets (m,), in units of σ, by the machines."""
@@ -103,10 +118,7 @@ class PartFitter:
         return np.asarray(np.sqrt(np.mean(found, axis=0)))
 
 
-def _known(metric: Metric | None) -> Metric:
-    assert metric is not None
-    return metric
-
-
-def plain_metric(points: TargetPoints) -> CurvedMetric:
-    return CurvedMetric(factor=standard_weights(points))
+def plain_metric(given: GivenRows) -> CurvedMetric:
+    """Return the flat metric of standardised columns; of Dask rows by a sample."""
+    X, _, weights = given.draw(PLAIN_ROWS, 1, np.random.default_rng(0))
+    return CurvedMetric(factor=standard_weights(X, weights))

@@ -101,8 +101,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         Neighbours that are averaged. "auto" is the number with the least squared error on held-out
         rows.
     n_landmarks : int or "auto", default="auto"
-        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 400 to
-        2,500, the fewer the more rows, so that a machine takes some seconds.
+        Rows at which kernels are taken. "auto" takes all up to 2,500 distinct rows; then 500 to
+        2,000, the fewer the more rows, so that a machine takes some seconds.
     subsample : int, float, "auto" or None, default="auto"
         Rows to learn the metric from, or their share; all rows count in the machines. "auto" learns
         from all up to 2,500 rows, and from a sample that grows while held-out rows gain beyond.
@@ -156,6 +156,8 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     >>> mean, std = model.predict(X[:3], return_std=True)
     >>> mean.shape, bool((std > 0).all())
     ((3,), True)
+    >>> model.explain(X[0]).columns.shape, model.feature_weights().argmax() < 5
+    ((10,), np.True_)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -213,14 +215,14 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         given = GivenRows.read(self, X, y, sample_weight, numeric=True, block_rows=LEAST_ROWS)
         task = NumberTask.of(given.target.reshape(len(given.target), -1), given.weights)
         scorer = NumberScores(held_out_means, best_left_out)
-        self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
-        self._targets = given.target
-        held_out, t = self._sum.held_out, len(task.mean)
-        self._errors = np.ones((1, t))
+        found = self._fit_sum(task, given, CurvedMLKR, self._make_neighbors, scorer, spreads=True)
+        held_out = found.held_out
+        self._errors, self._error_shares = np.ones((1, len(task.mean))), np.ones(1)
         if held_out is not None:
             total = sum(w * held_out.scores[name] for name, w in self.part_weights_.items())
             self._errors = (held_out.truth - total) / held_out.spreads[:, None]
-        self._error_shares = np.ones(1) if held_out is None else held_out.shares
+            self._error_shares = held_out.shares
+        self._judged = held_out is not None
         return self
 
     def _make_neighbors(self, given: GivenRows, metric: Metric) -> CurvedKNeighborsRegressor:
@@ -288,7 +290,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
     def _spreads(self, rows: Floats) -> Floats:
         """Return the standard deviations (m, 1) of the machines at checked rows, in units of σ."""
         ranks, machines = self._sum.ranks, self._sum.parts.machines
-        if not machines or self._sum.held_out is None:
+        if not (machines and self._judged):
             return np.ones((len(rows), 1))
         X = rows if ranks is None else ranks.transform(rows)
         found = [machine.variances(X) for machine in machines.values()]
@@ -298,7 +300,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         return self._shaped(total * self._task.unit + self._task.mean)
 
     def _shaped(self, found: Any) -> Any:
-        return found[:, 0] if self._targets.ndim == 1 else found
+        return found[:, 0] if self._given.target.ndim == 1 else found
 
     def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
         """Return R²."""
@@ -325,7 +327,7 @@ class CurvedKernelRegressor(RegressorMixin, KernelEstimator):
         return self._one_or_more(X, lambda row: self._explain(row, target))
 
     def _explain(self, row: Floats, target: int) -> KernelExplanation:
-        task, outputs = self._task, self._targets.reshape(len(self._targets), -1)
+        task, outputs = self._task, self._given.target.reshape(len(self._given.target), -1)
         direction = np.zeros(outputs.shape[1])
         direction[target] = task.unit[target]
         scores = self._scores(row[None])
@@ -353,4 +355,5 @@ def quantile(values: Floats, shares: Floats, level: float) -> float:
     """
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(shares[order]) * len(values) / (len(values) + 1)
-    return float(values[order][min(np.searchsorted(reached, level), len(values) - 1)])
+    place = min(int(np.searchsorted(reached, level)), len(values) - 1)
+    return float(values[order][place])

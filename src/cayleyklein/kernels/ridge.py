@@ -54,9 +54,9 @@ class Spectrum:
 
     def log_likelihood(self, ridge: float, variances: Floats | None = None) -> Floats:
         """Return the log marginal likelihood (t,) of each target, by default with the best σ²."""
-        n = len(self.values)
-        best = self.variances(ridge)
-        with np.errstate(divide="ignore"):  # a target that is 0 throughout
-            var = best if variances is None else variances
-            determinant = np.log(self.values + ridge).sum() - 2 * np.log(self.roots).sum()
-            return np.asarray(-0.5 * (n * best / var + n * np.log(2 * np.pi * var) + determinant))
+        n, best = len(self.values), self.variances(ridge)
+        determinant = np.log(self.values + ridge).sum() - 2 * np.log(self.roots).sum()
+        var = best if variances is None else variances
+        ratio = 1.0 if variances is None else best / var
+        with np.errstate(divide="ignore"):  # a target that is 0 throughout has the density inf
+            return np.asarray(-0.5 * (n * ratio + n * np.log(2 * np.pi * var) + determinant))

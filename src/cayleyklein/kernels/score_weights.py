@@ -28,8 +28,8 @@ class ScoreSum(ABC):
         """Return the weights (p,) where no row was held out, to which others are drawn."""
 
     @abstractmethod
-    def weigh(self, scores: Floats, truth: AnyArray, shares: Floats, start: Floats) -> Floats:
-        """Return weights (p,), not negative, with the least loss.
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
+        """Return weights (p,), not negative, with the least loss; `counts` (m,) weigh the rows.
 
         They are drawn to the start as by one row.
         """
@@ -62,9 +62,8 @@ class LabelSum(ScoreSum):
     def start(self, names: tuple[str, ...]) -> Floats:
         return start_weights(names, STEEPNESS)
 
-    def weigh(self, scores: Floats, truth: AnyArray, shares: Floats, start: Floats) -> Floats:
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         rows = np.arange(len(truth))
-        counts = shares * len(truth)
 
         def loss(weights: Floats) -> tuple[float, Floats]:
             logs = log_softmax(np.tensordot(weights, scores, 1), axis=1)
@@ -74,8 +73,11 @@ class LabelSum(ScoreSum):
             slope = np.tensordot(scores, excess, 2) + 2 * away
             return float(-counts @ logs[rows, truth] + away @ away), slope
 
-        bounds = [(0, None)] * len(scores)
-        found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=bounds)
+        exact = {"ftol": 1e-13, "gtol": 1e-9}
+        found = minimize(
+            loss, start, jac=True, method="L-BFGS-B", bounds=[(0, None)] * len(scores),
+            options=exact,
+        )  # fmt: skip
         return np.asarray(found.x)
 
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
@@ -94,12 +96,12 @@ class NumberSum(ScoreSum):
     def start(self, names: tuple[str, ...]) -> Floats:
         return start_weights(names, 1 / max(1, len(set(names) - VOTES)))
 
-    def weigh(self, scores: Floats, truth: AnyArray, shares: Floats, start: Floats) -> Floats:
+    def weigh(self, scores: Floats, truth: AnyArray, counts: Floats, start: Floats) -> Floats:
         error = truth - np.tensordot(start, scores, 1)
-        noise = float(np.sqrt(shares @ (error**2).mean(axis=1))) or 1.0
-        counts = np.sqrt(shares * len(truth) / truth.shape[1])[:, None] / noise
-        system = np.vstack([(scores * counts).reshape(len(scores), -1).T, np.eye(len(start))])
-        return np.asarray(nnls(system, np.concatenate([(truth * counts).ravel(), start]))[0])
+        noise = float(np.sqrt(counts @ (error**2).mean(axis=1) / counts.sum())) or 1.0
+        roots = np.sqrt(counts / truth.shape[1])[:, None] / noise
+        system = np.vstack([(scores * roots).reshape(len(scores), -1).T, np.eye(len(start))])
+        return np.asarray(nnls(system, np.concatenate([(truth * roots).ravel(), start]))[0])
 
     def losses(self, total: Floats, truth: AnyArray) -> Floats:
         return np.asarray(((total - truth) ** 2).mean(axis=1))

@@ -11,7 +11,7 @@ from cayleyklein import _validation as checks
 from cayleyklein import geometry
 from cayleyklein._typing import AnyFloats, Bools, Floats
 from cayleyklein.exceptions import InvalidInputError, NotRepresentableError
-from cayleyklein.geometry import bisectors, distances, forms, geodesics, lifts
+from cayleyklein.geometry import bisectors, charts, distances, forms, geodesics, lifts, means
 from cayleyklein.geometry.distances import Outside
 from cayleyklein.geometry.projective import angles
 from cayleyklein.geometry.space import CurvedSpace
@@ -78,8 +78,11 @@ class CurvedMetric(CurvedSpace, MetricBase):
     array([0.411, 0.366])
     >>> geometry.apply_collineation(disc.transvection([0.0, 0.0], [0.5, 0.0]), [0.0, 0.0])
     array([0.5, 0. ])
-    >>> disc.to_chart([0.8, 0.0], "conformal"), disc.from_chart([0.5, 0.0], "conformal")
+    >>> disc.to_chart([0.8, 0.0], "poincare"), disc.from_chart([0.5, 0.0], "poincare")
     (array([0.5, 0. ]), array([0.8, 0. ]))
+    >>> corners = [[0.0, 0.0], [0.8, 0.0], [0.0, 0.8]]
+    >>> disc.frechet_mean(corners).round(3), disc.geometric_median(corners).round(3)
+    (array([0.301, 0.301]), array([0.176, 0.176]))
     >>> sphere.embed([[1.0, 0.0]]).round(3)
     array([[0.707, 0.   , 0.293]])
     """
@@ -156,7 +159,7 @@ class CurvedMetric(CurvedSpace, MetricBase):
         rows = checks.as_points(X, "X", self.dimension, ndim=2)
         z, _ = self._place(rows, "X")  # raises where squares overflow
         found = lifts.euclidean_coordinates(z, self.curvature)
-        return found.astype(checks.float_dtype(X), copy=False)
+        return found.astype(checks.float_dtype(X), copy=found is rows)
 
     def bisector(self, p: ArrayLike, q: ArrayLike) -> geometry.Hyperplane:
         """Return the hyperplane of points equally far from p and q, positive on p's side.
@@ -197,6 +200,21 @@ class CurvedMetric(CurvedSpace, MetricBase):
         """Return the velocity at x of the geodesic that reaches y at time 1."""
         return geodesics.log_map(x, y, self)
 
+    def frechet_mean(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+        """Return the point (d,) with the least sum of squared distances to rows X (n, d).
+
+        It is unique for every K. Weights (n,) are equal by default.
+        """
+        return means.frechet_mean(X, weights, self)
+
+    def geometric_median(self, X: ArrayLike, weights: ArrayLike | None = None) -> Floats:
+        """Return the point (d,) with the least sum of (weighted) distances to rows X (n, d).
+
+        Raises NotRepresentableError where it may not be unique: for points on one line with half of
+        the weight on each side, and for elliptic points in no ball of radius π/(4√K).
+        """
+        return means.geometric_median(X, weights, self)
+
     def angle(self, first: Planes, second: Planes, *, signed: bool = False) -> AnyFloats:
         """Return the angle between hyperplanes (normal, offset) by the dual absolute.
 
@@ -230,19 +248,25 @@ class CurvedMetric(CurvedSpace, MetricBase):
         ----------
         X : array-like of shape (..., d)
             In the domain.
-        chart : {"klein", "conformal", "sphere", "hyperboloid", "half_space", "hemisphere"}
+        chart : {"klein", "conformal", "sphere", "poincare", "hyperboloid", "half_space", \
+                "hemisphere"}
             "klein" and "conformal" (Poincaré, stereographic) exist for every K, "sphere" for
             K > 0, the others for K < 0. Coordinates are in units of 1/√abs(K).
         """
-        z, _ = self._inside(checks.as_points(X, "X", self.dimension), "X")
-        y = geometry.to_chart(self._unit * z, chart, int(np.sign(self.curvature)))
+        charts.refuse_chart(chart, int(np.sign(self.curvature)))
+        z, s = self._inside(checks.as_points(X, "X", self.dimension), "X")
+        y = charts.place_in_chart(self._unit * z, s, chart)
         return y.astype(checks.float_dtype(X), copy=False)
 
-    def from_chart(self, Y: ArrayLike, chart: str) -> AnyFloats:
-        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`."""
+    def from_chart(self, Y: ArrayLike, chart: str) -> Floats:
+        """Return points from their coordinates Y in a chart: the inverse of :meth:`to_chart`.
+
+        Always in double precision; points more than 16.8/√-K from the centre, which it cannot
+        hold, raise OutsideDomainError.
+        """
         with checks.about("Y"):
-            w = geometry.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
-            return self.points(w / self._unit).astype(checks.float_dtype(Y), copy=False)
+            w = charts.from_chart(checks.as_points(Y, "Y"), chart, int(np.sign(self.curvature)))
+            return self.points(w / self._unit)
 
     @property
     def _unit(self) -> float:

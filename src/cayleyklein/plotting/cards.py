@@ -1,6 +1,7 @@
 """Notebook cards: a picture of a metric, an estimator or a diagram, with facts next to it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -28,14 +29,23 @@ def notebook_card(thing: Any) -> str:
         return html_card(type(thing).__name__, metric_facts(thing), *metric_picture(thing))
     if isinstance(thing, CayleyKleinVoronoi):
         return html_card("CayleyKleinVoronoi", _diagram_facts(thing), *_diagram_picture(thing))
-    metric = getattr(thing, "metric_", None)
-    if metric is None:
+    metric: Any = getattr(thing, "metric_", None)
+    if metric is None and not hasattr(thing, "part_weights_"):
         return ""
     names = getattr(thing, "feature_names_in_", None)
-    facts = [*metric_facts(metric), *_learning_facts(thing)]
-    picture, caption = metric_picture(metric, names)
+    facts = [] if metric is None else metric_facts(metric)
+    facts += _learning_facts(thing)
+    picture, caption = ("", "") if metric is None else metric_picture(metric, names)
+    if hasattr(thing, "part_weights_"):
+        facts.append(("weights", ", ".join(f"{n} {w:.2f}" for n, w in thing.part_weights_.items())))
+        bars = _weight_bars(thing.feature_weights, names, "product", "what the model says")
+        return html_card("Kernel machines and votes, added", facts, picture, caption, bars)
     rows = getattr(getattr(thing, "_searcher", None), "X", None)
-    bars = "" if rows is None else _weight_bars(metric, rows, names)
+    bars = ""
+    if rows is not None:
+        some = rows[:: 1 + len(rows) // MOST_ROWS]
+        weigh = partial(metric.feature_weights, some)
+        bars = _weight_bars(weigh, names, metric.geometry, "squared distances")
     facts += [("bars", "largest shares of squared distances")] if bars else []
     return html_card("The learned metric", facts, picture, caption, bars)
 
@@ -78,18 +88,19 @@ def _learning_facts(estimator: Any) -> Facts:
     return [("chosen", said), ("held-out rows", str(chosen))]
 
 
-def _weight_bars(metric: Metric, rows: Floats, names: Sequence[str] | None) -> str:
+def _weight_bars(
+    weigh: Callable[[], Floats], names: Sequence[str] | None, geometry: str, of: str
+) -> str:
     try:
-        weights = metric.feature_weights(rows[:: 1 + len(rows) // MOST_ROWS])
+        weights = weigh()
     except CayleyKleinError:  # there are none if all rows coincide
         return ""
     order = np.argsort(-weights, kind="stable")[:MOST_BARS]
     digits = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
     columns = [f"x{i + 1}".translate(digits) for i in range(len(weights))]
     shown = [str((columns if names is None else names)[i]) for i in order]
-    title = "columns with the largest shares of squared distances"
-    color = style.GEOMETRY_COLORS[metric.geometry]
-    return bar_chart(shown, weights[order].tolist(), color, title)
+    title = f"columns with the largest shares of {of}"
+    return bar_chart(shown, weights[order].tolist(), style.GEOMETRY_COLORS[geometry], title)
 
 
 def metric_picture(metric: Metric, names: Sequence[str] | None = None) -> tuple[str, str]:

@@ -36,6 +36,7 @@ from cayleyklein.neighbors.dask_shards import LEAST_ROWS
 from cayleyklein.neighbors.estimator import OutsideQueries, refuse_growth
 from cayleyklein.neighbors.search import Ranked, SearchIndex, checked_queries, number_of_neighbors
 from cayleyklein.neighbors.space import refuse_outside
+from cayleyklein.prediction.class_weights import with_class_weights
 from cayleyklein.prediction.explanation import explanations
 from cayleyklein.prediction.held_out import held_out_probabilities
 from cayleyklein.prediction.label_votes import LabelVotes
@@ -75,6 +76,8 @@ default="auto"
         the row's distance to its fifth nearest row, so that rows in dense regions do not outvote
         others; the k voters are chosen by it among the 2k + 1 nearest rows. "uniform": 1.
         "distance": 1/d_i. Or a function of the distances (m, k) that returns a weight for each.
+    class_weight : dict, "balanced" or None, default=None
+        Factors of the rows' weights by class. "balanced" gives all classes the same weight.
     subsample : int, float, "auto" or None, default="auto"
         Rows to learn the metric from, or their share; all rows vote. "auto" takes at most 10,000
         for a single geometry; for "auto" and "product" the sample doubles from 8,000 rows on until
@@ -130,8 +133,8 @@ default="auto"
     >>> model = CurvedKNeighborsClassifier(random_state=0).fit(X[::2], y[::2])
     >>> bool(model.score(X[1::2], y[1::2]) > 0.9)
     True
-    >>> model.metric_.geometry
-    'product'
+    >>> model.metric_.geometry, model.predict_log_proba(X[:2]).shape
+    ('product', (2, 3))
 
     With a metric that is known:
 
@@ -147,6 +150,7 @@ default="auto"
         "n_neighbors": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "geometry": [StrOptions({"auto", *LABEL_GEOMETRIES})],
         "weights": [StrOptions({"local", *VOTE_KINDS}), callable],
+        "class_weight": [StrOptions({"balanced"}), dict, None],
     }
 
     def __init__(
@@ -157,6 +161,7 @@ default="auto"
         learner: BaseEstimator | None = None,
         metric: CurvedMetric | MixedMetric | ProductMetric | None = None,
         weights: Weights = "local",
+        class_weight: dict[Any, float] | str | None = None,
         subsample: int | float | str | None = "auto",
         algorithm: Algorithm = "auto",
         outside: OutsideQueries = "extend",
@@ -170,6 +175,7 @@ default="auto"
         self.learner = learner
         self.metric = metric
         self.weights = weights
+        self.class_weight = class_weight
         self.subsample = subsample
         self.algorithm = algorithm
         self.outside = outside
@@ -194,7 +200,8 @@ default="auto"
             Weights of the rows in the learner's loss, and of their votes. Only their ratios count.
         """
         check_source(self)
-        return self._fit(GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS))
+        given = GivenRows.read(self, X, y, sample_weight, block_rows=LEAST_ROWS)
+        return self._fit(with_class_weights(given, self.class_weight))
 
     def _fit(self, given: GivenRows) -> CurvedKNeighborsClassifier:
         learner = CurvedLMNN(
@@ -258,6 +265,10 @@ default="auto"
         """
         check_source(self)
         refuse_growth(self, X)
+        if self.class_weight is not None:
+            raise InvalidInputError(
+                "class_weight needs all rows at once; give sample_weight to partial_fit instead."
+            )
         known = None if classes is None else encode_classes(classes, name="classes")[0]
         if not hasattr(self, "classes_"):
             return self._fit(GivenRows.read(self, X, y, sample_weight, classes=known))
@@ -295,6 +306,16 @@ default="auto"
         """
         check_is_fitted(self, "classes_")
         return cast(Floats, self._answer(X, probabilities, (self.classes_.shape, np.float64)))
+
+    def predict_log_proba(self, X: ArrayLike | None) -> Floats:
+        """Return the logarithm of the probabilities, which are never 0 for a class with rows.
+
+        Parameters
+        ----------
+        X : array-like, Dask array or Dask dataframe of shape (m, d), or None
+            With None, the fitted rows, each left out of its own vote.
+        """
+        return np.log(self.predict_proba(X))
 
     def predict(self, X: ArrayLike | None) -> AnyArray:
         """Return the most probable class.

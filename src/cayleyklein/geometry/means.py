@@ -1,0 +1,150 @@
+"""Fréchet means and geometric medians: the least Σ w d² and the least Σ w d, by Newton's method.
+
+At x, with the tangent vectors v of length d from x to the points (the logarithms), the metric
+tensor g and c = √-K d coth(√-K d), 1 or √K d cot(√K d), the sum Σ w dᵖ/p, p = 1 or 2, has the
+negative gradient and the Hessian, as an operator on tangent vectors,
+
+    Σ w dᵖ⁻² v,      Σ w dᵖ⁻² (c I + (p - 1 - c) vvᵀg/d²).
+
+Both sums are convex along geodesics for K ≤ 0, so that the minimum is unique but for the median of
+points on one line. For K > 0 the chart is an open hemisphere, where that is known of the mean of
+any points, and of the median of points in a ball of radius π/(4√K) (Afsari 2011, theorem 2.1).
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from cayleyklein import _validation as checks
+from cayleyklein._typing import Floats
+from cayleyklein.exceptions import InvalidInputError, NotRepresentableError, OutsideDomainError
+from cayleyklein.geometry.distances import distance_between, norms
+from cayleyklein.geometry.geodesics import exp_map, log_map, metric_tensor
+from cayleyklein.geometry.lifts import lift
+from cayleyklein.geometry.rounding import EPSILON
+from cayleyklein.geometry.space import CurvedSpace
+
+MAX_STEPS = 200
+QUADRATIC_BELOW = 1e-6  # relative gradient from which a step that does not halve it is rounding
+COLLINEAR = 1e-13  # second singular value of points, relative to the first, of points on a line
+BALL_STEPS = 300  # of the search for a small ball around points (Bădoiu and Clarkson 2003)
+
+
+def frechet_mean(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
+    return _minimise(*_weighted_rows(X, weights, metric), metric, power=2)
+
+
+def geometric_median(X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace) -> Floats:
+    rows, shares = _weighted_rows(X, weights, metric)
+    if metric.curvature > 0:
+        _refuse_wide(rows, metric)
+    away = rows - rows[0]
+    away /= np.abs(away).max() or 1.0
+    spread = np.linalg.svd(away, compute_uv=False)
+    if len(spread) > 1 and spread[1] > COLLINEAR * spread[0]:
+        return _minimise(rows, shares, metric, power=1)
+    along = away @ away[norms(away).argmax()]  # points are in the same order on their geodesic
+    order = np.argsort(along)
+    below = np.cumsum(shares[order]) - 0.5
+    first, *others = order[below >= -len(rows) * EPSILON]
+    tied = below[order == first][0] <= len(rows) * EPSILON
+    if tied and others and along[others[0]] > along[first]:
+        raise NotRepresentableError(
+            f"X lies on one line with half of the weight on each side: every point between "
+            f"{rows[first].tolist()} and {rows[others[0]].tolist()} is a median. Change the "
+            f"weights, or take frechet_mean."
+        )
+    return np.array(rows[first])
+
+
+def _weighted_rows(
+    X: ArrayLike, weights: ArrayLike | None, metric: CurvedSpace
+) -> tuple[Floats, Floats]:
+    """Return the points that count, and their weights with sum 1."""
+    rows = checks.as_points(X, "X", metric.dimension, ndim=2)
+    metric._refuse_lower_rank()
+    metric._inside(rows, "X")
+    given = np.ones(len(rows)) if weights is None else checks.as_finite_array(weights, "weights")
+    if given.shape != (len(rows),) or (given < 0).any() or not given.any():
+        raise InvalidInputError(
+            f"weights must be {len(rows)} numbers, none negative and not all 0; got "
+            f"{given.size} of shape {given.shape}, the least {given.min(initial=math.inf):g}."
+        )
+    given = given / given.max()
+    return rows[given > 0], given[given > 0] / given.sum()
+
+
+def _minimise(rows: Floats, shares: Floats, metric: CurvedSpace, power: int) -> Floats:
+    """Return the least Σ w dᵖ/p by Newton's method, for p = 1 with a look at the nearest point.
+
+    Where x is one of the points, that term of p = 1 holds it back by its weight.
+    """
+
+    def distances_to(x: Floats) -> Floats:
+        return distance_between(np.broadcast_to(x, rows.shape), rows, metric, "raise") / unit
+
+    def total(d: Floats) -> float:
+        return float(shares @ d**power)
+
+    scale, unit = shares / np.sqrt(metric._inside(rows, "X")[1]), 1.0
+    x = last_x = scale @ rows / scale.sum()  # the mean of the lifts
+    unit = float(distances_to(x).max()) or 1.0  # squares may under- or overflow
+    d, last = distances_to(x), math.inf
+    for _ in range(MAX_STEPS):
+        if power == 1 and d.min() > 0:
+            nearest = rows[d.argmin()]
+            there = distances_to(nearest)
+            x, d = (nearest, there) if total(there) <= total(d) else (x, d)
+        v = log_map(x, rows, metric) / unit
+        apart = (d > 0) | (power == 2)
+        weight = np.divide(shares, d ** (2 - power), out=np.zeros_like(d), where=apart)
+        pull, g = weight @ v, metric_tensor(x, metric)
+        length, held = math.sqrt(max(pull @ g @ pull, 0.0)), float(shares[~apart].sum())
+        size = (length - held) / (float(shares @ d ** (power - 1)) or 1.0)
+        if size <= EPSILON or (last < QUADRATIC_BELOW and size > last / 2):
+            return np.array(x if size < last else last_x)
+        last, last_x = size, x
+        step = pull * ((length - held) / length / weight.sum())  # gradient descent
+        if not held:
+            t = math.sqrt(abs(metric.curvature)) * unit * d
+            tangent = np.tan(t) if metric.curvature > 0 else np.tanh(t)
+            c = np.divide(t, tangent, out=np.ones_like(t), where=t > 0)
+            bend = np.divide(weight * (power - 1 - c), d**2, out=np.zeros_like(d), where=d > 0)
+            newton = np.linalg.solve(
+                (v * bend[:, None]).T @ v @ g + weight @ c * np.eye(len(g)), pull
+            )
+            step = newton if newton @ g @ pull > 0 else step
+        for _ in range(60):
+            try:
+                x = np.asarray(exp_map(last_x, unit * step, metric), dtype=np.float64)
+                after = distances_to(x)
+                if total(after) <= total(d) or size < QUADRATIC_BELOW:
+                    break
+            except OutsideDomainError:  # beyond the equator
+                pass
+            step = step / 2
+        else:
+            return np.array(last_x)  # no step is lower: rounding
+        d = after
+    checks.warn_caller("Newton's method did not converge.", ConvergenceWarning)
+    return np.array(x)
+
+
+def _refuse_wide(rows: Floats, metric: CurvedSpace) -> None:
+    z, s = metric._inside(rows, "X")
+    unit = math.sqrt(metric.curvature)
+    points = lift(unit * z, s)
+    center, radius = points.mean(axis=0), math.pi
+    for step in range(BALL_STEPS):
+        chord = norms(points - center / np.linalg.norm(center))
+        radius = min(radius, 2 * math.asin(min(chord.max() / 2, 1.0)))
+        if radius < math.pi / 4:
+            return
+        center = center + (points[chord.argmax()] - center) / (step + 2)
+    raise NotRepresentableError(
+        f"X lies in a ball of radius {radius / unit:.4g}, and in no much smaller one. An elliptic "
+        f"median is known to be unique for radii below π/(4√K) = {math.pi / 4 / unit:.4g} only; "
+        f"take frechet_mean."
+    )

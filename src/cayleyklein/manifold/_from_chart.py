@@ -1,0 +1,159 @@
+"""Embeddings that are curved already, as coordinates of a metric."""
+
+import math
+from contextlib import nullcontext
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from cayleyklein import _estimators as estimators
+from cayleyklein import _validation as checks
+from cayleyklein._typing import AnyArray, Floats
+from cayleyklein.geometry import charts
+from cayleyklein.metrics import CurvedMetric
+
+KNOWN_TO = 1e-4  # shift of a point by rounding, in units of 1/√|K|, above which a warning is given
+
+
+class FromChart(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Turn an embedding that is curved already into coordinates of a metric.
+
+    Vectors of Poincaré's ball, of the hyperboloid (Lorentz model), of the half-space or of a sphere
+    become coordinates of `metric_`, in which geodesics and hyperplanes are straight: for
+    classifiers and searches with ``metric=``, for diagrams, linear machines, trees and forests.
+
+    Parameters
+    ----------
+    chart : str, default="poincare"
+        "poincare", "hyperboloid", "half_space", "hemisphere" (K < 0), "sphere" (K > 0), "conformal"
+        (stereographic for K > 0) or "klein": see :func:`cayleyklein.geometry.to_chart`.
+    curvature : float, default=-1.0
+        K of the embedding, of a sign that has this chart.
+    radius : float, optional
+        Radius of the given ball, hyperboloid or sphere. By default 1/√abs(K), as in geoopt and
+        HypLL; geomstats and manify take 1 for every K. The half-space has none.
+    axis : int, default=-1
+        Column of the time coordinate of the hyperboloid, the pole of the sphere or the height in
+        the half-space. geoopt, geomstats and manify have time first: 0.
+
+    Attributes
+    ----------
+    metric_ : CurvedMetric
+        ``CurvedMetric.euclidean(d, curvature=K)``, the metric of the result.
+    n_features_in_, feature_names_in_ : int, ndarray
+
+    Notes
+    -----
+    The result is in double precision, also for float32. It fixes a point at the distance r from the
+    centre to 3e-17 exp(2r√-K)/√-K. Where this, or what float32 left of the given coordinates,
+    exceeds 1e-4, a warning gives the number; beyond 16.8/√-K rows are refused. :meth:`pairwise` and
+    :func:`cayleyklein.geometry.chart_distance` are exact at any radius.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from cayleyklein import CurvedKNeighborsClassifier, CurvedMetric, FromChart
+    >>> X, y = [[0.0, 0.0], [0.9, 0.0], [0.9, 0.1], [0.0, 0.8], [0.1, 0.8]], list("abbcc")
+    >>> disc = CurvedMetric.euclidean(2, curvature=-1.0)
+    >>> votes = CurvedKNeighborsClassifier(metric=disc, n_neighbors=2)
+    >>> make_pipeline(FromChart("poincare"), votes).fit(X, y).predict([[0.8, 0.0], [0.0, 0.7]])
+    array(['b', 'c'], dtype='<U1')
+    >>> chart = FromChart("poincare").fit(X)
+    >>> chart.inverse_transform(chart.transform(X))[1], chart.pairwise(X)[0, 1].round(3)
+    (array([0.9, 0. ]), np.float64(2.944))
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "chart": [StrOptions(set(charts.CHARTS))],
+        "curvature": [Interval(Real, None, None, closed="neither")],
+        "radius": [Interval(Real, 0, None, closed="neither"), None],
+        "axis": [Interval(Integral, None, None, closed="neither")],
+    }
+
+    def __init__(
+        self, chart: str = "poincare", *, curvature: float = -1.0, radius: float | None = None,
+        axis: int = -1,
+    ) -> None:  # fmt: skip
+        self.chart = chart
+        self.curvature = curvature
+        self.radius = radius
+        self.axis = axis
+
+    @estimators.restore_on_error
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Check that rows (n, d), or (n, d + 1) of embedded charts, are in the chart."""
+        rows = self._in_chart(estimators.check_data(self, X), "X")
+        self._n_features_out = rows.shape[1] - (self.chart in charts.EMBEDDED)
+        self.metric_ = CurvedMetric.euclidean(self._n_features_out, curvature=self.curvature)
+        return self
+
+    def transform(self, X: ArrayLike) -> Floats:
+        """Return coordinates (n, d) of `metric_` of rows of the chart, in double precision."""
+        check_is_fitted(self, "metric_")
+        given = estimators.check_data(self, X, reset=False, dtype=[np.float64, np.float32])
+        found = self.metric_.from_chart(self._in_chart(given, "X", given.dtype), self.chart)
+        lost = np.finfo(float).eps / 2 / self.metric_.form_values(found)
+        self._warn_where(
+            lost, "Klein coordinates in double precision", "by pairwise they are exact"
+        )
+        return found
+
+    def inverse_transform(self, X: ArrayLike) -> Floats:
+        """Return coordinates of the chart of rows (n, d) in the domain of `metric_`."""
+        check_is_fitted(self, "metric_")
+        Y = np.asarray(self.metric_.to_chart(X, self.chart), dtype=np.float64) * self._radius
+        return np.asarray(Y[:, np.argsort(self._order(Y.shape[1]))])
+
+    def pairwise(self, X: ArrayLike, Y: ArrayLike | None = None) -> Floats:
+        """Return all distances between rows of the chart, X and Y or X and X; needs no fit.
+
+        They are taken from the given coordinates, and so exact at any distance from the centre.
+        """
+        rows = self._in_chart(checks.as_points(X, "X", ndim=2), "X", checks.float_dtype(X))
+        columns = rows
+        if Y is not None:
+            columns = self._in_chart(checks.as_points(Y, "Y", ndim=2), "Y", checks.float_dtype(Y))
+        found = charts.chart_distance(rows[:, None], columns, self.chart, curvature=self.curvature)
+        return np.asarray(found)
+
+    @property
+    def _sign(self) -> int:
+        return int(np.sign(self.curvature))
+
+    @property
+    def _radius(self) -> float:
+        return self.radius or 1 / (math.sqrt(abs(self.curvature)) or 1.0)
+
+    def _order(self, n_columns: int) -> list[int]:
+        """Return the columns, the one of `axis` last."""
+        expected = f"a column of X, which has {n_columns}"
+        checks.expect(-n_columns <= self.axis < n_columns, "axis", self.axis, expected)
+        has_axis = self.chart == "half_space" or self.chart in charts.EMBEDDED
+        last = (self.axis if has_axis else -1) % n_columns
+        return [j for j in range(n_columns) if j != last] + [last]
+
+    def _in_chart(self, given: AnyArray, name: str, dtype: Any = np.float64) -> Floats:
+        """Return rows in units of the radius, `axis` last; warn of what their dtype has lost."""
+        estimators.check_parameters(self)
+        with checks.about(f"curvature={self.curvature:g}"):
+            charts.refuse_chart(self.chart, self._sign)
+        rows = np.asarray(given, dtype=np.float64)[..., self._order(given.shape[-1])]
+        with nullcontext() if self._radius == 1 else checks.about(f"Over {self._radius:g}"):
+            rows = charts.check_in_chart(rows / self._radius, self.chart, self._sign, name)
+        if dtype == np.float32:
+            lost = charts.position_error(rows, self.chart, self._sign, np.finfo(dtype).eps / 2)
+            self._warn_where(lost, "Coordinates in float32", "compute them in float64")
+        return rows
+
+    def _warn_where(self, lost: Floats, what: str, remedy: str) -> None:
+        unit, count = math.sqrt(abs(self.curvature)) or 1.0, np.count_nonzero(lost > KNOWN_TO)
+        if count:
+            checks.warn_caller(
+                f"{what} fix the distance of row {lost.argmax()} to ±{lost.max() / unit:.2g} only, "
+                f"and of {count} of {len(lost)} rows to less than ±{KNOWN_TO / unit:.2g}; {remedy}."
+            )

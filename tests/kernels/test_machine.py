@@ -1,0 +1,180 @@
+"""Kernel machines: positive definite kernels, γ and λ, column weights, ranks, landmarks."""
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import Matern, WhiteKernel
+
+from cayleyklein import CurvedMetric, MixedMetric, ProductMetric
+from cayleyklein.kernels import landmarks, machine
+from cayleyklein.kernels.columns import ColumnDistance, NormalScores, slope_weights
+from cayleyklein.kernels.machine import MetricDistance, TargetPoints, Tuning, fit_machine
+from cayleyklein.learning.rows import GivenRows
+
+BALL = {K: CurvedMetric.euclidean(3, curvature=K) for K in (-1.0, -0.2, 0.0, 0.5, 4.0)}
+METRICS = {
+    **{f"K={K}": metric for K, metric in BALL.items()},
+    "mixed": MixedMetric([BALL[4.0], BALL[-1.0]], [0.3, 0.7]),
+    "product": ProductMetric([BALL[0.0], BALL[0.5], BALL[4.0]]),
+}
+
+
+def points_of(X, y, weights=None):
+    y = np.reshape(y, (len(X), -1))
+    weights = np.ones(len(X)) if weights is None else weights
+    return TargetPoints(np.asarray(X, float), y, weights, np.arange(len(X)))
+
+
+def ball_rows(n, d, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    return X / np.linalg.norm(X, axis=1, keepdims=True) * rng.uniform(size=(n, 1)) ** (1 / d) * 0.99
+
+
+@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("gamma", [0.05, 1.0, 20.0])
+def test_kernels_are_positive_definite(name, gamma):
+    X = ball_rows(80, 3)
+    gram = machine.gram_of(MetricDistance(METRICS[name]).pairwise(X), gamma)
+    assert np.linalg.eigvalsh(gram).min() > 0
+
+
+def test_kernel_of_columns_is_positive_definite():
+    X = ball_rows(80, 3)
+    for weights in ([1.0, 1.0, 1.0], [0.0, 2.0, 0.5]):
+        gram = machine.gram_of(ColumnDistance(np.array(weights)).pairwise(X), 2.0)
+        assert np.linalg.eigvalsh(gram).min() > 0
+
+
+def test_a_flat_machine_is_a_gaussian_process():
+    X = ball_rows(60, 2)
+    y = np.sin(3 * X[:, 0]) + X[:, 1]
+    found = fit_machine(
+        MetricDistance(CurvedMetric.euclidean(2)), points_of(X, y), Tuning(1.0, 0.1)
+    )
+    kernel = Matern(1 / found.gamma, "fixed", nu=0.5) + WhiteKernel(0.1, "fixed")
+    process = GaussianProcessRegressor(kernel, optimizer=None).fit(X, y - y.mean())
+    Q = ball_rows(20, 2, seed=1)
+    mean, std = process.predict(Q, return_std=True)
+    np.testing.assert_allclose(found.scores(Q)[:, 0], mean + y.mean(), rtol=1e-8)
+    np.testing.assert_allclose(found.variances(Q), std**2, rtol=1e-8)
+
+
+def test_influences_add_up_to_the_score():
+    X, y = ball_rows(40, 2), np.arange(40.0) % 7
+    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
+    Q = ball_rows(5, 2, seed=1)
+    added = found.influences(Q) @ found.targets + found.offset
+    np.testing.assert_allclose(added, found.scores(Q), rtol=1e-9)
+
+
+BALL_PLANE = CurvedMetric.euclidean(2, curvature=-1.0)
+
+
+def test_chosen_tuning_is_the_best_of_leaving_points_out():
+    X = ball_rows(50, 2)
+    y = np.sin(3 * X[:, 0])[:, None] + 0.1 * np.random.default_rng(0).normal(size=(50, 1))
+    found = fit_machine(MetricDistance(BALL_PLANE), points_of(X, y))
+
+    def loss(gamma, ridge):
+        unit = machine.typical_distance(BALL_PLANE.pairwise(X))
+        total, centred = 0.0, y - y.mean()
+        gram = np.exp(-gamma / unit * BALL_PLANE.pairwise(X))
+        for i in range(50):
+            rest = np.delete(np.arange(50), i)
+            a = np.linalg.solve(gram[np.ix_(rest, rest)] + ridge * np.eye(49), centred[rest])
+            total += ((centred[i] - gram[i, rest] @ a) ** 2).sum()
+        return total
+
+    tried = {(g, r): loss(g, r) for g in machine.GAMMAS for r in machine.RIDGES}
+    assert tuple(found.tuning) == min(tried, key=tried.get)
+
+
+def test_many_points_are_solved_as_few(monkeypatch):
+    X, y = ball_rows(120, 2), np.random.default_rng(0).normal(size=(120, 2))
+    weights = np.random.default_rng(1).uniform(0.5, 2.0, size=120)
+    points = points_of(X, y, weights)
+    ridges = (0.1, 0.3, 1.0)
+    few = fit_machine(MetricDistance(BALL_PLANE), points, None, (1.0,), ridges)
+    monkeypatch.setattr(machine, "EXACT_POINTS", 50)
+    many = fit_machine(MetricDistance(BALL_PLANE), points, None, (1.0,), ridges)
+    assert few.tuning == many.tuning
+    np.testing.assert_allclose(few.coefficients, many.coefficients, rtol=1e-7, atol=1e-10)
+    assert few.log_likelihood == pytest.approx(many.log_likelihood, rel=1e-9)
+
+
+def test_slopes_are_derivatives():
+    rng = np.random.default_rng(0)
+    X, Q, a = rng.normal(size=(30, 3)), rng.normal(size=(4, 3)), rng.normal(size=(30, 1))
+    weights, h = np.array([1.0, 0.3, 2.0]), 1e-6
+
+    def value(Q):
+        return machine.gram_of(ColumnDistance(weights).pairwise(Q, X), 1.0) @ a
+
+    gram = machine.gram_of(ColumnDistance(weights).pairwise(Q, X), 1.0)
+    found = slope_weights(weights, X, Q, gram, a)
+    for j in range(3):
+        step = h * np.eye(3)[j]
+        slope = (value(Q + step) - value(Q - step)) / (2 * h)
+        assert found[j] == pytest.approx(np.sqrt(np.mean(slope**2)), rel=1e-6)
+
+
+def test_columns_of_noise_get_little_weight():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 20)) * 10.0 ** np.arange(20)[::-1]
+    scale = X.std(axis=0)
+    y = np.sin(2 * X[:, 0] / scale[0]) + np.abs(X[:, 1]) / scale[1]
+    weights = machine.weigh_columns(points_of(X, y)).weights * scale
+    assert weights[:2].min() > 3 * weights[2:].max()
+
+
+def test_constant_columns_and_constant_targets():
+    X = np.column_stack([np.ones(30), np.arange(30.0)])
+    assert machine.weigh_columns(points_of(X, X[:, 1])).weights[0] == 0
+    constant = fit_machine(machine.weigh_columns(points_of(X, X[:, 0])), points_of(X, X[:, 0]))
+    np.testing.assert_allclose(constant.scores(X), 1.0)
+
+
+def test_normal_scores_are_monotone_and_keep_ties():
+    X = np.array([[3.0], [1.0], [1.0], [1e9], [2.0]])
+    scores = NormalScores.of(X, np.ones(5))
+    np.testing.assert_allclose(
+        scores.transform(X)[:, 0], norm.ppf([0.7, 0.2, 0.2, 0.9, 0.5]), atol=1e-12
+    )
+    line = scores.transform(np.linspace(-5, 20, 200)[:, None])[:, 0]
+    assert (np.diff(line) >= 0).all()
+    assert line[0] == -3.0
+    twice = NormalScores.of(X[[0, 1, 3, 4]], np.array([1.0, 2.0, 1.0, 1.0]))
+    np.testing.assert_allclose(twice.transform(X), scores.transform(X))
+
+
+def test_all_rows_as_landmarks_are_the_exact_machine():
+    X = ball_rows(60, 2)
+    y = np.sin(3 * X[:, 0])[:, None]
+    rest, held = np.arange(45), np.arange(45, 60)
+    rows = GivenRows(X, y[:, 0], np.ones(60), 2)
+    given = GivenRows(X, y[:, 0], np.where(np.arange(60) < 45, 1.0, 0.0), 2)
+    tuning, distance = Tuning(1.0, 0.1), MetricDistance(BALL_PLANE)
+    found, scores = landmarks.fit_landmarks(
+        distance, X[rest], rest, given, rows.take(held), y, y[held], [tuning]
+    )
+    gram = np.exp(-found.gamma * BALL_PLANE.pairwise(X))
+    m, mean = len(found.rows), y[rest].mean()
+    few = rest[:m]
+    expected = np.linalg.solve(
+        gram[np.ix_(few, rest)] @ gram[np.ix_(rest, few)] + 0.1 * gram[np.ix_(few, few)],
+        gram[np.ix_(few, rest)] @ (y[rest] - mean),
+    )
+    np.testing.assert_allclose(scores, gram[np.ix_(held, few)] @ expected + mean, atol=1e-7)
+
+
+def test_sums_do_not_depend_on_blocks(monkeypatch):
+    X, y = ball_rows(100, 2), np.random.default_rng(0).normal(size=(100, 3))
+    weights = np.random.default_rng(1).uniform(size=100)
+    kernel = landmarks.LandmarkKernel(MetricDistance(BALL_PLANE), 1.0, X[:10])
+    whole = kernel.sums(X, y, weights)
+    monkeypatch.setattr(landmarks, "GRAM_ENTRIES", 70)
+    parts = kernel.sums(X[:37], y[:37], weights[:37]) + kernel.sums(X[37:], y[37:], weights[37:])
+    np.testing.assert_allclose(whole.squares, parts.squares, rtol=1e-12)
+    np.testing.assert_allclose(whole.products, parts.products, rtol=1e-12, atol=1e-14)
