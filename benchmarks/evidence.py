@@ -49,12 +49,15 @@ RUNS = {
     "curved": "examples/plot_truly_curved.py",
     "weak": "benchmarks/bench_weak.py --seeds 2",
     "regression": "benchmarks/bench_regression.py --seeds 1",
+    "kernels": "benchmarks/bench_kernels.py",
+    "hard": "benchmarks/bench_hard.py",
+    "curved-parts": "benchmarks/bench_curved_parts.py",
     "classifiers": "benchmarks/bench_classifiers.py --rows 500 2000",
     "paper": "-m cayleyklein reproduce -o docs/_build/paper",
 }
 """Name of the output → arguments of Python; the quick ones first."""
 
-ALL_CORES = ("first", "large", "dask", "explorer")
+ALL_CORES = ("first", "large", "dask", "explorer", "kernels")
 """Measurements with as many threads as a user would have; the others run in one."""
 
 MEASURED = ("src", "benchmarks", "examples", "tests", "pyproject.toml")

@@ -13,12 +13,12 @@ from threadpoolctl import threadpool_limits
 from cayleyklein import (
     MMC,
     CayleyKleinVoronoi,
+    CurvedKernelClassifier,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedLMNN,
     CurvedMetric,
     CurvedNeighbors,
-    CurvedSVC,
     MixedMetric,
 )
 from cayleyklein.tables import TableClassifier
@@ -47,7 +47,9 @@ def as_tuple(result):
 SHARED = {
     "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, CLASSES).predict_proba,
     "regressor": lambda: CurvedKNeighborsRegressor(metric=DISC).fit(X, X[:, 0]).predict,
-    "support vectors": lambda: CurvedSVC(DISC, C=1.0, gamma=1.0).fit(X, CLASSES).decision_function,
+    "kernel": lambda: (
+        CurvedKernelClassifier(metric=DISC, random_state=0).fit(X, CLASSES).predict_proba
+    ),
     "brute": lambda: CurvedNeighbors(metric=DISC, algorithm="brute").fit(X).kneighbors,
     "vptree": lambda: CurvedNeighbors(metric=DISC, algorithm="vptree", n_jobs=2).fit(X).kneighbors,
     "tree": lambda: CurvedNeighbors(algorithm="tree").fit(X).kneighbors,

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from cayleyklein import (
     MMC,
     CayleyKleinVoronoi,
+    CurvedKernelClassifier,
+    CurvedKernelRegressor,
     CurvedKNeighborsClassifier,
     CurvedKNeighborsRegressor,
     CurvedLinearSVC,
@@ -20,7 +22,6 @@ from cayleyklein import (
     CurvedNeighbors,
     CurvedPairs,
     CurvedQuadruplets,
-    CurvedSVC,
     CurvedTriplets,
     MixedMetric,
     ProductMetric,
@@ -29,6 +30,7 @@ from cayleyklein import (
 )
 from cayleyklein.datasets import load_wine, make_elliptic_blobs
 from cayleyklein.exceptions import CayleyKleinError
+from cayleyklein.kernels import KernelExplanation
 from cayleyklein.learning import Progress
 from cayleyklein.plotting import VoronoiDisplay
 from cayleyklein.prediction import Explanation
@@ -73,13 +75,16 @@ def classifiers(X: Floats, y: NDArray[np.int64]) -> float:
     votes: Floats = why.votes
     learner = CurvedLMNN(geometry="elliptic", random_state=0).fit(X, y)
     curvature: Floats = learner.curvature_
-    chosen: Selection = CurvedLMNN(random_state=0).fit(X, y).selection_
+    chosen: Selection | None = model.selection_
     Z: NDArray[np.floating] = learner.transform(X)
     linear = CurvedLinearSVC().fit(X, y)
-    machine = CurvedSVC(metric=learner.metric_).fit(X, y)
+    machine = CurvedKernelClassifier(metric=learner.metric_).fit(X, y)
+    reasons: KernelExplanation = machine.explain(X[0])
     flat = MMC().fit(X, y)
     score: float = model.score(X, y) + linear.score(X, y) + machine.score(X, y)
+    assert chosen is not None
     assert chosen.n_neighbors > 0
+    assert set(reasons.parts) == set(machine.part_weights_)
     assert [one.prediction for one in several] == y[:2].tolist()
     assert flat.metric_.geometry == "flat"
     assert (nearest[:, :4] == rows).all()
@@ -90,6 +95,8 @@ def regressors(X: Floats) -> float:
     """Targets that are numbers."""
     model = CurvedKNeighborsRegressor(5, metric=CurvedMetric.mahalanobis(X)).fit(X, X[:, 0])
     predicted: Floats = model.predict(X)
+    low, high = CurvedKernelRegressor(random_state=0).fit(X, X[:, 0]).predict_interval(X)
+    assert (low < high).all()
     learner = CurvedMLKR(random_state=0).fit(X, X[:, 0])
     search = CurvedNeighbors(3, metric=learner.metric_).fit(X)
     distances, rows = search.radius_neighbors(X[:2], radius=1.0)

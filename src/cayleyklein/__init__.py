@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
     from cayleyklein.neighbors import CurvedNeighbors
     from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
-    from cayleyklein.svm import CurvedLinearSVC, CurvedSVC
+    from cayleyklein.svm import CurvedLinearSVC
 
 __all__ = [
     "MMC",
@@ -59,7 +59,6 @@ __all__ = [
     "CurvedNeighbors",
     "CurvedPairs",
     "CurvedQuadruplets",
-    "CurvedSVC",
     "CurvedTriplets",
     "FromChart",
     "MixedMetric",
@@ -99,7 +98,6 @@ _HOME = {
     "CurvedNeighbors": "neighbors",
     "CurvedPairs": "learning",
     "CurvedQuadruplets": "learning",
-    "CurvedSVC": "svm",
     "CurvedTriplets": "learning",
     "FromChart": "manifold",
     "MMC": "learning",

@@ -225,15 +225,58 @@ def test_class_weights_are_repeated_rows():
     np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-8)
 
 
+@pytest.mark.parametrize("K", [0.5, 0.0, -1.0, None])
+@pytest.mark.parametrize("class_weight", [None, "balanced", {2: 3.0}])
+def test_a_weight_of_two_is_two_rows_and_zero_leaves_out(K, class_weight):
+    X, y = rows_of(10, 0.3, n=60)
+    y[X[:, 0] > 0.4] = 2
+    metric = None if K is None else CurvedMetric.euclidean(2, curvature=K)
+    model = CurvedLinearSVC(metric, C=4.0, class_weight=class_weight)
+    weights = np.random.default_rng(0).integers(0, 3, len(X))
+    weighted = clone(model).fit(X, y, weights)
+    repeated = clone(model).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    plain = clone(model).fit(X, y)
+    for name in ("coef_", "intercept_", "margin_"):
+        found, expected = getattr(weighted, name), getattr(repeated, name)
+        np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    assert not np.allclose(weighted.coef_, plain.coef_, rtol=1e-3)
+
+
+def test_a_factor_of_all_weights_is_a_factor_of_c():
+    X, y = rows_of(11, 0.3)
+    metric = CurvedMetric.euclidean(2, curvature=-1.0)
+    weights = np.random.default_rng(1).uniform(1, 3, len(X))
+    one = CurvedLinearSVC(metric, C=6.0).fit(X, y, weights)
+    other = CurvedLinearSVC(metric, C=2.0).fit(X, y, 3 * weights)
+    np.testing.assert_allclose(one.coef_, other.coef_, rtol=1e-9)
+    small = CurvedLinearSVC(metric, C=2.0).fit(X, y, weights)
+    assert not np.allclose(one.coef_, small.coef_, rtol=1e-3)
+
+
+def test_a_class_without_weight_is_not_there():
+    X, y = rows_of(12, 0.3)
+    names = np.array(["a", "b", "c"])[np.where(X[:, 1] > 0.5, 2, y)]
+    model = CurvedLinearSVC().fit(X, names, (names != "b").astype(float))
+    assert model.classes_.tolist() == ["a", "c"]
+    with pytest.raises(InvalidInputError, match="one class where sample_weight is positive, 'a'"):
+        model.fit(X, names, names == "a")
+    assert model.classes_.tolist() == ["a", "c"]
+
+
 def test_bad_input():
     X, y = rows_of(0, 0.0)
     disc = CurvedMetric.euclidean(2, curvature=-1.0)
-    with pytest.raises(InvalidInputError, match=r"C > -K/2 = 0.5"):
+    with pytest.raises(InvalidInputError, match=r"expected C × weight > -K/2 = 0.5"):
         CurvedLinearSVC(disc, C=0.5).fit(X, y)
-    with pytest.raises(InvalidInputError, match="least class_weight"):
+    with pytest.raises(InvalidInputError, match=r"least weight 0\.1"):
         CurvedLinearSVC(disc, class_weight={0: 0.1}).fit(X, y)
-    with pytest.raises(InvalidInputError, match="class_weight must be positive"):
-        CurvedLinearSVC(class_weight={0: -1.0}).fit(X, y)
+    with pytest.raises(InvalidInputError, match=r"least weight 0\.25"):
+        CurvedLinearSVC(disc).fit(X, y, np.where(X[:, 0] > 0, 1, 0.25))
+    for bad in (-1.0, np.inf):
+        with pytest.raises(InvalidInputError, match="class_weight must hold finite numbers"):
+            CurvedLinearSVC(class_weight={0: bad}).fit(X, y)
+    with pytest.raises(InvalidInputError, match="class_weight and sample_weight must be positive"):
+        CurvedLinearSVC(class_weight={0: 0.0}).fit(X, y)
     with pytest.raises(InvalidInputError, match="class_weight"):
         CurvedLinearSVC(class_weight={7: 1.0}).fit(X, y)
     with pytest.raises(InvalidInputError, match="'C'"):

@@ -297,7 +297,8 @@ def mean_and_precision(X: Floats) -> tuple[Floats, Floats]:
     return mean, np.linalg.inv(correlation) / spread / spread[:, None]
 
 
-def standard_factor(X: Floats) -> Floats:
+def standard_factor(X: Floats, weights: Floats | None = None) -> Floats:
     """Return the diagonal (d,) of the factor that standardises columns; constant columns get 1."""
-    deviation = X.std(axis=0)
-    return 1 / np.where(deviation > 0, deviation, 1.0)
+    mean = np.average(X, axis=0, weights=weights)
+    deviation = np.sqrt(np.average((X - mean) ** 2, axis=0, weights=weights))
+    return 1 / np.where((np.ptp(X, axis=0) > 0) & (deviation > 0), deviation, 1.0)

@@ -1,6 +1,5 @@
-"""Support vector machines in curved metrics: kernels of a metric, and hyperplanes of a space."""
+"""Hyperplanes of largest margin in spaces of constant curvature."""
 
 from cayleyklein.svm._linear import CurvedLinearSVC
-from cayleyklein.svm._svc import CurvedSVC
 
-__all__ = ["CurvedLinearSVC", "CurvedSVC"]
+__all__ = ["CurvedLinearSVC"]

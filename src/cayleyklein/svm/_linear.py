@@ -9,18 +9,19 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.multiclass import _ovr_decision_function
 from sklearn.utils.validation import check_is_fitted
 
 from cayleyklein import _estimators
 from cayleyklein._notebook import EstimatorCard
-from cayleyklein._typing import AnyArray, Floats, Ints
+from cayleyklein._typing import AnyArray, Floats
 from cayleyklein._validation import refuse_huge, warn_caller
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import lifts
+from cayleyklein.learning.rows import GivenRows
 from cayleyklein.metrics.curved import CurvedMetric, standard_factor
 from cayleyklein.neighbors.search import as_metric
+from cayleyklein.prediction.class_weights import with_class_weights
 from cayleyklein.svm._newton import largest_margin
 
 
@@ -38,9 +39,10 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         The space of the rows; by default flat, with standardised columns.
     C : float, default=1.0
         Penalty of rows within the margin. In a hyperbolic space it must exceed -K/2, also after
-        multiplication by class weights.
+        multiplication by the weights of rows and classes.
     class_weight : dict, "balanced" or None, default=None
-        Factors of C by class; "balanced" takes n / (n_classes × rows of the class).
+        Factors of C by class, 1 for classes that a dict lacks; "balanced" takes n / (n_classes ×
+        rows of the class), rows counted by their weights.
 
     Attributes
     ----------
@@ -94,7 +96,9 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.class_weight = class_weight
 
     @_estimators.restore_on_error
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Find the hyperplanes.
 
         Parameters
@@ -103,15 +107,20 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
             Rows in the domain of the metric.
         y : array-like of shape (n,)
             Labels of two classes or more.
+        sample_weight : array-like of shape (n,), optional
+            Factors of C by row, as in :class:`sklearn.svm.SVC`: a weight of 2 is two rows, 0 leaves
+            a row out, and a common factor of all weights is a factor of C.
         """
-        rows, classes, labels = read_classes(self, X, y)
+        given = self._read(X, y, sample_weight)
+        rows, labels, classes = cast(Floats, given.X), given.target, cast(AnyArray, given.classes)
         if self.metric is None:
             refuse_huge(rows, "X")
-            metric = CurvedMetric(factor=standard_factor(rows), center=rows.mean(axis=0))
+            center = np.average(rows, axis=0, weights=given.weights)
+            metric = CurvedMetric(factor=standard_factor(rows, given.weights), center=center)
         else:
             metric = cast(CurvedMetric, as_metric(self.metric, rows.shape[1]))
         K = metric.curvature
-        penalties = self._penalties(classes, labels, K)[labels]
+        penalties = self._penalties(given, K)
         lifted, found = lifts.lift(*metric.inside(rows, "X")), []
         for first, second in combinations(range(len(classes)), 2):
             some = (labels == first) | (labels == second)
@@ -131,17 +140,36 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         self.margin_ = np.where(K * sqsine > 1, np.inf, margin)
         return self
 
-    def _penalties(self, classes: AnyArray, labels: Ints, K: float) -> Floats:
-        with _estimators.naming("class_weight"):
-            weights = compute_class_weight(self.class_weight, classes=classes, y=classes[labels])
-        penalties = np.asarray(self.C * weights, dtype=np.float64)
-        if not (np.isfinite(penalties) & (penalties > 0)).all():
-            raise InvalidInputError(f"class_weight must be positive; got {weights.tolist()}.")
-        if 2 * penalties.min() <= -K:
-            given = "" if self.class_weight is None else " times the least class_weight"
+    def _read(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None) -> GivenRows:
+        """Check parameters and data; return the rows of positive weight."""
+        _estimators.check_parameters(self)
+        rows, target = _estimators.check_data(self, X, y, order="C")
+        classes, labels = _estimators.encode_classes(target)
+        weights = _estimators.as_weights(sample_weight, rows)
+        kept = weights > 0
+        present, labels = np.unique(labels[kept], return_inverse=True)
+        if len(present) < 2:
+            where = "" if kept.all() else " where sample_weight is positive"
             raise InvalidInputError(
-                f"Got C={self.C:g}, but expected C{given} > -K/2 = {-K / 2:g}: below it, the "
-                f"problem of a hyperbolic metric has no unique solution."
+                f"y has one class{where}, {classes[present].tolist()[0]!r}; a support vector "
+                f"machine needs two or more."
+            )
+        return GivenRows(rows[kept], labels, weights[kept], rows.shape[1], classes[present])
+
+    def _penalties(self, given: GivenRows, K: float) -> Floats:
+        """Return C times the weights of rows and classes."""
+        penalties = self.C * with_class_weights(given, self.class_weight).weights
+        if not (np.isfinite(penalties) & (penalties > 0)).all():
+            raise InvalidInputError(
+                f"C times class_weight and sample_weight must be positive numbers; got C={self.C:g}"
+                f" and class_weight={self.class_weight!r}."
+            )
+        if 2 * penalties.min() <= -K:
+            least = penalties.min() / self.C
+            raise InvalidInputError(
+                f"Got C={self.C:g} and the least weight {least:g} (class_weight times "
+                f"sample_weight), but expected C × weight > -K/2 = {-K / 2:g}: below it, the "
+                f"problem of a hyperbolic metric has no unique solution. Take a larger C."
             )
         return penalties
 
@@ -177,15 +205,3 @@ class CurvedLinearSVC(EstimatorCard, ClassifierMixin, BaseEstimator):
         values = self.decision_function(X)
         found = values > 0 if values.ndim == 1 else values.argmax(axis=1)
         return np.asarray(self.classes_[found.astype(np.intp)])
-
-
-def read_classes(estimator: Any, X: ArrayLike, y: Any) -> tuple[Floats, AnyArray, Ints]:
-    """Check parameters, X and y; return rows, the classes and the class number of each row."""
-    _estimators.check_parameters(estimator)
-    rows, target = _estimators.check_data(estimator, X, y, order="C")
-    classes, labels = _estimators.encode_classes(target)
-    if len(classes) < 2:
-        raise InvalidInputError(
-            f"y has one class, {classes.tolist()[0]!r}; a support vector machine needs two or more."
-        )
-    return rows, classes, labels
