@@ -247,7 +247,7 @@ def parsed_dates(words: Any, date: str) -> Floats:
     pandas, days = require("pandas", "cli"), np.full(len(words), np.nan)
     words = pandas.Series(words, dtype="str").str.replace(OFFSET, r"\1", regex=True)
     for one in date.split("|"):
-        stamps = pandas.to_datetime(words, format=one.replace("%z", ""), errors="coerce")
+        stamps = pandas.to_datetime(words, format=one.replace("%z", "").strip(), errors="coerce")
         found = in_days(stamps)
         found = found if re.search("%[Yy]|ISO", one) else found % 1
         days = np.where(np.isnan(days), found, days)
