@@ -1,7 +1,9 @@
 """Files that the command was not made for, each with the message that it gives."""
 
 import gzip
+import io
 
+import pandas as pd
 import pytest
 
 GOOD = (
@@ -44,6 +46,13 @@ def test_is_read(command, tmp_path, content):
         (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v\n", "y", "Each class has one row only: there is nothing to learn."),
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
+        (GOOD.replace(",", "~").encode(), "y", "The columns are 'a~b~y'. If these are not the names"),
+        (b"All of March\n\n" + GOOD.encode(), "y", "than the 1 names in the first line; quote"),
+        (b"All of March\n\n" + GOOD.encode(), "y", "--skip-rows (skip_rows in Python) leaves out"),
+        (b"March,,\n" + GOOD.encode(), "y", "--delimiter (delimiter) names another character"),
+        (b'{"a": [1, 2], "y": ["u"]}', "y", "Column 'y' holds a list in a cell"),
+        (b'{"a": 1, "y": "u"', "y", "t.csv is JSON that cannot be read"),
+        (b"a,y\n" + b"".join(b"1,2024-01-%02d\n" % i for i in range(1, 31)), "y", "30 distinct dates"),
         (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every cell"),
     ],
 )  # fmt: skip
@@ -162,3 +171,45 @@ def test_output_of_unknown_kind(command, wine_files):
     answer = command("predict", wine_files / "wine.ckm", wine_files / "test.csv", "-o", "o.docx")
     assert answer.code == 1
     assert "o.docx should end in .csv, .tsv, .tab, .jsonl, .xlsx, .parquet." in answer.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx", "parquet"])
+def test_blank_targets_are_counted_in_every_kind_of_file(command, tmp_path, kind):
+    table = pd.read_csv(io.StringIO(GOOD))
+    table.loc[[2, 5], "y"] = ["", " "]
+    write = {
+        "csv": lambda: table.to_csv("t.csv", index=False),
+        "jsonl": lambda: table.to_json("t.jsonl", orient="records", lines=True),
+        "xlsx": lambda: table.to_excel("t.xlsx", index=False),
+        "parquet": lambda: table.to_parquet("t.parquet"),
+    }
+    write[kind]()
+    answer = command("fit", f"t.{kind}", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert "note: left out 2 rows without a class in 'y'" in answer.err
+    assert answer.out == "m.ckm: 58 rows, 2 classes of 'y', metric flat, K = 0\n"
+
+
+def test_standard_input(command, monkeypatch):
+    def given(text):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return "-"
+
+    fitted = command("fit", given(GOOD), "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert (fitted.code, fitted.out.split(",")[0]) == (0, "m.ckm: 60 rows")
+    answer = command("predict", "m.ckm", given(GOOD))
+    assert answer.out.splitlines()[1] == "1,v"
+    assert command("evaluate", "m.ckm", given(GOOD), "--json").json["accuracy"] == 1
+    assert "is empty; a table starts with" in command("predict", "m.ckm", given("")).err
+
+
+def test_many_small_classes_are_counted_not_listed(command, tmp_path):
+    rows = "".join(f"{i % 97},{i % 89},{f'c{i}' if i < 90 else 'uv'[i % 2]}\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    answer = command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert (
+        "note: 90 of 92 classes have fewer than 4 rows, which teach a metric little" in answer.err
+    )
+    assert "c17" not in answer.err
+    first = command("info", "m.ckm").out.splitlines()[0]
+    assert first.startswith("predicts      y: u (105), v (105), c0 (1), ")
+    assert first.endswith("and 72 others")

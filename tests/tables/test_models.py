@@ -264,5 +264,5 @@ def test_the_encoder_makes_frames(houses):
 
 
 def test_another_model_is_refused():
-    with pytest.raises(InvalidInputError, match="Got model='trees'.* 'auto', 'neighbors'"):
+    with pytest.raises(InvalidInputError, match=r"Got model='trees'.* 'auto', 'neighbors'"):
         TableRegressor(model="trees").fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])

@@ -140,9 +140,7 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
             model = METHODS[AUTO].make(k, None).fit(X, y)
         else:
             model = METHODS[AUTO].make_regressor(k).fit(X, y)  # type: ignore[misc]
-            caption = (
-                f"Predictions of auto for {some} of {problem.name}, each left out, and errors."
-            )
+            caption = f"Predictions of auto for {some} of {problem.name}, each row left out."
             chart += html.figure_html(residuals.residuals_figure(y, model.predict(None)), caption)
     is_named = len(problem.classes) <= LEGEND_CLASSES
     shares = model.metric_.feature_weights(X)
