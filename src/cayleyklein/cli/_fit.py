@@ -222,7 +222,7 @@ def info(console: Console, model: _console.ModelArgument) -> None:
         ["metric", f"{metric_text(fitted)} (asked for: {fitted.geometry})"],
         ["learned from", plain_text(fitted) or learning],
         ["columns", f"{n_used}, as {fitted.encoder_.n_features_out_} numbers"],
-        ["weights", f"{', '.join(largest)}{more}"],
+        ["weights", f"{', '.join(largest)}{more}{' (not learned)' if plain_text(fitted) else ''}"],
     ]
     lines = [f"{title:14}{text}" for title, text in facts]
     lines += [f"  {column}" for column in columns]

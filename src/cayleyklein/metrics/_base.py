@@ -105,7 +105,7 @@ class MetricBase(NotebookCard):
 
         A small step u at x has the squared length uᵀG(x)u, G being
         :func:`cayleyklein.geometry.metric_tensor`. A step in column j alone, of that column's
-        standard deviation sⱼ, has Gⱼⱼsⱼ². The weights are these with Ḡ, the mean of G over the rows,
+        standard deviation sⱼ, has Gⱼⱼsⱼ². The weights are these with the mean Ḡ of G over the rows,
         divided by their sum. They do not depend on the units of the columns, and compare between
         geometries.
 

@@ -15,10 +15,10 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from cayleyklein._estimators import naming, restore_on_error
-from cayleyklein._typing import Bools, Floats, Texts
+from cayleyklein._typing import AnyArray, Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import Column, as_table, fit_columns
+from cayleyklein.tables._columns import Column, as_table, fit_columns, with_means
 
 ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in an encoded row
 
@@ -27,10 +27,11 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
     Numbers keep their values, dates become days since 1970, and ordered categories their
-    positions; missing ones become the median. Other categories are one-hot encoded, rare ones
-    together, and a missing one becomes the most frequent. Long text becomes its leading components
-    (skrub's ``StringEncoder``). Constants, empty columns, copies and identifiers are left out. All
-    columns of an array of numbers are numbers.
+    positions; missing ones become the median. Up to four other categories are one-hot encoded. Of
+    more, each becomes its mean target (scikit-learn's ``TargetEncoder``) if `fit` is given targets
+    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
+    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
+    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
 
     Parameters
     ----------
@@ -90,12 +91,13 @@ class TableEncoder(TransformerMixin, BaseEstimator):
 
     @restore_on_error
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Decide how each column is encoded, and fit the encoding; y is ignored.
+        """Decide how each column is encoded, and fit the encoding.
 
         Parameters
         ----------
         X : pandas or polars DataFrame, or array-like
-        y : ignored
+        y : array-like of shape (n,), optional
+            Classes, or floats for numbers: the targets that many categories are encoded by.
         """
         most, table = as_count(self.max_categories, "max_categories"), as_table(X)
         if not len(table.columns):
@@ -109,12 +111,31 @@ class TableEncoder(TransformerMixin, BaseEstimator):
             self.__dict__.pop("feature_names_in_", None)
             if table.dtypes.map(lambda dtype: dtype.kind in "iuf").all():
                 kinds = dict.fromkeys(names, "number") | dict(kinds or {})
-        columns = fit_columns(table, kinds, self.drop, most)
+        target = None if y is None else np.asarray(y)
+        if target is not None and target.shape != (len(table),):
+            raise InvalidInputError(f"X has {len(table)} rows, but y has shape {target.shape}.")
+        columns = fit_columns(table, kinds, self.drop, most, target)
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
         self.columns_, self.n_features_in_ = columns, len(names)
         return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and return the encoded rows; categories by the mean targets of other rows."""
+        table = self.fit(X, y)._table(X)
+        if y is None:
+            return self._encoded(table)
+        return self._fitted_rows(table, np.asarray(y))
+
+    def _fitted_rows(self, table: Any, y: AnyArray) -> Floats:
+        parts = []
+        for column in self._used():
+            values = table[column.name]
+            parts.append(
+                with_means(column, values, y)[1] if column.levels else column.encode(values)
+            )
+        return np.hstack(parts)
 
     def transform(self, X: Any) -> Floats:
         """Return rows (n, ``n_features_out_``): numbers and dates, then categories, then text.

@@ -106,8 +106,8 @@ class TablePredictor(EstimatorCard):
         target, n, index = self._checked(y, len(table)), len(table), np.asarray(table.index)
         encoder = TableEncoder(
             max_categories=self.max_categories, kinds=self.kinds, drop=self.drop
-        ).fit(X)
-        rows = encoder._encoded(encoder._table(X))
+        ).fit(X, target)
+        rows = encoder._fitted_rows(encoder._table(X), target)
         weights = None if sample_weight is None else as_weights(sample_weight, rows)
         estimator = self._estimator().fit(rows, target, weights)
         learner, selection = getattr(estimator, "learner_", None), estimator.selection_
