@@ -1,4 +1,4 @@
-"""How good are predictions from messy tables, beside skrub's pipelines? Accuracy or R², CPU seconds.
+"""How good are predictions from messy tables, beside skrub's pipelines? Scores and CPU seconds.
 
     python benchmarks/bench_messy.py [--rows 1000] [--splits 2] [--model auto …] [--tables …]
 

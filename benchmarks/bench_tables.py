@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-WORDS = "red green blue small large old new round square fast slow warm cold north south".split()
+WORDS = ["red", "green", "blue", "small", "large", "old", "new", "round", "fast", "slow", "warm"]
 
 
 def table(n: int, d: int, with_text: bool) -> pd.DataFrame:

@@ -9,6 +9,7 @@ import pytest
 GOOD = (
     "a,b,y\n" + "\n".join(f"{i % 7},{i % 5},{'u' if i % 7 > 2 else 'v'}" for i in range(60)) + "\n"
 )
+DATES = b"a,y\n" + b"".join(b"1,2024-01-%02d\n" % i for i in range(1, 31))
 
 
 @pytest.mark.parametrize(
@@ -46,13 +47,13 @@ def test_is_read(command, tmp_path, content):
         (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v\n", "y", "Each class has one row only: there is nothing to learn."),
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
-        (GOOD.replace(",", "~").encode(), "y", "The columns are 'a~b~y'. If these are not the names"),
+        (GOOD.replace(",", "~").encode(), "y", "are 'a~b~y'. If these are not the names"),
         (b"All of March\n\n" + GOOD.encode(), "y", "than the 1 names in the first line; quote"),
         (b"All of March\n\n" + GOOD.encode(), "y", "--skip-rows (skip_rows in Python) leaves out"),
         (b"March,,\n" + GOOD.encode(), "y", "--delimiter (delimiter) names another character"),
         (b'{"a": [1, 2], "y": ["u"]}', "y", "Column 'y' holds a list in a cell"),
         (b'{"a": 1, "y": "u"', "y", "t.csv is JSON that cannot be read"),
-        (b"a,y\n" + b"".join(b"1,2024-01-%02d\n" % i for i in range(1, 31)), "y", "30 distinct dates"),
+        (DATES, "y", "Column 'y' holds 30 distinct dates, neither classes nor numbers"),
         (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every cell"),
     ],
 )  # fmt: skip

@@ -175,7 +175,8 @@ def compare(
         What it holds; "auto" decides by its values. Numbers have neither "mixed" nor "nca".
     drop : sequence of str, default=()
         Columns of files to leave out.
-    delimiter, encoding, skip_rows : str and int, optional
+    delimiter, encoding : str, optional
+    skip_rows : int, default=0
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"

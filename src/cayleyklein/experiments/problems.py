@@ -92,7 +92,8 @@ def load_problem(
         What it holds, see :func:`cayleyklein.tables.split_target`.
     drop : sequence of str, default=()
         Columns of a file to leave out.
-    delimiter, encoding, skip_rows : str and int, optional
+    delimiter, encoding : str, optional
+    skip_rows : int, default=0
         Format of a file, see :func:`cayleyklein.tables.read_table`.
 
     Examples

@@ -133,8 +133,7 @@ class Column:
         is_rare = words.isin(self.rare).to_numpy() if self.rare else False
         return np.where(is_rare, len(self.categories), places)
 
-    def unseen(self, values: Any) -> int:
-        """Count the cells whose category is unknown."""
+    def _n_unseen(self, values: Any) -> int:
         if self.kind not in ("category", "ordered"):
             return 0
         return int((self._places(self._words(values).dropna()) < 0).sum())

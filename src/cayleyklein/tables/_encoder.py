@@ -62,6 +62,8 @@ class TableEncoder(TransformerMixin, BaseEstimator):
     >>> from cayleyklein.tables import TableEncoder
     >>> table = pd.DataFrame({"price": ["$12.50", None, "$8"], "colour": ["red", "blue", "red"]})
     >>> encoder = TableEncoder().fit(table)
+    >>> TableEncoder().fit_transform(table).shape
+    (3, 3)
     >>> print(*encoder.columns_, sep="\n")
     price: number in $; 1 missing cell becomes the median, 10.25
     colour: 2 categories, one number for each of blue, red
@@ -199,7 +201,7 @@ class TableEncoder(TransformerMixin, BaseEstimator):
         They are encoded as zeros, or by the median of ordered categories.
         """
         table = self._table(X)
-        counts = {column.name: column.unseen(table[column.name]) for column in self._used()}
+        counts = {column.name: column._n_unseen(table[column.name]) for column in self._used()}
         return {name: count for name, count in counts.items() if count}
 
     def missing(self, X: Any) -> dict[str, int]:

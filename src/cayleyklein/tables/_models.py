@@ -114,27 +114,23 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     model : {"auto", "neighbors"}, default="auto"
         What predicts from the encoded rows; "auto" is "neighbors".
     geometry : {"auto", "product", "flat", "elliptic", "hyperbolic", "learned"}, default="auto"
-        "auto" learns "product", a product of spheres and flat space, and keeps it unless plain
-        neighbours do as well on held-out rows; "learned" learns the curvature with its sign.
+        "auto" learns "product", and keeps it unless plain neighbours do as well on held-out rows.
     weights : {"auto", "linear", "uniform", "distance"}, default="auto"
-        Weight in the mean: 1 ("uniform"), 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", which
-        is "auto").
+        Weight in the mean: 1, 1/d_i ("distance") or 1 - d_i/d_{k+1} ("linear", "auto").
     max_categories : int, default=20
-        Largest number of encoded columns of one column of categories; the rarest share one.
+        Largest number of encoded columns of one column of categories.
     kinds : mapping of str to str, optional
         Kinds of columns where the guess is wrong, see :class:`TableEncoder`.
     drop : collection of str, default=()
         Columns to leave out.
     subsample : int, float, "auto" or None, default="auto"
-        Rows to learn the metric from, or their share, drawn at random; "auto" takes as many as
-        held-out rows gain from, None all. All rows are neighbours.
+        Rows to learn the metric from, or their share; "auto" as many as help, None all.
     random_state : int or None, default=0
         Seed of the held-out rows, the start and the drawn rows.
     n_jobs : int or None, default=None
         Number of threads that search neighbours; -1 for all cores.
     callback : callable or None, default=None
-        Called with a :class:`cayleyklein.learning.Progress` after each iteration; a true answer
-        stops the learner. Not saved.
+        Called after each iteration; a true answer stops the learner. Not saved.
 
     Attributes
     ----------
@@ -156,8 +152,11 @@ class TableRegressor(TablePredictor, RegressorMixin, BaseEstimator):
     >>> model.score(table[1::2], price[1::2]) > 0.9
     True
     >>> why = model.explain(table[:1])[0]
-    >>> why.prediction == model.predict(table[:1])[0], why.names.tolist()
+    >>> bool(np.isclose(why.prediction, model.predict(table[:1])[0])), why.names.tolist()
     (True, ['size', 'town'])
+    >>> distances, rows = model.kneighbors(table[:1], n_neighbors=5)
+    >>> model.targets_[rows].shape, len(model.feature_weights())
+    ((1, 5), 2)
     """
 
     task = "number"

@@ -12,7 +12,6 @@ from typing import IO, Any
 
 from cayleyklein._validation import require
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import HEADER_ADVICE
 
 PIECE_ROWS = 1 << 16  # rows at a time
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
@@ -76,33 +75,18 @@ def _records(plain: Any, name: str) -> Iterator[dict[str, Any]]:
 
 def workbook_frames(raw: IO[bytes], name: str, header: bool, skip_rows: int) -> Iterator[Any]:
     """Yield the rows of the first sheet of an Excel workbook that is not empty."""
-    pandas, openpyxl = require("pandas", "cli"), require("openpyxl", "excel")
+    pandas, _ = require("pandas", "cli"), require("openpyxl", "excel")
+    given = {"sheet_name": None, "header": None, "dtype": object, "skiprows": skip_rows}
     try:
-        sheets = openpyxl.load_workbook(raw, read_only=True, data_only=True).worksheets
-        filled = [sheet for sheet in sheets if any(map(any, sheet.iter_rows(values_only=True)))]
-        if not filled:
-            raise InvalidInputError(f"{name} is a workbook without cells.")
-        if len(filled) > 1:
-            said = f"{name} has {len(filled)} sheets, and {filled[0].title!r} is read"
-            warnings.warn(f"{said}; save another as a file of its own.", stacklevel=2)
-        numbered = enumerate(filled[0].iter_rows(values_only=True), start=1)
-        rows: Iterator[Any] = (
-            (n, row) for n, row in numbered if n > skip_rows and any(c is not None for c in row)
-        )
-        _, first = next(rows, (0, ()))
-        cells = ["" if cell is None else str(cell).strip() for cell in first]
-        while cells and not cells[-1]:
-            cells.pop()
-        names = names_of_columns(cells, name, header)
-        rows = rows if header else itertools.chain([(1, first)], rows)
-        while some := list(itertools.islice(rows, PIECE_ROWS)):
-            for n, row in some:
-                if any(cell is not None for cell in row[len(names) :]):
-                    wide = f"row {n} has more cells than the {len(names)} names. {HEADER_ADVICE}"
-                    raise InvalidInputError(f"{name} cannot be read as a table: {wide}")
-            padded = [(*row, *[None] * len(names))[: len(names)] for _, row in some]
-            yield pandas.DataFrame(padded, columns=names)
+        sheets = pandas.read_excel(raw, engine="openpyxl", **given)
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        if isinstance(error, InvalidInputError):
-            raise
         raise InvalidInputError(f"{name} is a workbook that cannot be read: {error}.") from error
+    filled = {title: sheet.dropna(how="all") for title, sheet in sheets.items() if sheet.size}
+    if not filled:
+        raise InvalidInputError(f"{name} is a workbook without cells.")
+    title, rows = next(iter(filled.items()))
+    if len(filled) > 1:
+        said = f"{name} has {len(filled)} sheets, and {title!r} is read"
+        warnings.warn(f"{said}; save another as a file of its own.", stacklevel=2)
+    cells = rows.iloc[0].fillna("").astype("str").str.strip().tolist()
+    yield rows.iloc[int(header) :].set_axis(names_of_columns(cells, name, header), axis=1)
