@@ -266,3 +266,59 @@ def test_the_encoder_makes_frames(houses):
 def test_another_model_is_refused():
     with pytest.raises(InvalidInputError, match=r"Got model='trees'.* 'auto', 'neighbors'"):
         TableRegressor(model="trees").fit([[1.0], [2.0], [4.0]], [1.0, 2.0, 3.0])
+
+
+@pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
+def test_categories_of_chance_weigh_less_than_true_numbers(kind):
+    rng = np.random.default_rng(0)
+    x, z = rng.normal(size=(2, 300))
+    table = pd.DataFrame({"x": x, "chance": rng.choice(list("abcdefghij"), 300), "z": z})
+    table = table.assign(copy=x, near=x + 0.01 * rng.normal(size=300))
+    target = x + 0.3 * rng.normal(size=300)
+    y = target if kind is TableRegressor else np.where(target > 0, "u", "v")
+    model = kind().fit(table, y)
+    weights = model.feature_weights()
+    assert weights["chance"] < 0.1 < weights["x"] + weights["near"]
+    assert "copy" not in weights
+    others = kind().fit(table.assign(chance=rng.choice(list("abcde"), 300), z=0), y)
+    assert others.feature_weights()["chance"] < 0.1
+
+
+@pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
+def test_many_categories_that_matter_have_the_weight(kind):
+    rng = np.random.default_rng(0)
+    names = np.array([f"town {i}" for i in range(40)])
+    town, x = rng.integers(0, 40, 800), rng.normal(size=800)
+    target = np.sin(7 * town) + 0.1 * rng.normal(size=800)
+    y = target if kind is TableRegressor else np.where(target > 0, "u", "v")
+    table = pd.DataFrame({"town": names[town], "x": x})
+    model = kind().fit(table[:400], y[:400])
+    assert model.score(table[400:], y[400:]) > 0.9
+    assert model.feature_weights()["town"] > 0.5
+    assert str(model.encoder_.columns_[0]) == "town: 40 categories, as the mean target of each"
+
+
+def test_a_row_does_not_tell_its_own_target():
+    """Each fitted row is encoded by others: chance stays chance."""
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"many": [f"c{i}" for i in rng.integers(0, 60, 200)]})
+    target = rng.normal(size=200)
+    fitted = TableEncoder().fit_transform(table, target)[:, 0]
+    later = TableEncoder().fit(table, target).transform(table)[:, 0]
+    assert abs(np.corrcoef(fitted, target)[0, 1]) < 0.2 < np.corrcoef(later, target)[0, 1]
+    encoder = TableEncoder().fit(table, target)
+    new = pd.DataFrame({"many": ["unheard of", None]})
+    assert encoder.transform(new)[0, 0] == pytest.approx(target.mean())
+    assert encoder.unseen(new) == {"many": 1}
+
+
+def test_several_classes_have_a_number_each_where_that_is_fewer():
+    rng = np.random.default_rng(0)
+    town, y = rng.integers(0, 12, 300), rng.choice(list("uvw"), 300)
+    table = pd.DataFrame({"town": [f"t{i}" for i in town]})
+    encoder = TableEncoder().fit(table, y)
+    assert encoder.get_feature_names_out().tolist() == ["town[0]", "town[1]", "town[2]"]
+    shares = encoder.transform(table)
+    np.testing.assert_allclose(shares.sum(axis=1), 1, atol=0.05)
+    assert TableEncoder().fit(table, rng.integers(0, 20, 300)).n_features_out_ == 12
+    assert TableEncoder().fit(table).n_features_out_ == 12
