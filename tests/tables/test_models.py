@@ -285,7 +285,7 @@ def test_categories_of_chance_weigh_less_than_true_numbers(kind):
 
 
 @pytest.mark.parametrize("kind", [TableClassifier, TableRegressor])
-def test_many_categories_that_matter_have_the_weight(kind):
+def test_many_categories_that_matter_have_the_weight(kind, tmp_path):
     rng = np.random.default_rng(0)
     names = np.array([f"town {i}" for i in range(40)])
     town, x = rng.integers(0, 40, 800), rng.normal(size=800)
@@ -296,6 +296,10 @@ def test_many_categories_that_matter_have_the_weight(kind):
     assert model.score(table[400:], y[400:]) > 0.9
     assert model.feature_weights()["town"] > 0.5
     assert str(model.encoder_.columns_[0]) == "town: 40 categories, as the mean target of each"
+    save_model(model, tmp_path / "m.ckm")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m.ckm").predict(table), model.predict(table)
+    )
 
 
 def test_a_row_does_not_tell_its_own_target():

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_WEIGHTS = 8  # columns whose share of the distances `info` prints
 LISTED_CLASSES = 20  # classes that `info` lists
-FEW_ROWS = 4  # rows of a class below which `fit` notes it
+SMALL_CLASS = 4  # rows of a class below which `fit` notes it
 MOST_PLAIN = 30  # plain columns of numbers that are listed one by one
 KINDS_HELP = (
     "number, category, date, text, a date format (day=date:%d/%m/%Y), or an order "
@@ -141,9 +141,9 @@ def report(console: Console, model: "TableModel", output: Path) -> None:
         some = f"{learned['n_rows']:,} rows drawn at random"
         console.note(f"the metric was learned from {some} (--subsample)")
     console.detail(learned["selection"])
-    few = sum(n < FEW_ROWS for n in Counter(model.targets_.tolist()).values())
+    few = sum(n < SMALL_CLASS for n in Counter(model.targets_.tolist()).values())
     if few and model.task == "class":
-        some = f"{few:,} of {len(model.classes_):,} classes have fewer than {FEW_ROWS} rows"
+        some = f"{few:,} of {len(model.classes_):,} classes have fewer than {SMALL_CLASS} rows"
         console.note(f"{some}, which teach a metric little")
     plain = plain_text(model)
     what = f"{len(model.classes_)} classes" if model.task == "class" else "numbers"
