@@ -10,7 +10,7 @@ import tomllib
 from pathlib import Path
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
-EXTRAS = ("plot", "cli", "app", "scale", "mesh")
+EXTRAS = ("plot", "cli", "excel", "app", "scale", "mesh")
 BOUND = re.compile(r"([\w-]+(?:\[[\w,]+\])?)>=([\d.]+)")
 
 

@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 SMOKE = ROOT / "tests" / "smoke.py"
 USER_SCRIPT = ROOT / "tests" / "user_script.py"
-EXTRAS = ("plot", "cli", "app", "scale", "mesh")
+EXTRAS = ("plot", "cli", "excel", "app", "scale", "mesh")
 
 INSTALLED = """
 from importlib.metadata import files

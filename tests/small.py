@@ -23,7 +23,7 @@ from cayleyklein import (
     MixedMetric,
     ProductMetric,
 )
-from cayleyklein.tables import TableClassifier, TableEncoder
+from cayleyklein.tables import TableClassifier, TableEncoder, TableRegressor
 
 DISC = CurvedMetric.euclidean(2, curvature=-1.0)
 SPHERE = CurvedMetric.euclidean(2, curvature=1.0)
@@ -71,6 +71,7 @@ def fitted(name: str) -> Any:
         "regressor": lambda: CurvedKNeighborsRegressor(2, metric=DISC).fit(X, TARGETS),
         "classifier": lambda: CurvedKNeighborsClassifier(metric=DISC).fit(X, Y),
         "table": lambda: TableClassifier(geometry="elliptic").fit(TABLE, Y),
+        "table of numbers": lambda: TableRegressor(geometry="flat").fit(TABLE, TARGETS),
         "encoder": lambda: TableEncoder().fit(TABLE),
         "diagram": lambda: CayleyKleinVoronoi(X, DISC, labels=Y),
         "space diagram": lambda: CayleyKleinVoronoi(

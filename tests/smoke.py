@@ -73,6 +73,14 @@ def check_cli():
     assert report.stat().st_size > 10_000
 
 
+def check_excel():
+    """A workbook is written and read."""
+    import pandas as pd
+
+    pd.DataFrame({"a": [1.5, 2.5]}).to_excel("table.xlsx", index=False)
+    assert cayleyklein.tables.read_table("table.xlsx")["a"].tolist() == [1.5, 2.5]
+
+
 def check_app():
     """The explorer answers, and stops when it is told."""
     program = Path(sys.executable).with_name("cayleyklein")
@@ -110,6 +118,7 @@ CHECKS = {
     "core": check_core,
     "plot": check_plot,
     "cli": check_cli,
+    "excel": check_excel,
     "app": check_app,
     "scale": check_scale,
     "mesh": check_mesh,

@@ -1,13 +1,15 @@
 """Files that the command was not made for, each with the message that it gives."""
 
 import gzip
+import io
 
+import pandas as pd
 import pytest
 
 GOOD = (
     "a,b,y\n" + "\n".join(f"{i % 7},{i % 5},{'u' if i % 7 > 2 else 'v'}" for i in range(60)) + "\n"
 )
-QUANTITY = b"a,y\n" + b"".join(b"1,%d.5\n" % i for i in range(30))
+DATES = b"a,y\n" + b"".join(b"1,2024-01-%02d\n" % i for i in range(1, 31))
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def test_is_read(command, tmp_path, content):
     [
         (b"", "y", "t.csv is empty; a table starts with a line of column names."),
         (b"a,y\n", "y", "t.csv has a line of column names, but no rows."),
-        (b"a,y\n1,u\n", "y", "t.csv has one labelled row; learning needs many."),
+        (b"a,y\n1,u\n", "y", "t.csv has one row with a class; learning needs many."),
         (b"a,y\n1,u\n2,u\n3,u\n", "y", "learning a metric needs two or more"),
         (GOOD.encode(), "Y", "There is no column 'Y'. Did you mean 'y'?"),
         (GOOD.encode(), "price", "There is no column 'price'. The columns are 'a', 'b', 'y'."),
@@ -45,7 +47,13 @@ def test_is_read(command, tmp_path, content):
         (b"a,y\n1,u\n2,v,3\n", "y", "line 3 has 3 cells, more than the 2 names"),
         (b"a,y\n1,u\n2,v\n", "y", "Each class has one row only: there is nothing to learn."),
         (b"a,y\n1,\n2,\n", "y", "Column 'y' has no classes: every value is missing."),
-        (QUANTITY, "y", "Column 'y' holds 30 distinct numbers in 30 rows: a quantity"),
+        (GOOD.replace(",", "~").encode(), "y", "are 'a~b~y'. If these are not the names"),
+        (b"All of March\n\n" + GOOD.encode(), "y", "than the 1 names in the first line; quote"),
+        (b"All of March\n\n" + GOOD.encode(), "y", "--skip-rows (skip_rows in Python) leaves out"),
+        (b"March,,\n" + GOOD.encode(), "y", "--delimiter (delimiter) names another character"),
+        (b'{"a": [1, 2], "y": ["u"]}', "y", "Column 'y' holds a list in a cell"),
+        (b'{"a": 1, "y": "u"', "y", "t.csv is JSON that cannot be read"),
+        (DATES, "y", "Column 'y' holds 30 distinct dates, neither classes nor numbers"),
         (b"a,y\n" + b"1,u\n1,v\n" * 9, "y", "No column of the table can be used (a: every cell"),
     ],
 )  # fmt: skip
@@ -163,4 +171,46 @@ def test_no_model(command, tmp_path):
 def test_output_of_unknown_kind(command, wine_files):
     answer = command("predict", wine_files / "wine.ckm", wine_files / "test.csv", "-o", "o.docx")
     assert answer.code == 1
-    assert "o.docx should end in .csv, .tsv, .tab or .parquet" in answer.err
+    assert "o.docx should end in .csv, .tsv, .tab, .jsonl, .xlsx, .parquet." in answer.err
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "xlsx", "parquet"])
+def test_blank_targets_are_counted_in_every_kind_of_file(command, tmp_path, kind):
+    table = pd.read_csv(io.StringIO(GOOD))
+    table.loc[[2, 5], "y"] = ["", " "]
+    write = {
+        "csv": lambda: table.to_csv("t.csv", index=False),
+        "jsonl": lambda: table.to_json("t.jsonl", orient="records", lines=True),
+        "xlsx": lambda: table.to_excel("t.xlsx", index=False),
+        "parquet": lambda: table.to_parquet("t.parquet"),
+    }
+    write[kind]()
+    answer = command("fit", f"t.{kind}", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert "note: left out 2 rows without a class in 'y'" in answer.err
+    assert answer.out == "m.ckm: 58 rows, 2 classes of 'y', metric flat, K = 0\n"
+
+
+def test_standard_input(command, monkeypatch):
+    def given(text):
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        return "-"
+
+    fitted = command("fit", given(GOOD), "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert (fitted.code, fitted.out.split(",")[0]) == (0, "m.ckm: 60 rows")
+    answer = command("predict", "m.ckm", given(GOOD))
+    assert answer.out.splitlines()[1] == "1,v"
+    assert command("evaluate", "m.ckm", given(GOOD), "--json").json["accuracy"] == 1
+    assert "is empty; a table starts with" in command("predict", "m.ckm", given("")).err
+
+
+def test_many_small_classes_are_counted_not_listed(command, tmp_path):
+    rows = "".join(f"{i % 97},{i % 89},{f'c{i}' if i < 90 else 'uv'[i % 2]}\n" for i in range(300))
+    (tmp_path / "t.csv").write_text("a,b,y\n" + rows)
+    answer = command("fit", "t.csv", "-t", "y", "-g", "flat", "-o", "m.ckm")
+    assert (
+        "note: 90 of 92 classes have fewer than 4 rows, which teach a metric little" in answer.err
+    )
+    assert "c17" not in answer.err
+    first = command("info", "m.ckm").out.splitlines()[0]
+    assert first.startswith("predicts      y: u (105), v (105), c0 (1), ")
+    assert first.endswith("and 72 others")

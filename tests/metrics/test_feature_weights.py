@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_breast_cancer, load_wine
 from sklearn.inspection import permutation_importance
 from sklearn.preprocessing import StandardScaler
 
@@ -15,6 +15,7 @@ from cayleyklein import (
     ProductMetric,
 )
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.geometry import metric_tensor
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3)) @ RNG.normal(size=(3, 3))
@@ -57,6 +58,23 @@ def test_is_the_share_of_small_squared_distances(which):
         np.testing.assert_allclose(found, lengths**2 / (lengths**2).sum(), rtol=0.1)
     else:
         np.testing.assert_allclose(found, lengths**2 / (lengths**2).sum(), rtol=1e-4)
+
+
+@pytest.mark.parametrize("K", [1.0, 0.0, -1.0])
+def test_is_the_diagonal_of_the_mean_metric_tensor(K):
+    metric = CurvedMetric(factor=L, center=[0.1, 0.2, 0.0], curvature=K)
+    expected = X.var(axis=0) * metric_tensor(X, metric).mean(axis=0).diagonal()
+    np.testing.assert_allclose(metric.feature_weights(X), expected / expected.sum())
+
+
+def test_columns_that_cancel_have_their_weight():
+    """Equal columns that nearly cancel: each of them alone would bring rows far apart."""
+    x = RNG.normal(size=(50, 1))
+    metric = CurvedMetric(matrix=[[1.0, -0.999], [-0.999, 1.0]])
+    np.testing.assert_allclose(metric.feature_weights(np.hstack([x, x])), [0.5, 0.5])
+    data = load_breast_cancer(as_frame=True)
+    model = CurvedKNeighborsClassifier(geometry="flat", random_state=0).fit(data.data, data.target)
+    assert model.metric_.feature_weights(data.data).min() > 1e-4
 
 
 def test_equal_parts_have_the_weights_of_one():

@@ -56,7 +56,7 @@ def test_numbers_as_people_write_them(written, expected):
     np.testing.assert_allclose(rows[:, 0], expected, rtol=1e-15)
 
 
-@pytest.mark.parametrize("odd", ["unknown", "n/a", "-", "not recorded", "see notes", "#VALUE!"])
+@pytest.mark.parametrize("odd", ["unknown", "n.a.", "-", "not recorded", "see notes", "#VALUE!"])
 def test_a_few_cells_that_are_no_numbers_are_missing(odd):
     with pytest.warns(UserWarning, match=f"Column 'a': 1 cell is not a number.*{odd}"):
         column, rows = encoded([*map(str, np.linspace(0, 7, 40)), odd])
@@ -97,6 +97,19 @@ def test_infinite_numbers_are_missing():
     assert (column.n_missing, rows[1, 0]) == (1, 2.0)
 
 
+@pytest.mark.parametrize(("low", "high"), [("<4", ">100"), ("< 4", "≥100"), ("<=4", "> 100")])
+def test_bounds_are_numbers_with_a_note(low, high):
+    with pytest.warns(UserWarning, match=r"bounds count as numbers \(3: "):
+        column, rows = encoded([*map(str, range(10, 50)), low, low, high])
+    assert (column.kind, column.n_missing) == ("number", 0)
+    assert rows[-3:, 0].tolist() == [4, 4, 100]
+    assert column.encode(pd.Series(["<3"])).tolist() == [[3.0]]
+
+
+def test_bounds_alone_are_categories():
+    assert encoded(["<18", ">65", "<18", ">65", "<18"])[0].kind == "category"
+
+
 # -- dates ---------------------------------------------------------------------------------
 
 
@@ -113,6 +126,45 @@ def test_dates_are_days(written):
     assert (column.kind, column.cells.guess) == ("date", "")
     np.testing.assert_array_equal(np.diff(rows[:, 0]), 11)
     np.testing.assert_array_equal(rows[:, 0], (days - pd.Timestamp(0)) / pd.Timedelta("1D"))
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pd.date_range("2024-06-01", periods=5, tz="Europe/Paris"),
+        pd.date_range("2024-06-01", periods=5, tz="America/Lima"),
+        [f"2024-06-0{i}T00:00:00+09:00" for i in range(1, 6)],
+        [f"0{i}/06/2024 00:00 -0500" for i in range(1, 6)],
+        [f"2024-06-0{i} 00:00:00Z" for i in range(1, 6)],
+    ],
+)
+def test_midnight_stays_on_its_day_in_every_zone(written):
+    kinds = {"a": "date:%d/%m/%Y %H:%M %z"} if "/" in str(written[0]) else None
+    _, rows = encoded(written, kinds=kinds)
+    first = (pd.Timestamp("2024-06-01") - pd.Timestamp(0)).days
+    assert rows[:, 0].tolist() == list(range(first, first + 5))
+
+
+def test_dates_in_several_formats():
+    days = pd.date_range("2023-01-05", periods=60, freq="3D")
+    written = [
+        day.strftime(("%Y-%m-%d", "%d.%m.%Y", "%b %d, %Y")[i % 3]) for i, day in enumerate(days)
+    ]
+    with pytest.warns(UserWarning, match="its dates are written in several ways, ISO8601, %"):
+        column, rows = encoded(written)
+    assert (column.kind, column.n_missing) == ("date", 0)
+    np.testing.assert_array_equal(np.diff(rows[:, 0]), 3)
+    later = column.encode(pd.Series(["Feb 01, 2024", "2024-02-02", "03.02.2024"], name="a"))
+    np.testing.assert_array_equal(np.diff(later[:, 0]), 1)
+    with pytest.raises(InvalidInputError, match="a date like ISO8601 or %"):
+        column.encode(pd.Series(["2/3/2024"], name="a"))
+
+
+def test_day_and_month_are_not_exchanged_within_a_column():
+    written = [f"{i % 12 + 1:02}/{i % 28 + 1:02}/2024" for i in range(60)]
+    with pytest.warns(UserWarning, match=r"1 cell is not a date.*'25/13/2024'"):
+        column, _ = encoded([*written, "25/13/2024"])
+    assert column.cells.date == "%m/%d/%Y"
 
 
 @pytest.mark.parametrize("zone", [None, "Europe/Paris"])
@@ -227,6 +279,32 @@ def test_categories_are_one_hot():
     assert column.kind == "category"
     np.testing.assert_array_equal(rows, [[0, 0, 1], [1, 0, 0], [0, 0, 1], [0, 0, 1], [0, 1, 0]])
     assert "1 missing cell becomes the most frequent, red" in str(column)
+
+
+def test_ordered_categories_keep_their_order():
+    sizes = pd.Categorical(["S", "XL", None, "M", "M"], ["S", "M", "XL"], ordered=True)
+    column, rows = encoded(sizes)
+    assert str(column).startswith("a: ordered categories as one number, S < M < XL; 1 missing")
+    assert rows[:, 0].tolist() == [0, 2, 1, 1, 1]
+    later = pd.DataFrame({"a": ["XL", "huge"], "other": 1.0})
+    encoder = TableEncoder().fit(pd.DataFrame({"a": sizes, "other": np.linspace(0, 1, 5)}))
+    assert encoder.transform(later)[:, 0].tolist() == [2, 1]
+    assert encoder.unseen(later) == {"a": 1}
+    _, same = encoded(["S", "XL", None, "M", "M"], kinds={"a": "order:S < M<XL"})
+    np.testing.assert_array_equal(same, rows)
+    with pytest.raises(InvalidInputError, match="'a' has 'XL', which is not one of S, M"):
+        encoded(["S", "XL", "M"], kinds={"a": "order:S<M"})
+
+
+def test_copies_of_a_column_are_left_out():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.normal(size=40).round(2), "c": rng.choice(["u", "v"], 40)})
+    table = table.assign(b=[f"{value} kg" for value in table["a"]], d=table["c"], e=-table["a"])
+    columns = {column.name: column for column in TableEncoder().fit(table).columns_}
+    assert str(columns["b"]) == "b: not used: a copy of 'a'"
+    assert str(columns["d"]) == "d: not used: a copy of 'c'"
+    assert columns["e"].kind == "number"
+    assert TableEncoder(kinds={"b": "number"}).fit(table).columns_[2].kind == "number"
 
 
 def test_rare_categories_share_a_number():
@@ -444,7 +522,8 @@ def test_clones_and_refits(table):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ([[1.0]], "must be a pandas DataFrame"),
+        ([1.0, 2.0], "Expected 2D array, got 1D array instead"),
+        (pd.DataFrame({"a": [1]}), "one row"),
         (pd.DataFrame(index=range(3)), "no column to learn from"),
         (pd.DataFrame({"a": []}), "no rows"),
         (pd.DataFrame({"a": [1, 1], "b": [None, None]}), "No column of the table can be used"),

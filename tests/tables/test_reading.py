@@ -1,19 +1,22 @@
 """Files of every kind, and what is said about those that are no tables."""
 
 import bz2
+import datetime as dt
 import gzip
 import importlib
 import io
+import json
 import lzma
 import os
 import zipfile
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pytest
 
 from cayleyklein.exceptions import InvalidInputError, MissingExtraError
-from cayleyklein.tables import _reading, iter_table, read_table
+from cayleyklein.tables import _reading, _records, iter_table, read_table
 
 PLAIN = b"length,colour\n1.5,blue\n-2,red\n"
 
@@ -43,7 +46,8 @@ def read(tmp_path, content, name="table.csv", **options):
 def small_pieces(monkeypatch):
     """A few bytes at a time, so that a few rows are many pieces."""
     monkeypatch.setattr(_reading, "BLOCK_BYTES", 24)
-    monkeypatch.setattr(_reading, "PARQUET_ROWS", 1)
+    monkeypatch.setattr(_reading, "PIECE_ROWS", 1)
+    monkeypatch.setattr(_records, "PIECE_ROWS", 1)
 
 
 @pytest.mark.parametrize(
@@ -102,11 +106,11 @@ def test_quoted_cells_hold_delimiters_and_lines(tmp_path):
         (b"BZh9" + 40 * b"\x01", "is damaged, and cannot be unpacked"),
         (zipped(PLAIN).replace(b"\x08\x00", b"\x08\x01"), "is damaged, and cannot be unpacked"),
         (b"sep=;\n", "is blank"),
-        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF document; give a CSV, TSV or Parquet file"),
+        (b"%PDF-1.7\n%\xe2\xe3", "is a PDF document; give a CSV, Excel, JSON or Parquet file"),
         (b"\x28\xb5\x2f\xfd" + bytes(20), "is packed by zstd; pack it by gzip"),
         (encrypted(PLAIN), "is encrypted; unpack it first"),
-        (zipped(b"", "xl/workbook.xml"), "is an Excel workbook; save it as CSV"),
-        (b"\xd0\xcf\x11\xe0" + bytes(99), "is an Excel workbook"),
+        (zipped(b"", "xl/workbook.xml"), "is a workbook that cannot be read"),
+        (b"\xd0\xcf\x11\xe0" + bytes(99), "is an old Excel workbook; save it as .xlsx or CSV"),
         (b"PAR1" + bytes(50), "cannot be read as a Parquet file"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
@@ -123,6 +127,86 @@ def test_other_encodings_are_found(tmp_path, late):
     with pytest.warns(UserWarning, match="is not UTF-8, and is read as cp1252"):
         table = read(tmp_path, rows.encode("cp1252"))
     assert table.iloc[-1].tolist() == ["größe", "œuvre €"]
+
+
+RECORDS = [{"length": 1.5, "colour": "blue"}, {"colour": "red", "length": -2}]
+LINES = "\n".join(map(json.dumps, RECORDS))
+
+
+def workbook(*sheets):
+    book = openpyxl.Workbook()
+    book.remove(book.active)
+    for number, rows in enumerate(sheets):
+        sheet = book.create_sheet(f"sheet {number}")
+        for row in rows:
+            sheet.append(row)
+    buffer = io.BytesIO()
+    book.save(buffer)
+    return buffer.getvalue()
+
+
+CELLS = [["length", "colour"], [1.5, "blue"], [None, None], [-2, " red "]]
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        (LINES.encode(), {}),
+        (gzip.compress(LINES.encode() + b"\n\n"), {}),
+        (b"\xef\xbb\xbf" + json.dumps(RECORDS, indent=1).encode(), {}),
+        (workbook(CELLS), {}),
+        (workbook([], CELLS), {}),
+        (workbook([["Wines of 2024"], [None], *CELLS]), {"skip_rows": 1}),
+        (b"Wines of 2024\n\n" + PLAIN, {"skip_rows": 1}),
+        (b"Wines, of 2024,\n,,\n" + PLAIN, {"skip_rows": 2}),
+        (PLAIN.replace(b",", b"~"), {"delimiter": "~"}),
+    ],
+)
+def test_reads_json_workbooks_and_titles(tmp_path, content, options, monkeypatch):
+    monkeypatch.setattr(_records, "PIECE_ROWS", 1)
+    table = read(tmp_path, content, **options)
+    assert table["length"].tolist() == [1.5, -2.0]
+    assert table["colour"].tolist() == ["blue", "red"]
+
+
+def test_a_workbook_keeps_dates_numbers_and_codes(tmp_path):
+    days = [dt.datetime(2024, 1, day) for day in range(1, 13)]
+    rows = [[day, f"0{i}", 0.1 + i, "-" if i else None] for i, day in enumerate(days)]
+    with pytest.warns(UserWarning, match="has 2 sheets, and 'sheet 0' is read"):
+        table = read(tmp_path, workbook([["day", "code", "x", "none"], *rows], [["other"]]))
+    assert table["day"].tolist() == days
+    assert table["x"].tolist() == [0.1 + i for i in range(12)]
+    assert table["code"].tolist()[:2] == ["00", "01"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            b'{"a": 1}\n{"a": ',
+            "is JSON that cannot be read: .*; expected an object of cells in each",
+        ),
+        (b'{"a": 1}\n[3]', "JSON of row 2 is not an object of cells"),
+        (b'{"a": {"b": 1}}\n{"a": {"b": 2}}', "Column 'a' holds a dict in a cell"),
+        (workbook([]), "is a workbook without cells"),
+        (b"Wines of 2024\n" + PLAIN, r"line 2 has 2 cells, more than the 1 names.*--skip-rows"),
+    ],
+)
+def test_says_what_is_wrong_with_json_and_workbooks(tmp_path, content, message):
+    with pytest.raises(InvalidInputError, match=message):
+        read(tmp_path, content)
+
+
+def test_blank_cells_are_missing_in_every_kind_of_file(tmp_path):
+    table = pd.DataFrame({"a": ["u", " ", "NA", "v "], "b": ["x", None, "", "y"]})
+    table.to_parquet(tmp_path / "t.parquet")
+    table.to_json(tmp_path / "t.jsonl", orient="records", lines=True)
+    table.to_excel(tmp_path / "t.xlsx", index=False)
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for name in ("t.parquet", "t.jsonl", "t.xlsx", "t.csv"):
+        found = read_table(tmp_path / name)
+        assert found["a"].dropna().tolist() == ["u", "v"]
+        assert found["b"].dropna().tolist() == ["x", "y"]
 
 
 def test_directory_and_missing_file(tmp_path):

@@ -14,13 +14,18 @@ from cayleyklein.cli._console import Console, columns_of_text, counted, with_con
 from cayleyklein.exceptions import InvalidInputError
 
 if TYPE_CHECKING:
-    from cayleyklein.tables import TableClassifier
+    from cayleyklein.tables import TableClassifier, TableRegressor
+
+    TableModel = TableClassifier | TableRegressor
 
 EXPLAIN_HELP = "A line for each row that voted: its vote, and the columns that made the distance."
+INTERVAL_HELP = "Add the ends of 95 % intervals of numbers, where the model has them."
+NORMAL_95 = 1.959964  # standard deviations to each end of an interval
 EXPLAINED_COLUMNS = 5  # columns that --explain names for each voter
 MOST_GAPS = 20  # columns whose missing cells are noted one by one
 WIDEST_MATRIX = 15  # most classes of a printed confusion matrix; JSON always has it
 OUTPUT_DELIMITERS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+OUTPUT_ENDINGS = (*OUTPUT_DELIMITERS, ".jsonl", ".xlsx", ".parquet")
 
 
 @with_console(
@@ -35,19 +40,24 @@ def predict(
     table: _console.TableArgument,
     output: _console.RowsOption = None,
     proba: Annotated[bool, typer.Option("--proba", help="Add the shares of the votes.")] = False,
+    interval: Annotated[bool, typer.Option("--interval", help=INTERVAL_HELP)] = False,
     explain: Annotated[bool, typer.Option("--explain", help=EXPLAIN_HELP)] = False,
 ) -> None:
-    """Predict the class of each row of a table.
+    """Predict the class or the number of each row of a table.
 
     Columns are found by their names, in any order; other columns are ignored, with a note. The
     table is read in pieces, and may be of any size.
     """
-    if explain and proba:
-        raise InvalidInputError("Give --proba or --explain, not both.")
+    if explain and (proba or interval):
+        raise InvalidInputError("Give --proba, --interval or --explain, not two of them.")
 
-    def answers(fitted: "TableClassifier", piece: Any) -> dict[str, Any]:
+    def answers(fitted: "TableModel", piece: Any) -> dict[str, Any]:
         if explain:
             return reasons(fitted, piece, whole=console.json and output is None)
+        if fitted.task == "number":
+            return numbers(fitted, piece, proba, interval)
+        if interval:
+            raise InvalidInputError("--interval is for numbers; --proba adds shares of classes.")
         shares = fitted.predict_proba(piece)
         columns = {"row": piece.index + 1, "prediction": fitted.classes_[shares.argmax(axis=1)]}
         names: Any = fitted.classes_ if proba else []
@@ -56,7 +66,20 @@ def predict(
     answer(console, answers, "votes" if explain else "predictions", model, table, output)
 
 
-def reasons(fitted: "TableClassifier", piece: Any, whole: bool) -> dict[str, Any]:
+def numbers(fitted: Any, piece: Any, proba: bool, interval: bool) -> dict[str, Any]:
+    if proba:
+        raise InvalidInputError("--proba is for classes, and this model predicts numbers.")
+    if interval and not fitted.has_std:
+        raise InvalidInputError("Neighbours give no intervals; predict without --interval.")
+    columns = {"row": piece.index + 1}
+    if not interval:
+        return columns | {"prediction": fitted.predict(piece)}
+    mean, std = fitted.predict(piece, return_std=True)
+    ends = {"low": mean - NORMAL_95 * std, "high": mean + NORMAL_95 * std}
+    return columns | {"prediction": mean} | ends
+
+
+def reasons(fitted: "TableModel", piece: Any, whole: bool) -> dict[str, Any]:
     lines: list[list[Any]] = []
     for row, why in zip(piece.index + 1, fitted.explain(piece), strict=True):
         names = why.names if whole else why.marked_names
@@ -71,7 +94,8 @@ def reasons(fitted: "TableClassifier", piece: Any, whole: bool) -> dict[str, Any
                 largest = shares[:EXPLAINED_COLUMNS]
                 line.append(", ".join(f"{name} {share:.2f}" for name, share in largest))
             lines.append(line)
-    columns = ("row", "prediction", "neighbor", "class", "vote", "distance", "columns", "missing")
+    what = "class" if fitted.task == "class" else "value"
+    columns = ("row", "prediction", "neighbor", what, "vote", "distance", "columns", "missing")
     return dict(zip(columns, zip(*lines, strict=True), strict=False))
 
 
@@ -89,13 +113,13 @@ def neighbors(
     """
     import numpy as np
 
-    def answers(fitted: "TableClassifier", piece: Any) -> dict[str, Any]:
-        distances, nearest = fitted.kneighbors(piece, k)
+    def answers(fitted: "TableModel", piece: Any) -> dict[str, Any]:
+        known, (distances, nearest) = fitted.targets_, fitted.kneighbors(piece, k)
         return {
             "row": np.repeat(piece.index + 1, k),
             "rank": np.tile(np.arange(1, k + 1), len(piece)),
             "neighbor": fitted.row_numbers_[nearest].ravel() + 1,
-            "class": fitted.classes_[fitted.labels_[nearest]].ravel(),
+            "class" if fitted.task == "class" else "value": known[nearest].ravel(),
             "distance": distances.ravel(),
         }
 
@@ -104,7 +128,7 @@ def neighbors(
 
 def answer(
     console: Console,
-    answers: "Callable[[TableClassifier, Any], dict[str, Any]]",
+    answers: "Callable[[TableModel, Any], dict[str, Any]]",
     name: str,
     model: Path,
     table: Path,
@@ -128,24 +152,21 @@ def answer(
 
 
 def pieces_of(
-    console: Console, model: "TableClassifier", table: Path, target: str | None = None
+    console: Console, model: "TableModel", table: Path, target: str | None = None
 ) -> Iterator[Any]:
     """Yield a table in pieces with the columns of a model, and note at the end what is unknown."""
-    from cayleyklein.tables import iter_table
-
     unseen, missing = Counter[str](), Counter[str]()
     known = {target, getattr(model, "target_", None), *(c.name for c in model.encoder_.columns_)}
     ignored: list[str] = []
-    with console.progress(f"reading {table.name}") as show:
-        for piece in iter_table(table, **console.reading, progress=show):
-            try:
-                unseen.update(model.encoder_.unseen(piece))
-            except InvalidInputError as error:
-                said = f"{error} It has: {', '.join(map(repr, piece.columns[:20]))}."
-                raise InvalidInputError(f"{table} does not fit the model. {said}") from error
-            missing.update(model.encoder_.missing(piece))
-            ignored = [repr(name) for name in piece.columns if name not in known]
-            yield piece
+    for piece in console.pieces(table):
+        try:
+            unseen.update(model.encoder_.unseen(piece))
+        except InvalidInputError as error:
+            said = f"{error} It has: {', '.join(map(repr, piece.columns[:20]))}."
+            raise InvalidInputError(f"{table} does not fit the model. {said}") from error
+        missing.update(model.encoder_.missing(piece))
+        ignored = [repr(name) for name in piece.columns if name not in known]
+        yield piece
     if ignored:
         console.note(f"ignored columns that the model does not know: {', '.join(ignored)}")
 
@@ -163,15 +184,20 @@ def pieces_of(
 
 
 def write_rows(frames: Iterable[Any], path: Path | None) -> int:
+    import pandas as pd
+
     from cayleyklein._validation import require
     from cayleyklein.tables import atomic
 
     ending, n_rows, writer = ".csv" if path is None else path.suffix.lower(), 0, None
-    if ending not in (*OUTPUT_DELIMITERS, ".parquet"):
-        raise InvalidInputError(f"{path} should end in .csv, .tsv, .tab or .parquet.")
+    if ending not in OUTPUT_ENDINGS:
+        raise InvalidInputError(f"{path} should end in {', '.join(OUTPUT_ENDINGS)}.")
+    if ending == ".xlsx":
+        require("openpyxl", "excel")
+        frames = [pd.concat(list(frames))]
     with ExitStack() as stack:
         file: Any = sys.stdout if path is None else stack.enter_context(atomic.writing(path))
-        if path is not None and ending != ".parquet":
+        if path is not None and ending not in (".parquet", ".xlsx"):
             file = stack.enter_context(file.open("w", encoding="utf-8", newline=""))
         for frame in frames:
             if ending == ".parquet":
@@ -180,6 +206,10 @@ def write_rows(frames: Iterable[Any], path: Path | None) -> int:
                 if writer is None:
                     writer = stack.enter_context(parquet.ParquetWriter(file, rows.schema))
                 writer.write_table(rows)
+            elif ending == ".xlsx":
+                frame.to_excel(file, index=False)
+            elif ending == ".jsonl":
+                frame.to_json(file, orient="records", lines=True, double_precision=15)
             else:
                 options = {"sep": OUTPUT_DELIMITERS[ending], "lineterminator": "\n", "index": False}
                 frame.to_csv(file, header=n_rows == 0, **options)
@@ -202,67 +232,110 @@ def evaluate(
             "-t",
             "--target",
             metavar="COLUMN",
-            help="The column of classes.",
+            help="The column of true classes or numbers.",
             show_default="the one that the model was fitted with",
         ),
     ] = None,
+    picture: Annotated[
+        Path | None, typer.Option(metavar="OUT", help="Draw it: SVG, PNG or PDF.")
+    ] = None,
 ) -> None:
-    """Measure how well a model predicts the known classes of a table.
+    """Measure how well a model predicts the known classes or numbers of a table.
 
-    Accuracy, balanced accuracy (the mean recall of the classes), log loss, the precision and recall
-    of each class, the confusion matrix, and how often predictions are right by the probability that
-    the model gives them. Use rows that the model was not fitted on.
+    Of classes: accuracy, balanced accuracy (the mean recall of the classes), log loss, the
+    precision and recall of each class, the confusion matrix, and how often predictions are right
+    by the probability that the model gives them. Of numbers: R², the root of the mean squared
+    error (RMSE) and the mean absolute error (MAE), beside those of always predicting the mean of
+    the fitted rows. Use rows that the model was not fitted on. The picture shows the confusion
+    matrix, or predicted against true numbers and the residuals.
     """
     import numpy as np
 
     from cayleyklein.experiments import scores
-    from cayleyklein.tables import load_model, split_target
+    from cayleyklein.tables import atomic, load_model, targets
 
-    fitted = load_model(model)
-    column = target or getattr(fitted, "target_", None)
+    if picture is not None:
+        _console.check_picture(picture, table, model)
+        atomic.check_writable(picture)
+    fitted: Any = load_model(model)
+    column, what = target or getattr(fitted, "target_", None), fitted.task
     if column is None:
         raise InvalidInputError("The model does not say which column to predict; give --target.")
     if any(c.name == column and c.kind != "unused" for c in fitted.encoder_.columns_):
         raise InvalidInputError(
-            f"Column {column!r} is one that the model predicts from; its classes are of "
+            f"Column {column!r} is one that the model predicts from; it predicts "
             f"{getattr(fitted, 'target_', 'another')!r}."
         )
-    known, predicted, n_unlabelled, n_fitted = [], [], 0, 0
+    known, predicted, n_without, n_fitted = [], [], 0, 0
     total_loss, groups = 0.0, np.zeros((1, 3))
+    cells = {"cells": fitted.target_cells_} if hasattr(fitted, "target_cells_") else {}
+    reader = targets.TargetColumn(column, what, **cells)
     for piece in pieces_of(console, fitted, table, column):
-        rows, classes, dropped = split_target(piece, column, to_learn=False)
-        n_unlabelled += dropped
+        rows, truth, dropped = reader.split(piece)
+        n_without += dropped
         if len(rows):
-            known.append(classes)
+            known.append(truth)
+            n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
+            if what == "number":
+                predicted.append(fitted.predict(rows))
+                continue
             shares = fitted.predict_proba(rows)
             predicted.append(fitted.classes_[shares.argmax(axis=1)])
-            total_loss += len(rows) * scores.log_loss(shares, fitted.classes_, classes)
-            groups = groups + scores.calibration(shares, fitted.classes_, classes)
-            n_fitted += int((fitted.kneighbors(rows, 1)[0] == 0).sum())
-    if n_unlabelled:
-        console.note(f"left out {counted(n_unlabelled, 'row')} without a class in {column!r}")
+            total_loss += len(rows) * scores.log_loss(shares, fitted.classes_, truth)
+            groups = groups + scores.calibration(shares, fitted.classes_, truth)
+    if n_without:
+        console.note(f"left out {counted(n_without, 'row')} without a {what} in {column!r}")
     if not known:
-        raise InvalidInputError(f"No row of {table} has a class in {column!r}.")
+        raise InvalidInputError(f"No row of {table} has a {what} in {column!r}.")
     truth, found = np.concatenate(known), np.concatenate(predicted)
-    unknown = sorted(set(truth) - set(fitted.classes_))
-    if unknown:
-        names = ", ".join(map(repr, unknown[:10]))
-        console.note(f"the model does not know the classes {names}; their rows count as wrong")
     if n_fitted:
         console.note(
             f"{n_fitted:,} of {counted(len(truth), 'row')} have the same values as rows that the "
-            f"model was fitted on; if they are the same rows, expect less accuracy on new ones"
+            f"model was fitted on; if they are the same rows, expect larger errors on new ones"
         )
-    values = {
-        **score_classes(truth, found),
-        "log_loss": total_loss / len(truth),
-        "calibration": [
-            {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
-            for n, confidence, right in filter(np.any, groups.tolist())
-        ],
-        "fitted_rows": n_fitted,
-    }
-    console.result(values, scores_text(values))
+    if what == "number":
+        values = scores.of_numbers(truth, found, float(fitted.targets_.mean()))
+    else:
+        unknown = sorted(set(truth) - set(fitted.classes_))
+        if unknown:
+            names = ", ".join(map(repr, unknown[:10]))
+            console.note(f"the model does not know the classes {names}; their rows count as wrong")
+        values = score_classes(truth, found) | {
+            "log_loss": total_loss / len(truth),
+            "calibration": [
+                {"rows": int(n), "confidence": confidence / n, "accuracy": right / n}
+                for n, confidence, right in filter(np.any, groups.tolist())
+            ],
+        }
+    if picture is not None:
+        draw_scores(picture, truth, found, what)
+    values |= {"task": what, "fitted_rows": n_fitted}
+    console.result(values, number_text(values) if what == "number" else scores_text(values))
+
+
+def number_text(values: dict[str, Any]) -> str:
+    names = {"r2": "R²", "rmse": "RMSE", "mae": "MAE"}
+    both = [(names[key], values[key], values["mean"][key]) for key in names]
+    rows = [[name, f"{model:.6g}", f"{mean:.6g}"] for name, model, mean in both]
+    table = columns_of_text(rows, columns=["", "model", "mean of fitted rows"])
+    return f"{counted(values['rows'], 'row')}\n{table}"
+
+
+def draw_scores(path: Path, truth: Any, found: Any, what: str) -> None:
+    from matplotlib.figure import Figure
+    from sklearn.metrics import ConfusionMatrixDisplay
+
+    from cayleyklein.plotting import residuals
+    from cayleyklein.tables import atomic
+
+    if what == "number":
+        figure = residuals.residuals_figure(truth, found)
+    else:
+        figure = Figure(figsize=(6, 5), layout="constrained")
+        shown = {"ax": figure.add_subplot(), "cmap": "Blues", "xticks_rotation": "vertical"}
+        ConfusionMatrixDisplay.from_predictions(truth, found, **shown)
+    with atomic.writing(path) as temporary:
+        figure.savefig(temporary, dpi=150)
 
 
 def score_classes(truth: Any, found: Any) -> dict[str, Any]:

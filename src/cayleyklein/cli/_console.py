@@ -39,6 +39,14 @@ class Console:
     def note(self, text: str) -> None:
         self.say(f"note: {text}")
 
+    def pieces(self, table: Path) -> Iterator[Any]:
+        """Yield a table in pieces; the table "-" is standard input."""
+        from cayleyklein.tables import iter_table
+
+        source: Any = sys.stdin.buffer if str(table) == "-" else table
+        with self.progress(f"reading {table.name}") as show:
+            yield from iter_table(source, **self.reading, progress=show)
+
     def detail(self, text: str) -> None:
         if self.verbose:
             self.say(text)
@@ -82,10 +90,13 @@ def columns_of_text(rows: Any, **columns: Any) -> str:
     return str(frame.to_string(index=False, float_format="{:.3f}".format))
 
 
-TABLE_HELP = "CSV, TSV or Parquet with a line of column names; may be packed (gz, bz2, xz, zip)."
+TABLE_HELP = (
+    "CSV, TSV, JSON (lines or a list), Excel or Parquet, with names of columns; - is standard "
+    "input. Text may be packed (gz, bz2, xz, zip)."
+)
 TableArgument = Annotated[Path, typer.Argument(metavar="TABLE", help=TABLE_HELP)]
 ModelArgument = Annotated[Path, typer.Argument(metavar="MODEL", help="A file written by `fit`.")]
-ROWS_HELP = "CSV, TSV or Parquet."
+ROWS_HELP = "CSV, TSV, JSON lines (.jsonl), Excel (.xlsx) or Parquet."
 RowsOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="OUT", help=ROWS_HELP, show_default="print")
 ]
@@ -106,6 +117,12 @@ def refuse_overwriting(output: Path | None, *inputs: Path) -> None:
             raise InvalidInputError(f"{output} is an input; give the output another name.")
 
 
+def check_picture(output: Path, *inputs: Path) -> None:
+    refuse_overwriting(output, *inputs)
+    if output.suffix.lower() not in (".svg", ".png", ".pdf"):
+        raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
+
+
 def _option(name: str, kind: Any, default: Any, *flags: str, **about: Any) -> inspect.Parameter:
     annotation = Annotated[kind, typer.Option(*flags, **about)]
     keyword_only = inspect.Parameter.KEYWORD_ONLY
@@ -116,6 +133,7 @@ READING = [
     _option("encoding", str | None, None, help="Encoding, such as cp1252.", show_default="utf-8"),
     _option("delimiter", str | None, None, help="Character between cells.",
             show_default="by the first line"),
+    _option("skip_rows", int, 0, help="Lines above the names of the columns.", min=0),
 ]  # fmt: skip
 COMMON = [
     _option("quiet", bool, False, "-q", "--quiet", help="Print only results and errors."),
@@ -138,7 +156,7 @@ def with_console(
 
         @functools.wraps(command)
         def with_options(quiet: bool, verbose: bool, json: bool, debug: bool, **given: Any) -> Any:
-            reading = {name: given.pop(name) for name in ("encoding", "delimiter") if reads}
+            reading = {option.name: given.pop(option.name) for option in READING if reads}
             return command(Console(quiet, verbose, json, reading), **given)
 
         with_options.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]

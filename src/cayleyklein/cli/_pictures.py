@@ -49,13 +49,12 @@ def voronoi(
     require("matplotlib", "plot")
     from matplotlib.figure import Figure
 
-    _console.refuse_overwriting(output, table)
-    if output.suffix.lower() not in (".svg", ".png", ".pdf"):
-        raise InvalidInputError(f"{output} should end in .svg, .png or .pdf.")
+    _console.check_picture(output, table)
     atomic.check_writable(output)
     names = [x, y, *([label] if label else [])]
     text = [label] if label and label not in (x, y) else []
-    rows = read_table(table, text=text, **console.reading)
+    source: Any = sys.stdin.buffer if str(table) == "-" else table
+    rows = read_table(source, text=text, **console.reading)
     points, labels, n_missing = points_of(rows, names)
     if n_missing:
         console.note(f"left out {counted(n_missing, 'row')} with missing values")

@@ -1,4 +1,4 @@
-"""The default classifier, every geometry and other classifiers on the same random splits."""
+"""Our default, every geometry and other methods on the same random splits."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -18,13 +18,13 @@ from cayleyklein.experiments.problems import Problem, load_problem, repeated_spl
 from cayleyklein.tables import atomic
 
 PYTHON = """\
-from sklearn.model_selection import StratifiedShuffleSplit, cross_val_score
-from cayleyklein import CurvedKNeighborsClassifier
+from sklearn.model_selection import {splitter}, cross_val_score
+from cayleyklein import {kind}
 from cayleyklein.experiments import load_problem
 {imports}
 problem = {load}
-splits = StratifiedShuffleSplit({n}, test_size={test_size:g}, random_state=0)
-for geometry in ("auto", "flat", "elliptic", "hyperbolic", "learned", "mixed"):
+splits = {splitter}({n}, test_size={test_size:g}, random_state=0)
+for geometry in {geometries}:
     model = {model}
     scores = cross_val_score(model, problem.X, problem.y, cv=splits)
     print(geometry, scores.mean(), scores.std(ddof=1) / len(scores) ** 0.5)
@@ -39,8 +39,9 @@ class Comparison:
     ----------
     problems : tuple of Problem
     results : list of dict
-        For each data set and method: "accuracy", "standard_error", "log_loss", "over_knn" and
-        "over_flat" (the :class:`PairedDifference` to standardised k-NN and to flat LMNN),
+        For each data set and method: "accuracy" and "log_loss", or "r2", "rmse" and "mae" where
+        numbers are predicted; "standard_error" of the first, "over_knn" and "over_flat" (the
+        :class:`PairedDifference` to standardised k-NN and to flat LMNN or MLKR),
         "is_better_than_knn" and "is_better_than_flat" (significant at 5 %, adjusted for the number
         of methods), "fit_seconds" and "predict_seconds" (median CPU time), "learned" (geometry and
         curvatures), "alpha", and "outcomes", the same for each split.
@@ -96,14 +97,20 @@ class Comparison:
         """Return Python code that does the same on the first data set."""
         problem, k = self.problems[0], self.n_neighbors
         votes = "" if k is None else f', n_neighbors={k}, weights="uniform"'
-        model = f"CurvedKNeighborsClassifier(geometry=geometry{votes}, random_state=0)"
+        is_class = problem.task == "class"
+        kind = "CurvedKNeighborsClassifier" if is_class else "CurvedKNeighborsRegressor"
+        model = f"{kind}(geometry=geometry{votes}, random_state=0)"
         imports = ""
         if hasattr(problem.X, "columns"):
             imports = "from cayleyklein.tables import TableEncoder\n"
             imports += "from sklearn.pipeline import make_pipeline\n"
             model = f"make_pipeline(TableEncoder(), {model})"
-        given = {"load": problem.code, "n": self.n_splits, "test_size": self.test_size}
-        return PYTHON.format(imports=imports, model=model, **given)
+        known = ("auto", "flat", "elliptic", "hyperbolic", "learned", *["mixed"] * is_class)
+        return PYTHON.format(
+            imports=imports, model=model, kind=kind, geometries=str(known).replace("'", '"'),
+            splitter="StratifiedShuffleSplit" if is_class else "ShuffleSplit",
+            load=problem.code, n=self.n_splits, test_size=self.test_size,
+        )  # fmt: skip
 
     def to_html(self) -> str:
         """Return the report as one page that needs no other file."""
@@ -115,7 +122,7 @@ class Comparison:
             sections.append(table.to_html(chart, after=fit_notes(results) + pictures))
         return html.page(
             f"Curved metrics on {', '.join(problem.name for problem in self.problems)}",
-            f"Classification by the nearest neighbours of learned metrics{votes}, and by other "
+            f"Prediction by the nearest neighbours of learned metrics{votes}, and by other "
             f"methods, over {self.n_splits} random splits with {100 * self.test_size:.3g} % of the "
             f"rows for testing.",
             [
@@ -144,9 +151,11 @@ def compare(
     data: str | Path | Problem | Iterable[str | Path | Problem] = ("wine", "balance", "vowel"),
     *,
     target: str | None = None,
+    task: str = "auto",
     drop: Sequence[str] = (),
     delimiter: str | None = None,
     encoding: str | None = None,
+    skip_rows: int = 0,
     methods: Sequence[str] = COMPARED,
     n_neighbors: int | None = None,
     n_splits: int = 5,
@@ -154,17 +163,20 @@ def compare(
     n_jobs: int | None = None,
     progress: ProgressCallback | None = None,
 ) -> Comparison:
-    """Compare the default classifier, every geometry and other classifiers on the same splits.
+    """Compare our default, every geometry and other methods on the same splits.
 
     Parameters
     ----------
     data : str, path, Problem or sequence of them, default=("wine", "balance", "vowel")
-        Names of data sets (see :func:`load_problem`), or files (CSV, TSV, Parquet).
+        Names of data sets (see :func:`load_problem`), or files of tables.
     target : str, optional
-        Column of the classes, for files.
+        Column to predict, for files.
+    task : {"auto", "class", "number"}, default="auto"
+        What it holds; "auto" decides by its values. Numbers have neither "mixed" nor "nca".
     drop : sequence of str, default=()
         Columns of files to leave out.
     delimiter, encoding : str, optional
+    skip_rows : int, default=0
         Format of files, see :func:`cayleyklein.tables.read_table`.
     methods : sequence of str, default=COMPARED
         Any of "knn", "auto", "flat", "elliptic", "hyperbolic", "learned", "mixed", "nca", "forest"
@@ -196,7 +208,10 @@ def compare(
     k = None if n_neighbors is None else as_count(n_neighbors, "n_neighbors")
     expect(as_count(n_splits, "n_splits") > 1, "n_splits", n_splits, "at least 2 splits")
     problems: dict[str, Problem] = {}
-    load = partial(load_problem, target=target, drop=drop, delimiter=delimiter, encoding=encoding)
+    load = partial(
+        load_problem, target=target, task=task, drop=drop, delimiter=delimiter, encoding=encoding,
+        skip_rows=skip_rows,
+    )  # fmt: skip
     for given in data:
         problem = given if isinstance(given, Problem) else load(given)
         is_new = problem.name not in problems  # files in two folders may have one name
@@ -205,9 +220,14 @@ def compare(
     if not problems:
         raise InvalidInputError("No data to compare on; name a bundled data set or a file.")
     outcomes = run_cells(
-        [Cell(name, method, k) for name in problems for method in chosen],
+        [
+            Cell(name, method, k)
+            for name, problem in problems.items()
+            for method in chosen
+            if problem.task == "class" or METHODS[method].make_regressor
+        ],
         problems,
-        {name: repeated_splits(p.y, n_splits, test_size) for name, p in problems.items()},
+        {name: repeated_splits(p, n_splits, test_size) for name, p in problems.items()},
         n_jobs=n_jobs,
         progress=progress,
     )

@@ -8,20 +8,30 @@ import numpy as np
 
 from cayleyklein import plotting
 from cayleyklein.experiments import page as html
-from cayleyklein.experiments._statistics import LEAST_GROUP, Result, accuracy_text, reliability
+from cayleyklein.experiments._statistics import (
+    LEAST_GROUP,
+    Result,
+    accuracy_text,
+    reliability,
+    score_name,
+)
 from cayleyklein.experiments.methods import AUTO, METHODS
 from cayleyklein.experiments.problems import Problem
-from cayleyklein.plotting import style, svg
+from cayleyklein.plotting import residuals, style, svg
 from cayleyklein.tables import TableEncoder
 
-COLUMNS = (
-    "method", "accuracy ± s.e.", "log loss", "over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s",
-    "predict, s", "K", "α",
-)  # fmt: skip
+GAINS = ("over k-NN [95 %]", "over flat LMNN [95 %]", "fit, s", "predict, s", "K")
+COLUMNS = {
+    "class": ("method", "accuracy ± s.e.", "log loss", *GAINS, "α"),
+    "number": ("method", "R² ± s.e.", "RMSE", "MAE", *GAINS),
+}
 HOW_TO_READ = (
     "Accuracy is the share of test rows with the right class, averaged over random stratified "
     "splits; ± is its standard error. All methods have the same splits, and learn scaling, "
     "curvature and every other choice from the training rows only.",
+    "Numbers are judged by R², the share of their variance on the test rows that is predicted (1 "
+    "is perfect, 0 no better than their mean), by RMSE, the root of the mean squared error, and by "
+    "MAE, the mean absolute error. Their splits are random, and flat LMNN is flat MLKR.",
     "Log loss is the mean of −log p, where p is the probability of the true class. Smaller is "
     "better; equal probabilities have the logarithm of the number of classes.",
     "Over k-NN is the mean difference to k-NN on standardised columns, split by split, "
@@ -50,16 +60,20 @@ def dataset_table(problem: Problem, results: Sequence[Result]) -> html.ReportTab
         gains = [interval(result[name]) for name in ("over_knn", "over_flat")]
         times = [f"{result['fit_seconds']:.2f}", f"{result['predict_seconds']:.3f}"]
         alpha = "" if result["alpha"] is None else f"{result['alpha']:.2f}"
-        loss = f"{result['log_loss']:.3f}"
-        rows.append([*first, loss, *gains, *times, curvature_text(result), alpha])
-    best = max(result["accuracy"] for result in results)
-    titles = [result["title"] for result in results if result["accuracy"] == best]
+        is_class = problem.task == "class"
+        losses = [f"{result['log_loss']:.3f}"] if is_class else [
+            f"{result[name]:.4g}" for name in ("rmse", "mae")]  # fmt: skip
+        last = [curvature_text(result), *([alpha] if is_class else [])]
+        rows.append([*first, *losses, *gains, *times, *last])
+    measure = score_name(results[0])
+    best = max(result[measure] for result in results)
+    titles = [result["title"] for result in results if result[measure] == best]
     holders = " and ".join(titles) if len(titles) < 3 else f"{len(titles)} methods"
     shown = f"{', '.join(better) or 'no method'} {'are' if len(better) > 1 else 'is'}"
     verdict = f"{problem.name}: the highest mean is {best:.3f}, of {holders}; {shown} shown to be "
     verdict += "better than standardised k-NN."
     title = f"{problem.name}: {problem.describe()}"
-    return html.ReportTable(title, COLUMNS, rows, notes=(*problem.notes, verdict))
+    return html.ReportTable(title, COLUMNS[problem.task], rows, notes=(*problem.notes, verdict))
 
 
 def interval(difference: dict[str, float | None] | None) -> str:
@@ -99,27 +113,35 @@ RELIABILITY = (
 def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None) -> tuple[str, str]:
     from matplotlib.figure import Figure
 
+    loss, name = ("log_loss", "log loss") if problem.task == "class" else ("rmse", "RMSE")
     figure = Figure(figsize=(9.4, 0.8 + 0.3 * len(results)), layout="constrained")
     accuracies, losses = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     draw_accuracies(accuracies, results)
-    bars = losses.barh(range(len(results)), [r["log_loss"] for r in results], 0.6, color=style.BLUE)
-    losses.bar_label(bars, fmt="%.3f", padding=3, fontsize="small")
-    losses.set(xlabel="log loss (less is better)")
+    bars = losses.barh(range(len(results)), [r[loss] for r in results], 0.6, color=style.BLUE)
+    losses.bar_label(bars, fmt="%.4g", padding=3, fontsize="small")
+    losses.set(xlabel=f"{name} (less is better)")
     losses.margins(x=0.2)
     losses.set_xlim(left=0)
     losses.tick_params(axis="y", labelleft=False, length=0)
-    chart = html.figure_html(figure, f"Accuracy and log loss on {problem.name} by method.")
-    chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
+    first = "Accuracy" if problem.task == "class" else "R²"
+    chart = html.figure_html(figure, f"{first} and {name} on {problem.name} by method.")
+    if problem.task == "class":
+        chart += html.figure_html(reliability_figure(results), f"{problem.name}: {RELIABILITY}")
 
     encoder = TableEncoder().fit(problem.X) if hasattr(problem.X, "columns") else None
     X = problem.X if encoder is None else encoder.transform(problem.X)
     rows = np.sort(np.random.default_rng(0).permutation(len(X))[:MOST_ROWS_DRAWN])
-    X, y = np.asarray(X, dtype=np.float64)[rows], problem.classes[problem.y[rows]]
-    model = METHODS[AUTO].make(k, None)
+    X, y = np.asarray(X, dtype=np.float64)[rows], problem.y[rows]
+    some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
     with warnings.catch_warnings():  # the notes have the warnings of the fits
         warnings.simplefilter("ignore")
-        model.fit(X, y)
-    some = "all rows" if len(rows) == len(problem.y) else f"{len(rows)} rows, drawn at random,"
+        if problem.task == "class":
+            y = problem.classes[y]
+            model = METHODS[AUTO].make(k, None).fit(X, y)
+        else:
+            model = METHODS[AUTO].make_regressor(k).fit(X, y)  # type: ignore[misc]
+            caption = f"Predictions of auto for {some} of {problem.name}, each row left out."
+            chart += html.figure_html(residuals.residuals_figure(y, model.predict(None)), caption)
     is_named = len(problem.classes) <= LEGEND_CLASSES
     shares = model.metric_.feature_weights(X)
     names: Any = problem.column_names or [f"column {j + 1}" for j in range(len(shares))]
@@ -127,18 +149,24 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
         names, shares = encoder._add_up(shares)
     weights = plotting.FeatureWeightsDisplay(weights=shares, names=list(names))
     most = int(weights.weights.argmax())
-    displays: dict[str, tuple[Any, dict[str, Any]]] = {
-        f"The metric that auto learned from {some} of {problem.name}, on the principal plane of "
-        f"its own coordinates. All balls have the same radius: where they look small, distances "
-        f"are long.": (plotting.MetricDisplay.from_estimator(model, X, y), {"legend": is_named}),
-        "Predictions of auto on the principal plane of the standardised columns. Rows are "
-        "projected to that plane, so some are on the colour of another class.": (
+    displays: dict[str, tuple[Any, dict[str, Any]]] = {}
+    if problem.task == "class":
+        displays[
+            f"The metric that auto learned from {some} of {problem.name}, on the principal plane "
+            f"of its own coordinates. All balls have the same radius: where they look small, "
+            f"distances are long."
+        ] = plotting.MetricDisplay.from_estimator(model, X, y), {"legend": is_named}
+        displays[
+            "Predictions of auto on the principal plane of the standardised columns. Rows are "
+            "projected to that plane, so some are on the colour of another class."
+        ] = (
             plotting.DecisionBoundaryDisplay.from_estimator(model, X, y, resolution=160),
             {"legend": is_named},
-        ),
-        f"Share of each column in the squared distances of that metric; the largest is that of "
-        f"{weights.names[most]}, {weights.weights[most]:.0%}.": (weights, {"top": BARS_SHOWN}),
-    }
+        )
+    displays[
+        f"Share of each column in the squared distances of the metric that auto learned from "
+        f"{some}; the largest is that of {weights.names[most]}, {weights.weights[most]:.0%}."
+    ] = weights, {"top": BARS_SHOWN}
     pictures = []
     for caption, (display, options) in displays.items():
         figure = Figure(figsize=(5.6, 4.4), layout="constrained")
@@ -148,16 +176,17 @@ def dataset_pictures(problem: Problem, results: Sequence[Result], k: int | None)
 
 
 def draw_accuracies(ax: Any, results: Sequence[Result]) -> None:
-    ax.axvline(results[0]["accuracy"], color="0.4", linestyle="--", linewidth=1, zorder=0)
+    measure = score_name(results[0])
+    ax.axvline(results[0][measure], color="0.4", linestyle="--", linewidth=1, zorder=0)
     for row, result in enumerate(results):
-        scores = [outcome["accuracy"] for outcome in result["outcomes"]]
+        scores = [outcome[measure] for outcome in result["outcomes"]]
         is_better = result["is_better_than_knn"]
         color, inside = (style.BLUE, style.BLUE) if is_better else ("black", "white")
         ax.plot(scores, [row] * len(scores), "o", color="0.7", markersize=4)
-        mean, error = result["accuracy"], result["standard_error"]
+        mean, error = result[measure], result["standard_error"]
         ax.errorbar(mean, row, xerr=error, fmt="o", color=color, markerfacecolor=inside)
     ax.set(yticks=range(len(results)), yticklabels=[result["title"] for result in results])
-    ax.set(xlabel="accuracy", ylim=(len(results) - 0.5, -0.5))
+    ax.set(xlabel="R²" if measure == "r2" else measure, ylim=(len(results) - 0.5, -0.5))
     ax.grid(axis="x", color="0.9")
 
 

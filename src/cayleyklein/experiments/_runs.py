@@ -49,6 +49,8 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     # BLAS threads would change the last digits, and the CPU time, with the number of processes
     (train, test), rows, y = split, problem.X, problem.y
     model = METHODS[cell.method].make(cell.k, cell.n_targets)
+    if problem.task == "number":
+        model = METHODS[cell.method].make_regressor(cell.k)  # type: ignore[misc]
     if hasattr(rows, "iloc"):
         model, rows = make_pipeline(TableEncoder(), model), rows.iloc
     with threadpool_limits(1), warnings.catch_warnings(record=True) as caught:
@@ -58,7 +60,16 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
         middle = time.process_time()
         predicted = model.predict(rows[test])
         end = time.process_time()
-        probabilities = model.predict_proba(rows[test])
+        if problem.task == "class":
+            shares = model.predict_proba(rows[test])
+            scored: Outcome = {
+                "accuracy": float((predicted == y[test]).mean()),
+                "log_loss": scores.log_loss(shares, model.classes_, y[test]),
+                "calibration": scores.calibration(shares, model.classes_, y[test]),
+            }
+        else:
+            found = scores.of_numbers(y[test], predicted, y[train].mean())
+            scored = {name: found[name] for name in ("r2", "rmse", "mae")}
     last = model
     while hasattr(last, "steps"):
         last = last.steps[-1][1]
@@ -67,10 +78,7 @@ def evaluate_cell(cell: Cell, problem: Problem, split: Split) -> Outcome:
     alpha = None
     if geometry == "mixed":  # half and half where too few rows can be held out to choose it
         alpha = float(last.selection_.chosen.partition("α = ")[2] or 0.5)
-    return {
-        "accuracy": float((predicted == y[test]).mean()),
-        "log_loss": scores.log_loss(probabilities, model.classes_, y[test]),
-        "calibration": scores.calibration(probabilities, model.classes_, y[test]),
+    return scored | {
         "n_train": len(train),
         "n_test": len(test),
         "fit_seconds": middle - start,

@@ -108,9 +108,14 @@ BASELINES: dict[str, Callable[[Cell], Cell]] = {  # the cell that a cell is comp
 }
 
 
+def score_name(outcome: Mapping[str, Any]) -> str:
+    """Return what methods are compared by: "accuracy" of classes, "r2" of numbers."""
+    return "accuracy" if "accuracy" in outcome else "r2"
+
+
 def summarize(outcomes: Mapping[Cell, list[Outcome]]) -> list[Result]:
     results = {cell: _summary(cell, some) for cell, some in outcomes.items()}
-    scores = {cell: [o["accuracy"] for o in some] for cell, some in outcomes.items()}
+    scores = {cell: [o[score_name(o)] for o in some] for cell, some in outcomes.items()}
     for name, baseline in BASELINES.items():
         for base in outcomes.keys() & set(map(baseline, outcomes)):
             test, train = (sum(o[k] for o in outcomes[base]) for k in ("n_test", "n_train"))
@@ -138,11 +143,13 @@ def _summary(cell: Cell, outcomes: list[Outcome]) -> Result:
         learned = {"geometry": kind[0], "curvatures": medians, "n_splits": count}
     gains = {"over_knn": None, "is_better_than_knn": False}
     gains |= {"over_flat": None, "is_better_than_flat": False}
+    measure = score_name(outcomes[0])
+    shown = ("accuracy", "log_loss") if measure == "accuracy" else ("r2", "rmse", "mae")
+    error = float(stats.sem(known(measure))) if len(outcomes) > 1 else None
     return cell._asdict() | {
-        "title": METHODS[cell.method].title,
-        "accuracy": float(np.mean(known("accuracy"))),
-        "standard_error": float(stats.sem(known("accuracy"))) if len(outcomes) > 1 else None,
-        "log_loss": float(np.mean(known("log_loss"))),
+        "title": METHODS[cell.method].title_for("class" if measure == "accuracy" else "number"),
+        **{name: float(np.mean(known(name))) for name in shown},
+        "standard_error": error,
         **gains,
         "fit_seconds": float(np.median(known("fit_seconds"))),
         "predict_seconds": float(np.median(known("predict_seconds"))),
@@ -158,7 +165,7 @@ def cell_of(result: Result) -> Cell:
 
 def accuracy_text(result: Result) -> str:
     error = result["standard_error"]
-    return f"{result['accuracy']:.3f}" + ("" if error is None else f" ± {error:.3f}")
+    return f"{result[score_name(result)]:.3f}" + ("" if error is None else f" ± {error:.3f}")
 
 
 LEAST_GROUP = 5  # test rows below which a group says nothing of calibration

@@ -1,4 +1,4 @@
-"""The classifiers that are compared: ours, scikit-learn's and other packages'."""
+"""The classifiers and regressors that are compared: ours, scikit-learn's and other packages'."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -8,17 +8,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import RandomForestClassifier
+from sklearn.compose import TransformedTargetRegressor
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.model_selection import GridSearchCV, KFold
-from sklearn.neighbors import KNeighborsClassifier, NeighborhoodComponentsAnalysis
+from sklearn.neighbors import (
+    KNeighborsClassifier,
+    KNeighborsRegressor,
+    NeighborhoodComponentsAnalysis,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC
+from sklearn.svm import SVC, SVR
 
 from cayleyklein._validation import as_choice, as_texts
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.learning import CurvedLMNN
-from cayleyklein.prediction import CurvedKNeighborsClassifier
+from cayleyklein.prediction import CurvedKNeighborsClassifier, CurvedKNeighborsRegressor
 
 SEED = 0
 PAPER_NEIGHBORS = 3
@@ -27,10 +32,14 @@ PAPERS = "paper-"  # prefix of the methods that are the paper's algorithm
 
 
 class Method(NamedTuple):
-    """A title, and a function (k, n_targets) → classifier, None for its default."""
+    """A title, and functions (k, n_targets) → classifier and k → regressor, None for defaults."""
 
     title: str
     make: Callable[[int | None, int | None], Any]
+    make_regressor: Callable[[int | None], Any] | None = None
+
+    def title_for(self, task: str) -> str:
+        return self.title if task == "class" else self.title.replace("LMNN", "MLKR")
 
 
 def _scaled(title: str, *learners: BaseEstimator) -> Method:
@@ -39,6 +48,9 @@ def _scaled(title: str, *learners: BaseEstimator) -> Method:
         lambda k, _: make_pipeline(
             StandardScaler(), *map(clone, learners), KNeighborsClassifier(k or 5)
         ),
+        None
+        if learners
+        else lambda k: make_pipeline(StandardScaler(), KNeighborsRegressor(k or 5)),
     )
 
 
@@ -56,7 +68,13 @@ def _curved(title: str, geometry: str, *, is_paper: bool = False) -> Method:
         learner = CurvedLMNN(geometry=learned, n_targets=n_targets, random_state=SEED, **solver)
         return CurvedKNeighborsClassifier(**votes, learner=learner)
 
-    return Method(f"{title}, paper's algorithm" if is_paper else title, make)
+    def make_regressor(k: int | None) -> Any:
+        votes: dict[str, Any] = {} if k is None else {"n_neighbors": k, "weights": "uniform"}
+        return CurvedKNeighborsRegressor(**votes, geometry=geometry, random_state=SEED)
+
+    if is_paper:
+        return Method(f"{title}, paper's algorithm", make)
+    return Method(title, make, None if geometry == "mixed" else make_regressor)
 
 
 PEERS = {"metric-learn": "metric_learn", "pylmnn": "pylmnn"}  # packages with an LMNN of their own
@@ -72,12 +90,19 @@ def _lmnn_of(package: str) -> Method:
     return Method(f"LMNN ({package})", make)
 
 
+SVM_GRID = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
+SVM_FOLDS = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
+
+
+def _cross_validated_svr() -> Any:
+    search = GridSearchCV(SVR(), SVM_GRID, cv=SVM_FOLDS)
+    return TransformedTargetRegressor(search, transformer=StandardScaler())
+
+
 class CrossValidatedSVC(ClassifierMixin, BaseEstimator):
     def fit(self, X: Any, y: Any) -> "CrossValidatedSVC":
         self.classes_, counts = np.unique(y, return_counts=True)
-        grid = {"C": [1.0, 10.0, 100.0], "gamma": ["scale", 0.01, 0.1]}
-        folds = KFold(3, shuffle=True, random_state=SEED)  # stratified ones refuse rare classes
-        self.model_ = GridSearchCV(SVC(), grid, cv=folds).fit(X, y).best_estimator_
+        self.model_ = GridSearchCV(SVC(), SVM_GRID, cv=SVM_FOLDS).fit(X, y).best_estimator_
         rows, n_folds = np.arange(len(y)), int(min(3, counts.min()))
         scored: Any = n_folds if n_folds > 1 else [(rows, rows)]  # single rows have no other fold
         self.calibrated_ = CalibratedClassifierCV(self.model_, cv=scored, ensemble=False).fit(X, y)
@@ -102,8 +127,16 @@ METHODS = {
     "paper-elliptic": _curved("elliptic", "elliptic", is_paper=True),
     "paper-hyperbolic": _curved("hyperbolic", "hyperbolic", is_paper=True),
     "nca": _scaled("NCA + k-NN", NeighborhoodComponentsAnalysis(random_state=SEED)),
-    "forest": Method("random forest", lambda *_: RandomForestClassifier(200, random_state=SEED)),
-    "svm": Method("RBF SVM", lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC())),
+    "forest": Method(
+        "random forest",
+        lambda *_: RandomForestClassifier(200, random_state=SEED),
+        lambda _: RandomForestRegressor(200, random_state=SEED),
+    ),
+    "svm": Method(
+        "RBF SVM",
+        lambda *_: make_pipeline(StandardScaler(), CrossValidatedSVC()),
+        lambda _: make_pipeline(StandardScaler(), _cross_validated_svr()),
+    ),
     **{package: _lmnn_of(package) for package in PEERS},
 }
 COMPARED = (  # default methods of `compare`

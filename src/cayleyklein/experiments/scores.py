@@ -1,4 +1,4 @@
-"""Scores of probabilities: log loss and calibration."""
+"""Scores: log loss and calibration of probabilities, errors of numbers."""
 
 from typing import Any
 
@@ -21,3 +21,15 @@ def calibration(probabilities: Any, classes: Any, truth: Any) -> list[list[float
     sums = (np.ones(len(best)), confidence, classes[best] == np.asarray(truth))
     columns = [np.bincount(group, weights=values, minlength=N_GROUPS) for values in sums]
     return np.array(columns).T.tolist()  # type: ignore[no-any-return]
+
+
+def of_numbers(truth: Any, predicted: Any, mean: float) -> dict[str, Any]:
+    """Return R², RMSE and MAE, and under "mean" those of always predicting a mean."""
+
+    def errors(found: Any) -> dict[str, float]:
+        spread, off = truth - truth.mean(), truth - found
+        r2 = 1 - (off @ off) / (spread @ spread) if spread.any() else float("nan")
+        return {"r2": float(r2), "rmse": float(np.sqrt((off**2).mean())),
+                "mae": float(np.abs(off).mean())}  # fmt: skip
+
+    return {"rows": len(truth)} | errors(predicted) | {"mean": errors(np.full(len(truth), mean))}

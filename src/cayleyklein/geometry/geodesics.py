@@ -87,12 +87,12 @@ def lower_steps(u: Floats, x: Floats, metric: CurvedSpace, name: str) -> Floats:
     return metric._apply_transpose((v - along[:, None] * z) / s[:, None])
 
 
-def lower_by_mean(u: Floats, rows: Floats, metric: CurvedSpace) -> Floats:
-    """Return ḡu of steps u (m, d), ḡ being the mean of :func:`metric_tensor` over rows (n, d)."""
+def mean_diagonal(rows: Floats, metric: CurvedSpace) -> Floats:
+    """Return the diagonal (d,) of the mean of :func:`metric_tensor` over rows (n, d)."""
     z, s = metric._inside(rows, "X")
-    v, w = metric._apply(u), z / s[:, None]
-    across = metric.curvature / len(rows) * np.linalg.multi_dot([v, w.T, w])
-    return metric._apply_transpose(v * (1 / s).mean() - across)
+    across = metric._apply_transpose(z / s[:, None])
+    squares = np.einsum("ij,ij->j", across, across) / len(rows)
+    return np.asarray(metric.column_lengths**2 * (1 / s).mean() - metric.curvature * squares)
 
 
 def _velocity(x: Floats, v: Floats, metric: CurvedSpace) -> tuple[Floats, Floats, Floats]:

@@ -37,9 +37,6 @@ from cayleyklein.selection.choice import Chosen
 from cayleyklein.selection.scorer import Scorer
 from cayleyklein.selection.trials import Selection
 
-QUICK_PASSES = 2
-"""Passes of the fits that only serve the choice on folds."""
-
 REFERENCE_ROWS = 16
 """Fitted rows, evenly spaced, whose values stand for any other value of a column."""
 
@@ -102,7 +99,7 @@ class KernelEstimator(EstimatorCard, BaseEstimator):
             learner = make_learner(
                 geometry="product" if self.geometry == "auto" else self.geometry,
                 subsample=self.subsample, random_state=seed,
-                **({"n_passes": QUICK_PASSES} if purpose == "fold" else told),
+                **({} if purpose == "fold" else told),
             )  # fmt: skip
             choose = learn_and_grow if purpose == "sample" else learn_only
             return obtain_metric(self, learner, rows, scorer, choose)[:2]

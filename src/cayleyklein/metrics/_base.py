@@ -101,34 +101,34 @@ class MetricBase(NotebookCard):
         return float(value)
 
     def feature_weights(self, X: ArrayLike | None = None) -> Floats:
-        """Return the share of each column in the squared distances between close rows.
+        """Return what each column counts in the squared distances between rows.
 
-        A small step u at x has the squared length uᵀG(x)u = Σⱼ uⱼ(G(x)u)ⱼ, G being
-        :func:`cayleyklein.geometry.metric_tensor`. With Ḡ its mean over the rows and C their
-        covariance, column j carries (ḠC)ⱼⱼ on average. Shares do not depend on the units of the
-        columns, and compare between geometries.
+        A small step u at x has the squared length uᵀG(x)u, G being
+        :func:`cayleyklein.geometry.metric_tensor`. A step in column j alone, of that column's
+        standard deviation sⱼ, has Gⱼⱼsⱼ². The weights are these with the mean Ḡ of G over the rows,
+        divided by their sum. They do not depend on the units of the columns, and compare between
+        geometries.
 
         Parameters
         ----------
         X : array-like of shape (n, d), optional
             At least two rows in the domain; rows outside are left out. Without X, G is taken at
-            the centre and the columns are taken as standardised and uncorrelated, C = I.
+            the centre and all sⱼ are 1.
 
         Returns
         -------
         ndarray of shape (d,)
-            Not negative, with sum 1. A column that correlated columns cancel on average may carry
-            less than 0, which counts as 0.
+            Not negative, with sum 1; 0 only for a column that no distance depends on.
 
         Notes
         -----
         In a product, G = Σₚ Gₚ/uₚ² for units uₚ. The length l = Σₚ wₚ √(uᵀGₚu) of a mixed metric is
         not a quadratic form, but l² is homogeneous of degree 2, so Euler's theorem splits it into
-        Σⱼ uⱼ ∂(l²/2)/∂uⱼ. This is G = Σₚ wₚ (l/lₚ) Gₚ, at the typical lengths lₚ = √tr(ḠₚC) of
+        Σⱼ uⱼ ∂(l²/2)/∂uⱼ. This is G = Σₚ wₚ (l/lₚ) Gₚ, at the typical lengths lₚ = √(Σⱼ Ḡₚⱼⱼsⱼ²) of
         the parts and l = Σₚ wₚ lₚ.
 
-        Differences between all rows count, not only between nearest neighbours: these adapt to
-        the metric, and look the same in all directions wherever rows are dense.
+        Columns that depend on each other may cancel between two given rows: :meth:`column_shares`
+        says for two rows which columns bring them apart, and which closer.
 
         Examples
         --------
@@ -148,12 +148,9 @@ class MetricBase(NotebookCard):
                 raise InvalidInputError(
                     f"X must have at least two rows in the domain of the metric; got {len(rows)}."
                 )
-            away = rows - rows.mean(axis=0)
-            carried = [
-                np.einsum("ij,ij->j", away, geodesics.lower_by_mean(away, rows, metric)) / len(rows)
-                for metric, _ in parts
-            ]
-        shares = np.maximum(self._combine([weight for _, weight in parts], carried), 0.0)
+            variance = rows.var(axis=0)
+            carried = [variance * geodesics.mean_diagonal(rows, metric) for metric, _ in parts]
+        shares = self._combine([weight for _, weight in parts], carried)
         if not shares.any():
             raise InvalidInputError("The metric is 0 between all rows of X: no column has a share.")
         return np.asarray(shares / shares.sum())

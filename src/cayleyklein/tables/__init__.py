@@ -1,15 +1,17 @@
-"""Tables as people have them: reading, encoding and classifying them, and model files."""
+"""Tables as people have them: reading and encoding them, predicting from them, model files."""
 
-from cayleyklein.tables._classifier import TableClassifier
-from cayleyklein.tables._columns import Column, split_target
+from cayleyklein.tables._columns import Column
 from cayleyklein.tables._encoder import TableEncoder
 from cayleyklein.tables._model_files import load_model, save_model
+from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables._reading import iter_table, read_table
+from cayleyklein.tables.targets import split_target
 
 __all__ = [
     "Column",
     "TableClassifier",
     "TableEncoder",
+    "TableRegressor",
     "iter_table",
     "load_model",
     "read_table",

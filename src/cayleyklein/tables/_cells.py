@@ -37,6 +37,7 @@ DIGITS = {  # by decimal mark; groups are of three, or in India of two and then 
 }
 NUMBERS = {
     mark: re.compile(
+        rf"(?:(?P<limit>[<>≤≥]=?) ?)?"
         rf"(?P<sign>[-+]?) ?(?P<before>{CURRENCY})? ?(?P<inner>[-+]?)(?P<digits>{digits})"
         rf"(?P<power>[eE][-+]?\d+)? ?(?P<after>%|{CURRENCY}|[^\W\d_°][\w/]{{0,4}}[²³]?|°[CF]?)?"
     )
@@ -54,6 +55,9 @@ DATES = {  # formats that pandas does not guess
 }
 DAY_AND_MONTH = str.maketrans("md", "dm")  # exchanges day and month in a format
 DAY = 86_400_000_000  # microseconds
+OFFSET = re.compile(r"(:\d\d(?:\.\d+)?) ?(?:Z|[-+]\d\d(?::?\d\d)?)\Z")  # of a zone, after a time
+# Cells of text that are missing in any column.
+MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
 
 
 @dataclass(frozen=True)
@@ -63,7 +67,7 @@ class CellFormat:
     kind: str = "words"  # or "number", or "date"
     decimal: str = "."  # or ","
     unit: str = ""  # "%", a currency or a unit next to the numbers
-    date: str = ""  # a format of `strptime`, or "ISO8601"
+    date: str = ""  # formats of `strptime` or "ISO8601", with | between them
     bare: bool = True  # whether the unit may be left out; not where all numbers were percentages
     grouped: bool = False  # whether the other mark groups thousands; else 1,234 may be 1.234
     absent: tuple[str, ...] = ()  # cells that are neither number nor date, and missing
@@ -103,7 +107,8 @@ class CellFormat:
     def _refuse(self, values: Any, row: int) -> None:
         index, cell = values.index[row], str(values.iloc[row])
         number = (int(index) if isinstance(index, int | np.integer) else row) + 1  # from 1
-        expected = f"a date like {self.date}" if self.kind == "date" else "a number"
+        dates = self.date.replace("|", " or ")
+        expected = f"a date like {dates}" if self.kind == "date" else "a number"
         found = parse_number(cell, self.decimal) if self.kind == "number" else None
         if self.kind == "number" and found is None and parse_number(cell, OTHER[self.decimal]):
             expected += f" with a decimal {'point' if self.decimal == '.' else 'comma'}"
@@ -155,6 +160,23 @@ def as_series(values: Any) -> Any:
     return values
 
 
+def without_blanks(values: Any) -> Any:
+    """Trim text cells; blank ones, and words such as NA, are missing."""
+    pandas = require("pandas", "cli")
+    if isinstance(values.dtype, pandas.CategoricalDtype):
+        names = values.cat.categories
+        kept = [name for name in names if str(name).strip() not in MISSING]
+        return values if len(kept) == len(names) else values.cat.set_categories(kept)
+    if isinstance(values.dtype, pandas.StringDtype):
+        values = values.str.strip()
+        return values.mask(values.isin(MISSING))
+    if values.dtype != object:
+        return values
+    trimmed = [value.strip() if isinstance(value, str) else value for value in values]
+    kept = [None if isinstance(value, str) and value in MISSING else value for value in trimmed]
+    return pandas.Series(kept, values.index, dtype=object, name=values.name)
+
+
 def as_words(values: Any) -> Any:
     """Return a column as text; a whole number has no decimals."""
     values = as_series(values)
@@ -165,11 +187,15 @@ def as_words(values: Any) -> Any:
 
 
 class Number(NamedTuple):
-    """A number, its unit, and whether the other decimal mark groups its thousands."""
+    """A number, its unit, and whether the other decimal mark groups its thousands.
+
+    A number is `limited` where it is only a bound, as in <4.
+    """
 
     value: float
     unit: str
     grouped: bool
+    limited: bool = False
 
 
 def parse_number(text: str, decimal: str = ".") -> Number | None:
@@ -184,7 +210,8 @@ def parse_number(text: str, decimal: str = ".") -> Number | None:
     if unit == "%":
         value /= 100
     negative = "-" in (found["sign"], found["inner"]) or inner is not text
-    return Number(-value if negative else value, unit, OTHER[decimal] in found["digits"])
+    grouped, limited = OTHER[decimal] in found["digits"], found["limit"] is not None
+    return Number(-value if negative else value, unit, grouped, limited)
 
 
 def plain_floats(words: Any) -> Floats | None:
@@ -197,11 +224,11 @@ def plain_floats(words: Any) -> Floats | None:
 
 
 def in_days(values: Any) -> Floats:
-    """Return the days of timestamps since 1970 in UTC, the days of durations, or plain numbers."""
+    """Return the days of timestamps since 1970 by the local clock, of durations, or numbers."""
     if values.dtype.kind not in "mM":
         return np.asarray(values.to_numpy(dtype=np.float64, na_value=np.nan, copy=True))
     if isinstance(values.dtype, require("pandas", "cli").DatetimeTZDtype):
-        values = values.dt.tz_convert(None)
+        values = values.dt.tz_localize(None)
     floats = values.to_numpy().astype(f"{values.dtype.kind}8[us]").astype(np.int64) / DAY
     floats[values.isna().to_numpy()] = np.nan
     return np.asarray(floats)
@@ -213,15 +240,22 @@ def timestamps(days: Floats) -> Any:
 
 
 def parsed_dates(words: Any, date: str) -> Floats:
-    """Return text cells of a format as days since 1970, or parts of a day; NaN for other cells."""
-    pandas = require("pandas", "cli")
-    zoned = date == "ISO8601" or "%z" in date
-    stamps = pandas.to_datetime(words, format=date, errors="coerce", utc=zoned)
-    days = in_days(pandas.Series(stamps))
-    return days if re.search("%[Yy]|ISO", date) else days % 1
+    """Return text cells of a format as days since 1970, or parts of a day; NaN for other cells.
+
+    Days and times are those that are written, whatever the zone.
+    """
+    pandas, days = require("pandas", "cli"), np.full(len(words), np.nan)
+    words = pandas.Series(words, dtype="str").str.replace(OFFSET, r"\1", regex=True)
+    for one in date.split("|"):
+        stamps = pandas.to_datetime(words, format=one.replace("%z", "").strip(), errors="coerce")
+        found = in_days(stamps)
+        found = found if re.search("%[Yy]|ISO", one) else found % 1
+        days = np.where(np.isnan(days), found, days)
+    return days
 
 
 def guessed_date(text: str) -> str | None:
+    text = OFFSET.sub(r"\1", text)
     for pattern, date in DATES.items():
         if re.fullmatch(pattern, text):
             return date

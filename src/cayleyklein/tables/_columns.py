@@ -1,5 +1,6 @@
-"""What each column of a table becomes, and the column to predict."""
+"""What each column of a table becomes."""
 
+import hashlib
 import re
 import warnings
 from collections.abc import Collection, Mapping
@@ -7,14 +8,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from sklearn.preprocessing import TargetEncoder
+from sklearn.utils import check_array
 
-from cayleyklein._typing import Bools, Floats, Texts
+from cayleyklein._estimators import naming
+from cayleyklein._typing import AnyArray, Bools, Floats, Ints
 from cayleyklein._validation import as_text, as_texts, did_you_mean, expect, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables import _cells
 from cayleyklein.tables._cells import DASHES, CellFormat, as_series, as_words, timestamps
-from cayleyklein.tables._formats import find_formats, quantities
+from cayleyklein.tables._formats import find_formats
 
+HEADER_ADVICE = (
+    "If these are not the names of the columns, --skip-rows (skip_rows in Python) leaves out the "
+    "lines above them; --delimiter (delimiter) names another character between cells."
+)
 COLUMN_KINDS = ("number", "category", "date", "text")
+FORMATS = re.compile("date:.+|order:.+<.+", re.DOTALL)  # kinds with a format
 
 IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can be an identifier
 # n whole numbers in a range of R are expected to repeat n²/2R times. Where that is more than this
@@ -22,15 +32,16 @@ IDENTIFIER_FROM = 10  # rows from which a column that hardly repeats a value can
 SURPRISE = 5.0
 HARDLY_REPEATS = 0.75  # share of distinct texts from which they identify rows
 LONG_TEXT = 4  # mean number of words in a cell from which text is encoded, not taken for a name
+# Up to this many categories have a number each; of more, each becomes its mean target, where there
+# is a target: on 13 messy tables 0.798 instead of 0.794 correct, and R² 0.583 instead of 0.570.
+FEW_LEVELS = 4
+FEWEST_ROWS = 20  # rows from which means of targets are taken
 TEXT_COMPONENTS = 10  # numbers that a column of long text becomes
 ID_NAME = re.compile(  # "no" is the last word only: "no_of_employees" is a quantity
     r"(.*[\W_])?(ids?|[ug]uid|uuid|rowid|idx|pk)([\W_].*)?"
     r"|(.*[\W_])?(key|index|nr|no|row|record|serial)([\W_]*(number|num|\d+))?|unnamed.*",
     re.IGNORECASE,
 )
-# Up to 10 distinct numbers are classes; more are if they are whole, with 5 rows each.
-FEW_CLASSES, ROWS_PER_CLASS = 10, 5
-WHOLE_NUMBER = re.compile(r"^([-+]?\d+)\.0\Z")
 
 
 @dataclass(frozen=True)
@@ -40,7 +51,8 @@ class Column:
     Attributes
     ----------
     name, kind, text : str
-        The kind is "number", "date", "category", "text" or "unused"; the text says it in words.
+        The kind is "number", "date", "ordered", "category", "text" or "unused"; the text says it in
+        words.
     n_missing : int
         Missing cells in the table that it was fitted on.
     cells : CellFormat
@@ -48,7 +60,9 @@ class Column:
     fill : float, str or None
         What a missing cell becomes: the median, or the most frequent category.
     categories, rare : tuple of str
-        Categories with their own number, and rare ones that share one.
+        Categories with their own number, or in their order, and rare ones that share one.
+    levels : tuple of tuples of float
+        Mean targets of many categories, and at the end those of all rows.
     encoder : skrub.StringEncoder or None
         Encodes long text.
 
@@ -74,6 +88,7 @@ class Column:
     fill: float | str | None = None
     categories: tuple[str, ...] = ()
     rare: tuple[str, ...] = ()
+    levels: tuple[tuple[float, ...], ...] = ()
     encoder: Any = None
 
     @property
@@ -84,6 +99,9 @@ class Column:
     @property
     def feature_names(self) -> list[str]:
         """The names of the numbers that it becomes."""
+        if self.levels:
+            n = len(self.levels[0])
+            return [f"{self.name}[{i}]" for i in range(n)] if n > 1 else [self.name]
         if self.kind == "category":
             values = [*self.categories, "(rare)"] if self.rare else self.categories
             return [f"{self.name}={value}" for value in values]
@@ -99,12 +117,26 @@ class Column:
         words = self._words(values)
         if self.kind == "text":
             return np.asarray(self.encoder.transform(words.fillna("")), dtype=np.float64)
-        words = words.fillna(self.fill)
+        places = self._places(words.fillna(self.fill))
+        if self.kind == "ordered":
+            return (
+                np.where(places < 0, self.categories.index(str(self.fill)), places)[:, None] * 1.0
+            )
+        if self.levels:
+            return np.array(self.levels)[places]
+        n = len(self.categories) + bool(self.rare)
+        return np.asarray(places[:, None] == np.arange(n), dtype=np.float64)
+
+    def _places(self, words: Any) -> Ints:
+        """Return the positions of categories, the rare ones at the end; -1 for others."""
         places = require("pandas", "cli").Index(self.categories).get_indexer(words)
-        encoded = places[:, None] == np.arange(len(self.categories))
-        if self.rare:
-            encoded = np.column_stack([encoded, words.isin(self.rare)])
-        return np.asarray(encoded, dtype=np.float64)
+        is_rare = words.isin(self.rare).to_numpy() if self.rare else False
+        return np.where(is_rare, len(self.categories), places)
+
+    def _n_unseen(self, values: Any) -> int:
+        if self.kind not in ("category", "ordered"):
+            return 0
+        return int((self._places(self._words(values).dropna()) < 0).sum())
 
     def is_missing(self, values: Any) -> Bools:
         """Say which cells of a later table are missing."""
@@ -124,6 +156,8 @@ class Column:
         """What a missing cell becomes, in words; empty for text and columns that are not used."""
         if self.kind == "category":
             return f"the most frequent, {self.fill}"
+        if self.kind == "ordered":
+            return f"the median, {self.fill}"
         if self.kind not in ("number", "date"):
             return ""
         median = float(self.fill or 0)
@@ -143,54 +177,127 @@ class Column:
 
 
 def as_table(table: Any) -> Any:
+    """Return a pandas DataFrame of a table or an array, with trimmed text and names of text."""
     pandas = require("pandas", "cli")
+    if hasattr(table, "to_pandas"):  # of polars or PyArrow
+        table = table.to_pandas()
     if not isinstance(table, pandas.DataFrame):
-        raise InvalidInputError(
-            f"table must be a pandas DataFrame; got {type(table).__name__}. "
-            f"cayleyklein.tables.read_table reads one from a file."
-        )
+        with naming("X"):
+            array = check_array(table, dtype=None, ensure_all_finite=False)
+        names = [f"x{j}" for j in range(array.shape[1])]
+        table = pandas.DataFrame(array, columns=names).infer_objects()
     if not len(table):
-        raise InvalidInputError("The table has no rows.")
+        raise InvalidInputError("The table has no rows: 0 sample(s), a minimum of 1 is required.")
     table = table.set_axis([str(name) for name in table.columns], axis=1)  # also of several levels
     twice = table.columns[table.columns.duplicated()]
     if len(twice):
         named = f"several columns of the name {twice[0]!r}"
         raise InvalidInputError(f"The table has {named}; rename or drop them.")
-    return table
+    columns = {name: _cells.without_blanks(table[name]) for name in table.columns}
+    return pandas.DataFrame(columns, table.index, copy=False) if columns else table
 
 
 def fit_columns(
-    table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int
-) -> list[Column]:
+    table: Any, kinds: Mapping[str, str] | None, drop: Collection[str], max_categories: int,
+    y: AnyArray | None = None,
+) -> list[Column]:  # fmt: skip
     kinds = {} if kinds is None else kinds
     expect(isinstance(kinds, Mapping), "kinds", kinds, "a mapping of column names to kinds")
     for name, kind in kinds.items():
         check_name(as_text(name, "kinds"), table)
         kind = as_text(kind, f"kinds[{name!r}]")
-        if kind not in COLUMN_KINDS and not kind.startswith("date:"):
+        if kind not in COLUMN_KINDS and not FORMATS.fullmatch(kind):
             raise InvalidInputError(
                 f"Column {name!r} was said to be {kind!r} (by --as, or kinds in Python), but "
                 f"expected one of {', '.join(map(repr, COLUMN_KINDS))}, or a format such as "
-                f"'date:%d/%m/%Y'.{did_you_mean(kind, list(COLUMN_KINDS))}"
+                f"'date:%d/%m/%Y' or 'order:low<middle<high'."
+                f"{did_you_mean(kind, list(COLUMN_KINDS))}"
             )
     for name in as_texts(drop, "drop"):
         check_name(name, table, " to drop")
+    orders = {name: order for name in table.columns if (order := _order(table[name]))}
+    kinds = {name: f"order:{'<'.join(order)}" for name, order in orders.items()} | dict(kinds)
     formats = find_formats(table.drop(columns=list(drop)), kinds)
-    return [
-        _fit(table[name], formats[name], kinds.get(name, "").partition(":")[0], max_categories)
-        if name in formats
-        else Column(name, "unused", 0, "not used: dropped", CellFormat())
-        for name in table.columns
-    ]
+    columns, firsts = [], dict[str, str]()
+    for name in table.columns:
+        if name not in formats:
+            columns.append(Column(name, "unused", 0, "not used: dropped", CellFormat()))
+            continue
+        kind, _, said = kinds.get(name, "").partition(":")
+        given = (kind, orders.get(name) or tuple(map(str.strip, said.split("<"))))
+        column = _fit(table[name], formats[name], *given, max_categories)
+        if y is not None and pays_to_average(column, y):
+            column = with_means(column, table[name], y)[0]
+        if not kind and column.kind != "unused" and len(table) >= IDENTIFIER_FROM:
+            first = firsts.setdefault(_content(column, table[name]), name)
+            if first != name:
+                text = f"not used: a copy of {first!r}"
+                column = replace(column, kind="unused", text=text)
+        columns.append(column)
+    return columns
+
+
+def _order(values: Any) -> tuple[str, ...]:
+    """Return the order of ordered categories that are words."""
+    ordered = isinstance(values.dtype, require("pandas", "cli").CategoricalDtype)
+    if not ordered or not values.cat.ordered or values.cat.categories.dtype.kind in "iufM":
+        return ()
+    return tuple(map(str, values.cat.categories))
+
+
+def pays_to_average(column: Column, y: AnyArray | None) -> bool:
+    """Say whether mean targets are fewer numbers than one for each category."""
+    if y is None or len(y) < FEWEST_ROWS or column.kind != "category":
+        return False
+    n_means = 1 if y.dtype.kind == "f" else len(np.unique(y))
+    n_levels = len(column.feature_names)
+    return n_levels > FEW_LEVELS and n_levels > (1 if n_means == 2 else n_means)
+
+
+def with_means(column: Column, values: Any, y: AnyArray) -> tuple[Column, Floats]:
+    """Encode categories by their mean targets; return also the encoded rows.
+
+    Means are drawn to that of all rows, the more the fewer rows a category has. Those of the fitted
+    rows come from other rows (5 folds), so that a row does not tell its own target.
+    """
+    words = column._words(values).fillna(column.fill).to_numpy(dtype=object)[:, None]
+    kind = "continuous" if y.dtype.kind == "f" else "auto"
+    encoder = TargetEncoder(target_type=kind, random_state=0)
+    with warnings.catch_warnings():  # of classes with fewer rows than folds
+        warnings.simplefilter("ignore")
+        rows = encoder.fit_transform(words, y)
+    means = np.column_stack(encoder.encodings_)
+    levels = np.vstack([means, np.atleast_1d(encoder.target_mean_)]).tolist()
+    names = tuple(map(str, encoder.categories_[0]))
+    said = f"{len(names)} categories, as the mean target of each"
+    return replace(
+        column,
+        text="; ".join([said, *column.text.split("; ")[1:]]),
+        categories=names,
+        rare=(),
+        levels=tuple(map(tuple, levels)),
+    ), np.asarray(rows)
+
+
+def _content(column: Column, values: Any) -> str:
+    """Return a digest of the cells of a column, as they are read."""
+    pandas = require("pandas", "cli")
+    read = column.cells.floats(values) if column.kind in ("number", "date") else as_words(values)
+    hashes = pandas.util.hash_pandas_object(pandas.Series(read), index=False).to_numpy()
+    return f"{column.kind} {hashlib.blake2b(hashes.tobytes()).hexdigest()}"
 
 
 def check_name(name: str, table: Any, to: str = "") -> None:
     if name not in table.columns:
-        near = did_you_mean(name, list(table.columns))
-        raise InvalidInputError(f"There is no column {name!r}{to}.{near}")
+        near, advice = did_you_mean(name, list(table.columns)), ""
+        if len(table.columns) == 1 or any(re.fullmatch(r"column_\d+", c) for c in table.columns):
+            advice = f" {HEADER_ADVICE}"
+        raise InvalidInputError(f"There is no column {name!r}{to}.{near}{advice}")
 
 
-def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Column:
+def _fit(
+    values: Any, cells: CellFormat, wanted: str, order: tuple[str, ...], max_categories: int
+) -> Column:
     if cells.kind == "words":
         known = without_dashes(as_words(values).dropna())
     else:
@@ -206,6 +313,13 @@ def _fit(values: Any, cells: CellFormat, wanted: str, max_categories: int) -> Co
             text, parts = f"text as {encoder.n_components_} numbers", {"encoder": encoder}
     elif kind == "category":
         text, parts = _categories(known.value_counts().sort_index(), max_categories)
+    elif kind == "order":
+        kind, text = "ordered", f"ordered categories as one number, {' < '.join(order)}"
+        places = require("pandas", "cli").Index(order).get_indexer(known)
+        if (places < 0).any():
+            odd = f"{known[places < 0].iloc[0]!r}, which is not one of {', '.join(order)}"
+            raise InvalidInputError(f"Column {values.name!r} has {odd}.")
+        parts = {"fill": order[int(np.median(places))], "categories": order}
     elif kind != "unused":
         low, high, median = (float(known.agg(name)) for name in ("min", "max", "median"))
         parts = {"fill": median}
@@ -281,52 +395,3 @@ def is_identifier(name: str, numbers: Floats) -> bool:
         return False
     named = ID_NAME.fullmatch(re.sub("([a-z])([A-Z])", r"\1_\2", name))
     return bool(named or n * n >= 2 * SURPRISE * (np.ptp(numbers) + 1))
-
-
-def split_target(table: Any, target: str, *, to_learn: bool = True) -> tuple[Any, Texts, int]:
-    """Take the classes out of a table.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-    target : str
-        The column of classes.
-    to_learn : bool, default=True
-        Whether to refuse a column of quantities, from which no classes can be learned.
-
-    Returns
-    -------
-    rows : pandas.DataFrame
-        The other columns of the rows that have a class.
-    classes : ndarray of str
-        Their classes as text; a whole number without its ".0".
-    n_dropped : int
-        Rows without a class.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": [1.0, 2.0, None]})
-    >>> split_target(table, "kind")[1:]
-    (array(['1', '2'], dtype=object), 1)
-    """
-    table = as_table(table)
-    check_name(as_text(target, "target"), table)
-    known = table[target].notna().to_numpy()
-    words = as_words(table[target][known])
-    codes, distinct = require("pandas", "cli").factorize(words)
-    classes = np.array([WHOLE_NUMBER.sub(r"\1", text) for text in distinct], dtype=object)
-    if to_learn:
-        if not len(classes):
-            raise InvalidInputError(f"Column {target!r} has no classes: every value is missing.")
-        kind, numbers = quantities(words)
-        fractions = kind == "number" and not (numbers == np.rint(numbers)).all()
-        scattered = len(words) < ROWS_PER_CLASS * len(numbers)  # hardly one occurs twice
-        if len(numbers) > FEW_CLASSES and (fractions or scattered):
-            raise InvalidInputError(
-                f"Column {target!r} holds {len(numbers)} distinct {kind}s in {len(words)} rows: a "
-                f"quantity, not classes. This is a classifier; choose a column of classes, or cut "
-                f"the quantity into ranges first."
-            )
-    rows = table.drop(columns=target)
-    return (rows if known.all() else rows[known]), classes[codes], int((~known).sum())

@@ -1,41 +1,45 @@
 """One estimator from the columns of a table to rows of numbers.
 
-skrub encodes long text. Its `TableVectorizer` is not used: it makes 32-bit floats of numbers, which
-has two timestamps of one minute coincide, and unreadable cells missing without a word.
+skrub encodes long text. Its `TableVectorizer` and `Cleaner` are not used: by default they make
+32-bit floats of numbers, which has two timestamps of one minute coincide; they read neither units,
+currencies nor decimal commas, make numbers of codes such as 02114, and unreadable cells missing
+without a word.
 """
 
+import warnings
 from collections.abc import Collection, Mapping
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from cayleyklein._typing import Bools, Floats, Texts
+from cayleyklein._estimators import naming, restore_on_error
+from cayleyklein._typing import AnyArray, Bools, Floats, Texts
 from cayleyklein._validation import as_count
 from cayleyklein.exceptions import InvalidInputError
-from cayleyklein.tables._columns import Column, as_table, fit_columns
+from cayleyklein.tables._columns import Column, as_table, fit_columns, with_means
 
-ORDER = {"number": 0, "date": 0, "category": 1, "text": 2}  # of the kinds in an encoded row
+ORDER = {"number": 0, "date": 0, "ordered": 0, "category": 1, "text": 2}  # in an encoded row
 
 
-class TableEncoder(  # type: ignore[call-arg]
-    TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
-):
+class TableEncoder(TransformerMixin, BaseEstimator):
     r"""Turn a table into rows of numbers.
 
-    Numbers keep their values, and dates become days since 1970; missing ones become the median.
-    Categories are one-hot encoded, rare ones together, and a missing one becomes the most
-    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants,
-    empty columns and identifiers are left out.
+    Numbers keep their values, dates become days since 1970, and ordered categories their
+    positions; missing ones become the median. Up to four other categories are one-hot encoded. Of
+    more, each becomes its mean target (scikit-learn's ``TargetEncoder``) if `fit` is given targets
+    and that is fewer numbers; else the rare ones share one. A missing one becomes the most
+    frequent. Long text becomes its leading components (skrub's ``StringEncoder``). Constants, empty
+    columns, copies and identifiers are left out. All columns of an array of numbers are numbers.
 
     Parameters
     ----------
     max_categories : int, default=20
         Most numbers that a column of categories becomes.
     kinds : mapping of str to str, optional
-        Kinds of columns where the guess is wrong: "number", "category", "text", "date" or a date
-        with its format, such as "date:%d/%m/%Y".
+        Kinds of columns where the guess is wrong: "number", "category", "text", "date", a date with
+        its format, such as "date:%d/%m/%Y", or an order, such as "order:low<middle<high".
     drop : collection of str, default=()
         Columns to leave out.
 
@@ -43,7 +47,9 @@ class TableEncoder(  # type: ignore[call-arg]
     ----------
     columns_ : list of Column
         The encoding of each column of the table.
-    n_features_out_ : int
+    n_features_in_, n_features_out_ : int
+    feature_names_in_ : ndarray of str
+        Only where the columns of X have names.
 
     Warns
     -----
@@ -56,6 +62,8 @@ class TableEncoder(  # type: ignore[call-arg]
     >>> from cayleyklein.tables import TableEncoder
     >>> table = pd.DataFrame({"price": ["$12.50", None, "$8"], "colour": ["red", "blue", "red"]})
     >>> encoder = TableEncoder().fit(table)
+    >>> TableEncoder().fit_transform(table).shape
+    (3, 3)
     >>> print(*encoder.columns_, sep="\n")
     price: number in $; 1 missing cell becomes the median, 10.25
     colour: 2 categories, one number for each of blue, red
@@ -83,31 +91,71 @@ class TableEncoder(  # type: ignore[call-arg]
         self.kinds = kinds
         self.drop = drop
 
-    def fit(self, table: Any, y: Any = None) -> Self:
-        """Decide how each column of a DataFrame is encoded, and fit the encoding; y is ignored."""
-        table = as_table(table)
-        most = as_count(self.max_categories, "max_categories")
+    @restore_on_error
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Decide how each column is encoded, and fit the encoding.
+
+        Parameters
+        ----------
+        X : pandas or polars DataFrame, or array-like
+        y : array-like of shape (n,), optional
+            Classes, or floats for numbers: the targets that many categories are encoded by.
+        """
+        most, table = as_count(self.max_categories, "max_categories"), as_table(X)
         if not len(table.columns):
             raise InvalidInputError("The table has no column to learn from.")
-        columns = fit_columns(table, self.kinds, self.drop, most)
+        if len(table) == 1:
+            raise InvalidInputError("The table has one row (n_samples=1); learning needs more.")
+        kinds, names = self.kinds, np.array(table.columns, dtype=object)
+        if has_names(X):
+            self.feature_names_in_ = names
+        else:
+            self.__dict__.pop("feature_names_in_", None)
+            if table.dtypes.map(lambda dtype: dtype.kind in "iuf").all():
+                kinds = dict.fromkeys(names, "number") | dict(kinds or {})
+        target = None if y is None else np.asarray(y)
+        if target is not None and target.shape != (len(table),):
+            raise InvalidInputError(f"X has {len(table)} rows, but y has shape {target.shape}.")
+        columns = fit_columns(table, kinds, self.drop, most, target)
         if all(column.kind == "unused" for column in columns):
             reasons = "; ".join(str(c).replace("not used: ", "") for c in columns)
             raise InvalidInputError(f"No column of the table can be used ({reasons}).")
-        self.columns_ = columns
+        self.columns_, self.n_features_in_ = columns, len(names)
         return self
 
-    def transform(self, table: Any) -> Floats:
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit, and return the encoded rows; categories by the mean targets of other rows."""
+        table = self.fit(X, y)._table(X)
+        if y is None:
+            return self._encoded(table)
+        return self._fitted_rows(table, np.asarray(y))
+
+    def _fitted_rows(self, table: Any, y: AnyArray) -> Floats:
+        parts = []
+        for column in self._used():
+            values = table[column.name]
+            parts.append(
+                with_means(column, values, y)[1] if column.levels else column.encode(values)
+            )
+        return np.hstack(parts)
+
+    def transform(self, X: Any) -> Floats:
         """Return rows (n, ``n_features_out_``): numbers and dates, then categories, then text.
 
-        The DataFrame has at least the columns that are used, in any order. A missing column, or a
-        cell that should be a number or a date and is not, is an error.
+        A table has at least the columns that are used, in any order; an array has those of the
+        fitted one. A missing column, or a cell that should be a number or a date and is not, is an
+        error.
         """
-        table = self._checked(table)
+        return self._encoded(self._table(X))
+
+    def _encoded(self, table: Any) -> Floats:
         return np.hstack([column.encode(table[column.name]) for column in self._used()])
 
     def get_feature_names_out(self, input_features: Any = None) -> Texts:
-        """Name the numbers of a row; `input_features` is ignored."""
+        """Name the numbers of a row; `input_features`, if given, must be those of the fit."""
         check_is_fitted(self, "columns_")
+        with naming("input_features"):
+            _check_feature_names_in(self, input_features)
         names = [name for column in self._used() for name in column.feature_names]
         return np.array(names, dtype=object)
 
@@ -123,9 +171,22 @@ class TableEncoder(  # type: ignore[call-arg]
         """The number of columns of the encoded rows."""
         return len(self.get_feature_names_out())
 
-    def _checked(self, table: Any) -> Any:
+    def _table(self, X: Any, owner: Any = None) -> Any:
+        """Return a table with the columns that are used; `owner` is named in messages."""
         check_is_fitted(self, "columns_")
-        table = as_table(table)
+        table, said = as_table(X), type(owner or self).__name__
+        known = hasattr(self, "feature_names_in_")
+        if not has_names(X) or not known:
+            if table.shape[1] != self.n_features_in_:
+                expected = f"{said} is expecting {self.n_features_in_} features as input"
+                raise InvalidInputError(f"X has {table.shape[1]} features, but {expected}.")
+            if known:
+                text = f"X does not have valid feature names, but {said} was fitted with"
+                warnings.warn(f"{text} feature names", stacklevel=3)
+            elif has_names(X):
+                text = f"X has feature names, but {said} was fitted without"
+                warnings.warn(f"{text} feature names", stacklevel=3)
+            table = table.set_axis([column.name for column in self.columns_], axis=1)
         missing = [repr(column.name) for column in self._used() if column.name not in table]
         if missing:
             raise InvalidInputError(
@@ -134,27 +195,33 @@ class TableEncoder(  # type: ignore[call-arg]
             )
         return table
 
-    def unseen(self, table: Any) -> dict[str, int]:
-        """Count the rows whose category is unknown and encoded as zeros, by column."""
-        table = self._checked(table)
-        counts = {}
-        for column in self._used():
-            if column.kind == "category":
-                words = column._words(table[column.name]).dropna()
-                new = ~words.isin([*column.categories, *column.rare])
-                counts[column.name] = int(new.sum())
+    def unseen(self, X: Any) -> dict[str, int]:
+        """Count the rows whose category is unknown, by column.
+
+        They are encoded as zeros, or by the median of ordered categories.
+        """
+        table = self._table(X)
+        counts = {column.name: column._n_unseen(table[column.name]) for column in self._used()}
         return {name: count for name, count in counts.items() if count}
 
-    def missing(self, table: Any) -> dict[str, int]:
+    def missing(self, X: Any) -> dict[str, int]:
         """Count the rows whose cell is missing, by column."""
-        counts = self._is_missing(table).sum(axis=0).tolist()
+        counts = self._is_missing(self._table(X)).sum(axis=0).tolist()
         names = (column.name for column in self._used())
         return {name: count for name, count in zip(names, counts, strict=True) if count}
 
     def _is_missing(self, table: Any) -> Bools:
-        table = self._checked(table)
         return np.column_stack([column.is_missing(table[column.name]) for column in self._used()])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = tags.input_tags.string = tags.input_tags.categorical = True
+        return tags
 
     def _used(self) -> list[Column]:
         used = [column for column in self.columns_ if column.kind != "unused"]
         return sorted(used, key=lambda column: ORDER[column.kind])
+
+
+def has_names(X: Any) -> bool:
+    return hasattr(X, "columns") or hasattr(X, "column_names")

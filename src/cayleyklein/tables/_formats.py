@@ -64,7 +64,7 @@ def _find(values: Any, kind: str) -> list[CellFormat]:
     """Return how the cells of one column are written; also with a decimal comma where both fit."""
     kind, _, given = kind.partition(":")
     values = as_series(values)
-    if kind in ("category", "text") or values.dtype.kind == "b":
+    if kind in ("category", "text", "order") or values.dtype.kind == "b":
         return [CellFormat()]
     if _cells.kind_of_type(values) != "words":
         return [CellFormat(_cells.kind_of_type(values), mark) for mark in ".,"]
@@ -134,7 +134,12 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
     if units[""] and unit != "%" and not re.fullmatch(_cells.CURRENCY, unit):
         unit = ""  # "12" next to "12b" is not a unit of measure
     fitting = [found if found and found.unit in ("", unit) else None for found in parsed]
+    limits = np.array([found is not None and found.limited for found in fitting])
+    if 2 * weights[limits].sum() > weights.sum():  # ages <18 and >65 are categories
+        fitting = [None if limited else f for f, limited in zip(fitting, limits, strict=True)]
+        limits[:] = False
     fits = np.array([found is not None for found in fitting])
+    n_limits, shown = int(weights[limits].sum()), ", ".join(map(repr, index[limits][:3]))
     cells = CellFormat(
         "number",
         decimal,
@@ -142,6 +147,7 @@ def number_format(counts: Any, decimal: str) -> FormatFit:
         bare=unit != "%" or bool(units[""]),
         grouped=any(found.grouped for found in fitting if found),
         absent=tuple(index[~fits]),
+        guess=f"bounds count as numbers ({n_limits}: {shown})" if n_limits else "",
     )
     return cells, float(weights[fits].sum() / weights.sum())
 
@@ -152,18 +158,31 @@ def date_format(counts: Any) -> FormatFit:
     for date in list(formats):  # 03/04/2024 has two
         if date.startswith(("%m", "%d")):
             formats[date.translate(_cells.DAY_AND_MONTH)] += 0
-    tried = []
-    for date, _ in formats.most_common(6):
+    tried = {}
+    for date, _ in formats.most_common(8):
         date = "ISO8601" if date.startswith("%Y-%m-%d") else date
-        days = parsed_dates(counts.index, date)
-        tried.append((float(weights[~np.isnan(days)].sum() / weights.sum()), date, days))
+        tried[date] = parsed_dates(counts.index, date)
     if not tried:
         return CellFormat(), 0.0
+
+    def share(days: Floats) -> float:
+        return float(weights[~np.isnan(days)].sum() / weights.sum())
+
     # Of equally good formats, the day comes before the month only where points part them.
-    best = max(tried, key=lambda one: (one[0], one[1].startswith("%d") == ("." in one[1])))
-    share, date, days = best
-    equal = [one for one in tried if one[0] == share]
-    others = [d for _, d, given in equal if not np.array_equal(given, days, equal_nan=True)]
-    said = f"its dates are read as {date}, but could be {others[0]}" if others else ""
+    best = max(tried, key=lambda one: (share(tried[one]), one.startswith("%d") == ("." in one)))
+    days = tried[best]
+    equal = [date for date in tried if share(tried[date]) == share(days)]
+    others = [one for one in equal if not np.array_equal(tried[one], days, equal_nan=True)]
+    said = f"its dates are read as {best}, but could be {others[0]}" if others else ""
+    while True:  # other formats for the cells that are left, but not with day and month exchanged
+        swapped = [one.translate(_cells.DAY_AND_MONTH) for one in best.split("|")]
+        joined = [(np.where(np.isnan(days), tried[d], days), d) for d in tried if d not in swapped]
+        more, date = max(joined, key=lambda pair: share(pair[0]), default=(days, ""))
+        if share(more) <= share(days):
+            break
+        days, best = more, f"{best}|{date}"
+    if "|" in best:
+        mixed = f"its dates are written in several ways, {best.replace('|', ', ')}"
+        said = "; ".join(filter(None, [said, mixed]))
     absent = tuple(counts.index[np.isnan(days)])
-    return CellFormat("date", date=date, absent=absent, guess=said), share
+    return CellFormat("date", date=best, absent=absent, guess=said), share(days)

@@ -19,12 +19,12 @@ from cayleyklein._validation import as_path, require
 from cayleyklein._version import __version__
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.metrics import CurvedMetric, MixedMetric, ProductMetric
-from cayleyklein.prediction import CurvedKNeighborsClassifier
-from cayleyklein.tables._classifier import TableClassifier
+from cayleyklein.tables._cells import CellFormat
 from cayleyklein.tables._encoder import TableEncoder
+from cayleyklein.tables._models import TableClassifier, TableRegressor
 from cayleyklein.tables.atomic import check_readable, writing
 
-FORMAT_VERSION = 5  # raised whenever another cayleyklein could not read, or would misread, a file
+FORMAT_VERSION = 6  # raised whenever another cayleyklein could not read, or would misread, a file
 NOTE = "cayleyklein.json"  # the member that says that the archive is a model, and its version
 TRUSTED = {  # the objects that a file may hold: what an encoder of tables is made of
     "cayleyklein.tables._cells.CellFormat",
@@ -48,9 +48,11 @@ ALLOWED: dict[str, set[str]] = {  # nodes of a skops archive, and the types that
     "ObjectNode": TRUSTED,
 }
 PARAMETERS = (  # to save; not threads, which belong to the machine
-    "n_neighbors", "geometry", "weights", "max_categories", "kinds", "drop", "subsample",
+    "n_neighbors", "model", "geometry", "weights", "max_categories", "kinds", "drop", "subsample",
     "random_state",
 )  # fmt: skip
+TableModel = TableClassifier | TableRegressor
+MODELS: dict[str, type[TableModel]] = {"class": TableClassifier, "number": TableRegressor}
 METRICS: dict[str, tuple[Any, str]] = {  # and the attribute with a number for each part
     "CurvedMetric": (CurvedMetric, ""),
     "MixedMetric": (MixedMetric, "weights"),
@@ -64,7 +66,7 @@ def save_model(model: Any, path: str | Path) -> None:
 
     Parameters
     ----------
-    model : TableClassifier
+    model : TableClassifier or TableRegressor
     path : str or Path
         By convention it ends in ``.ckm``. A file of that name is replaced.
 
@@ -81,10 +83,10 @@ def save_model(model: Any, path: str | Path) -> None:
     array([0])
     """
     skops = require("skops.io", "cli")
-    if not isinstance(model, TableClassifier):
+    if not isinstance(model, TableModel):
         said = f"A {type(model).__name__} cannot be saved as a model"
-        raise InvalidInputError(f"{said}; expected a TableClassifier.")
-    if not hasattr(model, "classes_"):
+        raise InvalidInputError(f"{said}; expected a TableClassifier or a TableRegressor.")
+    if not hasattr(model, "estimator_"):
         raise InvalidInputError("The model is not fitted: there is nothing to save.")
     state = state_of(model)
     note = {"version": FORMAT_VERSION, "cayleyklein": __version__}
@@ -95,7 +97,7 @@ def save_model(model: Any, path: str | Path) -> None:
             archive.writestr(NOTE, json.dumps(note))
 
 
-def load_model(path: str | Path) -> TableClassifier:
+def load_model(path: str | Path) -> TableModel:
     """Read a model from a file, which may come from anybody: no code in it is ever run.
 
     Parameters
@@ -213,41 +215,48 @@ def metric_state(metric: Any) -> State:
     }
 
 
-def state_of(model: TableClassifier) -> State:
+def state_of(model: TableModel) -> State:
+    given, is_class = model.estimator_._given, model.task == "class"
+    cells = getattr(model, "target_cells_", CellFormat())
     return {
+        "task": model.task,
         "parameters": parameters_of(model),
         "encoder": model.encoder_,
         "metric": metric_state(model.metric_),
-        "n_neighbors": int(model.neighbors_.n_neighbors_),
-        "rows": model.neighbors_._given.X,
-        "labels": np.asarray(model.labels_, dtype=np.int64),
-        "classes": model.classes_.tolist(),
+        "n_neighbors": int(model.estimator_.n_neighbors_),
+        "rows": given.X,
+        "weights": given.weights if np.ptp(given.weights) else None,
+        "targets": np.asarray(given.target, dtype=np.int64 if is_class else np.float64),
+        "classes": model.classes_.tolist() if is_class else None,
         "learned": model.learned_,
         "row_numbers": np.asarray(model.row_numbers_),
         "target": getattr(model, "target_", None),
+        "target_cells": cells,
     }
 
 
-def model_of(state: State) -> TableClassifier:
-    model = TableClassifier(**{name: state["parameters"][name] for name in PARAMETERS})
-    labels, encoder, numbers = state["labels"], state["encoder"], state["row_numbers"]
-    learned = state["metric"]
+def model_of(state: State) -> TableModel:
+    given, learned = state["parameters"], state["metric"]
+    model = MODELS[state["task"]](**{name: given[name] for name in PARAMETERS})
+    encoder, numbers, targets = state["encoder"], state["row_numbers"], state["targets"]
     columns = zip(learned["factors"], learned["centers"], learned["curvatures"], strict=True)
     parts = [CurvedMetric(factor=L, center=center, curvature=K) for L, center, K in columns]
     kind, several = METRICS[learned["kind"]]
     metric = kind(parts, learned["numbers"]) if several else parts[0]
-    neighbors = CurvedKNeighborsClassifier(
-        state["n_neighbors"], metric=metric, weights=model.weights
-    ).fit(state["rows"], np.asarray(state["classes"])[labels])
+    if state["task"] == "class":
+        targets = np.asarray(state["classes"])[targets]
+    votes = {"n_neighbors": state["n_neighbors"], "geometry": "auto", "metric": metric}
+    estimator = model._estimator(**votes).fit(state["rows"], targets, state["weights"])
     if not isinstance(encoder, TableEncoder):
         raise InvalidInputError("it has no encoder of columns")
     blank = require("pandas", "cli").DataFrame({c.name: [None] for c in encoder.columns_})
-    encoded = encoder.transform(blank)
-    if not encoded.shape[1] == encoder.n_features_out_ == neighbors.n_features_in_:
+    if not encoder._encoded(blank).shape[1] == encoder.n_features_out_ == estimator.n_features_in_:
         raise InvalidInputError("the columns do not make the rows of the neighbours")
-    if numbers.dtype.kind != "i" or numbers.shape != (neighbors.n_samples_fit_,):
+    if numbers.dtype.kind != "i" or numbers.shape != (estimator.n_samples_fit_,):
         raise InvalidInputError("the row numbers are not one for each row")
-    model._take(encoder, neighbors, dict(state["learned"]), numbers)
+    model._take(encoder, estimator, dict(state["learned"]), numbers)
     if state["target"] is not None:
         model.target_ = str(state["target"])
+    if isinstance(state["target_cells"], CellFormat):
+        model.target_cells_ = state["target_cells"]
     return model

@@ -1,7 +1,8 @@
-"""Read CSV, TSV and Parquet files, packed or not, a piece at a time.
+"""Read CSV, TSV, Parquet, JSON and Excel files, packed or not, a piece at a time.
 
 PyArrow splits text into cells, and every cell stays text: what a column holds is decided for the
-whole column, in `_columns`, never for the piece at hand.
+whole column, in `_columns`, never for the piece at hand. (Its JSON reader decides by the first
+piece and fails at a number among texts; that of pandas loses the last digits of floats.)
 """
 
 import bz2
@@ -17,32 +18,37 @@ import tempfile
 import warnings
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-from cayleyklein._validation import as_path, as_text, as_texts, expect, require
+from cayleyklein._validation import as_path, as_real, as_text, as_texts, expect, require
 from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables._cells import without_blanks
+from cayleyklein.tables._columns import HEADER_ADVICE
 from cayleyklein.tables._formats import typed
+from cayleyklein.tables._records import (
+    PIECE_ROWS,
+    check_names,
+    json_frames,
+    names_of_columns,
+    workbook_frames,
+)
 from cayleyklein.tables.atomic import check_readable
 
 TableFile = str | Path | IO[bytes]
 ReadProgress = Callable[[int, int], Any]
 BLOCK_BYTES = 1 << 22  # bytes of text parsed at a time; also the longest line
-PARQUET_ROWS = 1 << 16
 DELIMITERS = (",", ";", "\t", "|")
-# Cells that are missing in any column.
-MISSING = ("", "?", "NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "NULL", "null", "None")
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+JSON_START = re.compile(rb"\s*(\{\s*\"|\[\s*\{)")
 WRONG_WIDTH = re.compile(r"Row #(\d+): Expected \d+ columns, got (\d+)")
 # How to open a file that starts with these bytes.
 PACKED: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 NO_TABLES = {  # why a file that starts with these bytes is not read
-    b"%PDF": "is a PDF document; give a CSV, TSV or Parquet file",
+    b"%PDF": "is a PDF document; give a CSV, Excel, JSON or Parquet file",
     b"\x28\xb5\x2f\xfd": "is packed by zstd; pack it by gzip, bz2, xz or zip",
-    b"\xd0\xcf\x11\xe0": "is an Excel workbook; save it as CSV",
+    b"\xd0\xcf\x11\xe0": "is an old Excel workbook; save it as .xlsx or CSV",
 }
 # A NotImplementedError is that of an unknown way of packing.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile, NotImplementedError)
@@ -55,13 +61,16 @@ def read_table(
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
+    skip_rows: int = 0,
 ) -> Any:
     r"""Read a table: numbers as floats, dates as timestamps, anything else as text.
 
     Parameters
     ----------
     source : str, Path or binary file
-        Parquet, or CSV or TSV, perhaps packed by gzip, bz2, xz or zip, whatever its name says.
+        CSV, TSV, JSON lines or a JSON list, perhaps packed by gzip, bz2, xz or zip; Parquet; or an
+        Excel workbook (.xlsx, the extra ``excel``), of which the first sheet is read. Its content
+        decides, not its name.
     text : collection of str, default=()
         Columns that stay text, such as class labels written as numbers.
     header : bool, default=True
@@ -70,6 +79,8 @@ def read_table(
         By default the most frequent of comma, semicolon, tab and bar in the first line.
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
+    skip_rows : int, default=0
+        Lines above the names of the columns, such as a title.
 
     Returns
     -------
@@ -93,9 +104,9 @@ def read_table(
     0  1250.5   blue
     1     NaN    red
     """
-    keep = as_texts(text, "text")
-    pieces = list(iter_table(source, header=header, delimiter=delimiter, encoding=encoding))
-    return typed(require("pandas", "cli").concat(pieces), keep)
+    keep, how = as_texts(text, "text"), {"encoding": encoding, "skip_rows": skip_rows}
+    pieces = iter_table(source, header=header, delimiter=delimiter, **how)  # type: ignore[arg-type]
+    return typed(require("pandas", "cli").concat(list(pieces)), keep)
 
 
 def iter_table(
@@ -104,6 +115,7 @@ def iter_table(
     header: bool = True,
     delimiter: str | None = None,
     encoding: str | None = None,
+    skip_rows: int = 0,
     progress: ReadProgress | None = None,
 ) -> Iterator[Any]:
     r"""Yield a table in pieces of a few MB, so that it can be larger than memory.
@@ -111,21 +123,23 @@ def iter_table(
     Parameters
     ----------
     source : str, Path or binary file
-        Parquet, or CSV or TSV, perhaps packed by gzip, bz2, xz or zip.
+        As for :func:`read_table`.
     header : bool, default=True
         Whether the first line holds the names of the columns; they are x1, x2, … otherwise.
     delimiter : str, optional
         By default the most frequent of comma, semicolon, tab and bar in the first line.
     encoding : str, optional
         By default UTF-8, UTF-16 with a byte order mark, or else cp1252, with a warning.
+    skip_rows : int, default=0
+        Lines above the names of the columns, such as a title.
     progress : callable, optional
         Called with the bytes read and their total after each piece.
 
     Yields
     ------
     pandas.DataFrame
-        Cells of text files as text, columns of Parquet files with their types; the index counts
-        the rows of the whole table from 0.
+        Cells of text files as text, those of other files with their types; the index counts the
+        rows of the whole table from 0.
 
     Examples
     --------
@@ -148,24 +162,43 @@ def iter_table(
             f"Got encoding={encoding!r}, which Python does not know; expected a name such as "
             f"'utf-8', 'cp1252' or 'latin-1'."
         ) from error
-    return _pieces(source, progress, header=header, delimiter=delimiter, encoding=encoding)
+    expect(as_real(skip_rows, "skip_rows") >= 0, "skip_rows", skip_rows, "a number of lines")
+    given = {"header": header, "delimiter": delimiter, "encoding": encoding}
+    return _pieces(source, progress, skip_rows=int(skip_rows), **given)
 
 
 def _pieces(source: Any, progress: ReadProgress | None, **options: Any) -> Iterator[Any]:
     pandas = require("pandas", "cli")
     start = 0
     with _opened(source) as (raw, name, size):
-        parquet = raw.read(4) == b"PAR1"
-        for batch in _parquet(raw, name) if parquet else _csv(raw, name, **options):
-            piece = batch.replace_schema_metadata().to_pandas()
+        for piece in _frames(raw, name, options):
             piece.index = pandas.RangeIndex(start, start + len(piece))
             start += len(piece)
             if progress is not None:
                 progress(min(raw.tell(), size), size)
             if len(piece):
-                yield piece
+                yield piece.apply(without_blanks)
     if not start:
         raise InvalidInputError(f"{name} has a line of column names, but no rows.")
+
+
+def _frames(raw: IO[bytes], name: str, options: dict[str, Any]) -> Iterator[Any]:
+    start = raw.read(4)
+    if start == b"PAR1":
+        batches: Iterator[Any] = _parquet(raw, name)
+    else:
+        with _unpacking(name):
+            plain = _unpacked(raw, name)
+            if plain is None:
+                yield from workbook_frames(raw, name, options["header"], options["skip_rows"])
+                return
+            is_json = JSON_START.match(plain.read(1 << 12).removeprefix(codecs.BOM_UTF8))
+        if is_json:
+            yield from json_frames(plain, name)
+            return
+        batches = _csv(plain, name, **options)
+    for batch in batches:
+        yield batch.replace_schema_metadata().to_pandas()
 
 
 @contextmanager
@@ -186,7 +219,18 @@ def _opened(source: Any) -> Iterator[tuple[IO[bytes], str, int]]:
         yield raw, name, size
 
 
+@contextmanager
+def _unpacking(name: str) -> Iterator[None]:
+    try:
+        yield
+    except (*DAMAGED, OSError) as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            raise  # an error of the disk
+        raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
+
+
 def _unpacked(raw: IO[bytes], name: str) -> Any:
+    """Return a file of text, or None for an Excel workbook."""
     raw.seek(0)
     start = raw.read(8)
     raw.seek(0)
@@ -196,7 +240,7 @@ def _unpacked(raw: IO[bytes], name: str) -> Any:
         archive = zipfile.ZipFile(raw)
         members = [m for m in archive.namelist() if not m.endswith("/") and "__MACOSX" not in m]
         if "xl/workbook.xml" in members:
-            raise InvalidInputError(f"{name} is an Excel workbook; save it as CSV.")
+            return None
         if len(members) != 1:
             said = f"{name} holds {len(members)} files"
             raise InvalidInputError(f"{said}; expected a zip archive of one table.")
@@ -230,13 +274,16 @@ def _encoding_of(plain: Any, name: str, given: str | None) -> tuple[str, bool]:
 
 
 def _header(
-    plain: Any, name: str, header: bool, given: str | None, encoding: str
+    plain: Any, name: str, header: bool, given: str | None, encoding: str, skip_rows: int
 ) -> tuple[list[str], str, int]:
     plain.seek(0)
     text = io.TextIOWrapper(plain, encoding=encoding, newline="")
     lines = iter(lambda: text.readline(BLOCK_BYTES), "")
     try:
-        skip, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
+        for _ in range(skip_rows):
+            next(lines, "")
+        numbered = enumerate(lines, start=skip_rows)
+        skip, first = next(((n, line) for n, line in numbered if line.strip()), (0, ""))
         if excel := re.fullmatch(r"(?i)sep=(.)\s*", first):
             given, skip, first = given or excel[1], skip + 1, next(lines, "")
         if not first.strip():
@@ -248,40 +295,19 @@ def _header(
         raise InvalidInputError(f"{name} cannot be read as a table: {error}.") from error
     finally:
         text.detach()
-    if not header:
-        return [f"x{i + 1}" for i in range(len(cells))], delimiter, skip
-    _check_names(cells, name)
-    names = [cell or f"column_{number}" for number, cell in enumerate(cells, start=1)]
-    return names, delimiter, skip + reader.line_num
-
-
-def _check_names(cells: list[str], name: str) -> None:
-    numbers = [cell for cell in cells if NUMBER.fullmatch(cell)]
-    written = any(set(cell) & set(".-+eE") for cell in numbers)  # years may name columns
-    if len(numbers) == len(cells) or (written and len(numbers) >= max(len(cells) - 1, 1)):
-        raise InvalidInputError(
-            f"{name} starts with numbers, {', '.join(cells[:3])}, … : a first line with the names "
-            f"of the columns is required."
-        )
-    twice = [repr(cell) for cell, count in Counter(filter(None, cells)).items() if count > 1]
-    if twice:
-        said = f"{name} has more than one column named {', '.join(twice[:12])}"
-        raise InvalidInputError(f"{said}; rename them.")
+    n_lines = skip + reader.line_num if header else skip
+    return names_of_columns(cells, name, header), delimiter, n_lines
 
 
 def _csv(
-    raw: IO[bytes], name: str, header: bool, delimiter: str | None, encoding: str | None
+    plain: Any, name: str, header: bool, delimiter: str | None, encoding: str | None, skip_rows: int
 ) -> Iterator[Any]:
     arrow, reading = require("pyarrow", "cli"), require("pyarrow.csv", "cli")
-    try:
-        plain = _unpacked(raw, name)
-        found, odd_quotes = _encoding_of(plain, name, encoding)
-        names, mark, n_lines = _header(plain, name, header, delimiter, found)
+    with _unpacking(name):
         plain.seek(0)
-    except (*DAMAGED, OSError) as error:
-        if isinstance(error, OSError) and error.errno is not None:
-            raise  # an error of the disk
-        raise InvalidInputError(f"{name} is damaged, and cannot be unpacked: {error}.") from error
+        found, odd_quotes = _encoding_of(plain, name, encoding)
+        names, mark, n_lines = _header(plain, name, header, delimiter, found, skip_rows)
+        plain.seek(0)
     found = "utf8" if found == "utf-8-sig" else found
     lines = reading.ReadOptions(
         use_threads=False, block_size=BLOCK_BYTES, column_names=names, skip_rows=n_lines,
@@ -294,19 +320,12 @@ def _csv(
             last = ""
             for batch in filter(len, batches):
                 last = str(batch.columns[-1][-1])
-                yield _with_missing(batch)
+                yield batch
         if odd_quotes and "\n" in last:
             said = "a quotation mark opens a cell and is never closed."
             raise InvalidInputError(f"{name} cannot be read as a table: {said}")
     except arrow.ArrowInvalid as error:
         raise _parse_error(error, name, len(names), mark) from error
-
-
-def _with_missing(batch: Any) -> Any:
-    arrow, compute = require("pyarrow", "cli"), require("pyarrow.compute", "cli")
-    trimmed, absent = map(compute.utf8_trim_whitespace, batch.columns), arrow.array(MISSING)
-    columns = [compute.if_else(compute.is_in(cells, absent), None, cells) for cells in trimmed]
-    return arrow.record_batch(columns, names=batch.schema.names)
 
 
 def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> InvalidInputError:
@@ -316,7 +335,7 @@ def _parse_error(error: Exception, name: str, width: int, delimiter: str) -> Inv
         how = "more" if given > width else "fewer"
         message = (
             f"line {line} has {given} cells, {how} than the {width} names in the first line; quote "
-            f"cells that hold {delimiter!r}, and give every row as many cells."
+            f"cells that hold {delimiter!r}, and give every row as many cells. {HEADER_ADVICE}"
         )
     elif "straddl" in message or "out of sync" in message:
         message = f"it has a line of more than {BLOCK_BYTES:,} bytes, or a quote that stays open."
@@ -328,7 +347,7 @@ def _parquet(raw: IO[bytes], name: str) -> Iterator[Any]:
     raw.seek(0)
     try:
         file = parquet.ParquetFile(raw)
-        _check_names(file.schema_arrow.names, name)
-        yield from file.iter_batches(batch_size=PARQUET_ROWS)
+        check_names(file.schema_arrow.names, name)
+        yield from file.iter_batches(batch_size=PIECE_ROWS)
     except (arrow.ArrowException, OSError, UnicodeError) as error:
         raise InvalidInputError(f"{name} cannot be read as a Parquet file: {error}.") from error

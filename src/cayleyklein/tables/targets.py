@@ -1,0 +1,111 @@
+"""The column to predict: classes or numbers."""
+
+import re
+import warnings
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from cayleyklein._typing import AnyArray
+from cayleyklein._validation import as_choice, as_text, require
+from cayleyklein.exceptions import InvalidInputError
+from cayleyklein.tables._cells import CellFormat, as_words
+from cayleyklein.tables._columns import as_table, check_name
+from cayleyklein.tables._formats import find_formats, quantities
+
+TASKS = ("auto", "class", "number")
+FEW_CLASSES, ROWS_PER_CLASS = 10, 5
+WHOLE_NUMBER = re.compile(r"^([-+]?\d+)\.0\Z")
+
+
+class TargetColumn(NamedTuple):
+    """The name of a column to predict, its task, and how its numbers are written."""
+
+    name: str
+    task: str
+    cells: CellFormat = CellFormat()
+
+    @classmethod
+    def find(cls, table: Any, name: str, task: str = "auto") -> "TargetColumn":
+        """Recognise the task: numbers are a quantity, unless there are few or they are codes."""
+        check_name(as_text(name, "target"), table)
+        words = as_words(table[name].dropna())
+        if as_choice(task, "task", TASKS) == "auto":
+            task = "number" if _is_quantity(words, name) else "class"
+        if not len(words):
+            what = "classes" if task == "class" else "numbers"
+            raise InvalidInputError(f"Column {name!r} has no {what}: every value is missing.")
+        if task == "class":
+            return cls(name, task)
+        with warnings.catch_warnings():  # the format says what was guessed
+            warnings.simplefilter("ignore")
+            cells = find_formats(table[[name]], {name: "number"})[name]
+            if "decimal comma" in cells.guess:  # the other columns may tell
+                cells = find_formats(table, {name: "number"})[name]
+        return cls(name, task, cells)
+
+    def split(self, table: Any) -> tuple[Any, AnyArray, int]:
+        """Return the other columns of the rows with a target, the targets, and the rows without."""
+        check_name(self.name, table)
+        if self.task == "number":
+            target: AnyArray = self.cells.floats(table[self.name])
+            known = ~np.isnan(target)
+            target = target[known]
+        else:
+            known = table[self.name].notna().to_numpy()
+            words = as_words(table[self.name][known])
+            codes, distinct = require("pandas", "cli").factorize(words)
+            names = [WHOLE_NUMBER.sub(r"\1", text) for text in distinct]
+            target = np.array(names, dtype=object)[codes]
+        rows = table.drop(columns=self.name)
+        return (rows if known.all() else rows[known]), target, int((~known).sum())
+
+
+def _is_quantity(words: Any, name: str) -> bool:
+    """Say whether numbers are no classes: more than ten that do not just count the classes."""
+    kind, numbers = quantities(words)
+    if len(numbers) <= FEW_CLASSES:
+        return False
+    counted = np.array_equal(numbers - numbers[0], np.arange(len(numbers))) and numbers[0] in (0, 1)
+    if kind == "number" and counted and words.value_counts().min() >= ROWS_PER_CLASS:
+        return False
+    if kind == "date":
+        raise InvalidInputError(
+            f"Column {name!r} holds {len(numbers)} distinct dates, neither classes nor numbers; "
+            f"choose another column, or take each date as a class (--task class)."
+        )
+    return True
+
+
+def split_target(table: Any, target: str, *, task: str = "class") -> tuple[Any, AnyArray, int]:
+    """Take the column to predict out of a table.
+
+    Parameters
+    ----------
+    table : pandas or polars DataFrame
+    target : str
+        The column of classes or numbers.
+    task : {"class", "number", "auto"}, default="class"
+        What it holds. "auto" takes numbers as classes if there are at most ten, or if they count
+        from 0 or 1 with five rows each.
+
+    Returns
+    -------
+    rows : pandas.DataFrame
+        The other columns of the rows that have a target.
+    targets : ndarray of str or float
+        Classes as text, a whole number without its ".0"; or numbers.
+    n_dropped : int
+        Rows without a target.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"x": [1.0, 2.0, 3.0], "kind": [1.0, 2.0, None]})
+    >>> split_target(table, "kind")[1:]
+    (array(['1', '2'], dtype=object), 1)
+    >>> split_target(table, "kind", task="number")[1:]
+    (array([1., 2.]), 1)
+    """
+    table = as_table(table)
+    return TargetColumn.find(table, target, task).split(table)
