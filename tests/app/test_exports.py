@@ -34,6 +34,17 @@ def test_the_code_draws_the_same_picture(chart, K, tmp_path, monkeypatch, capsys
     assert float(capsys.readouterr().out.split()[-1]) == pytest.approx(state.metric(p, q))
 
 
+def test_both_views_are_exported_side_by_side():
+    both = replace(STATE, chart="poincare", second="hemisphere")
+    for text in (plane_svg(both), offline_page(both)):
+        assert 'viewBox="0 0 1440 720"' in text
+    found = ET.fromstring(plane_svg(both)).findall(f"{SVG}svg")
+    alone = (ET.fromstring(plane_svg(replace(STATE, chart=c))) for c in ("poincare", "hemisphere"))
+    for one, other in zip(found, alone, strict=True):
+        assert ET.tostring(one[0]) == ET.tostring(other.find(f"{SVG}svg")[0])
+    assert [one.get("x") for one in found] == ["0", "720"]
+
+
 def test_the_code_of_an_empty_plane_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(plane_code(PlaneState()), "plane.py", "exec"), {})

@@ -138,6 +138,14 @@ def test_the_pointer_is_in_both_views(session):
     assert back["readout"] == answer["readout"]
 
 
+def test_what_was_told_goes_with_its_point(session):
+    for command in ({"do": "delete"}, {"do": "scatter", "n": 4, "seed": 1}):
+        assert session.hear([{"do": "hover"}])["readout"]
+        answer = session.hear([command])
+        assert (answer["readout"], answer["pointer"]) == ("", [])
+    assert "readout" not in session.hear([])
+
+
 def test_an_outside_place_says_so(session):
     assert "Outside" in session.hear([{"do": "hover", "x": -1.5, "y": 1.5}])["readout"]
 

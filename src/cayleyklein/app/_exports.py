@@ -28,6 +28,7 @@ def draw_plane(
     *,
     labels: ArrayLike | None = None,
     chart: str = "klein",
+    second: str = "",
     shown: Collection[str] = ("cells",),
     order: int = 1,
     radius: float = 0.25,
@@ -47,6 +48,8 @@ def draw_plane(
         Classes, from 0 to 19.
     chart : {"klein", "poincare", "half-plane", "hemisphere", "hyperboloid"}, default="klein"
         The view.
+    second : str, default=""
+        Another view, drawn beside the first.
     shown : collection of str, default=("cells",)
         Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
         and "conic".
@@ -88,19 +91,31 @@ def draw_plane(
     )
     parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": checks.as_count(order, "order")}
     layers = ",".join(checks.as_texts(shown, "shown"))
-    state = state.with_parts(parts | {"chart": chart, "shown": layers})
+    state = state.with_parts(parts | {"chart": chart, "second": second, "shown": layers})
     return plane_svg(state, checks.as_choice(theme, "theme", tuple(PALETTE)))
 
 
 def plane_svg(state: PlaneState, theme: str = "light") -> str:
-    scene = Drafter(state).scene(state.chart)
-    title, paper = escape(scene.description), PALETTE[theme]["paper"]
+    title, body = _pictures(state, theme)
+    paper, width = PALETTE[theme]["paper"], SIZE * len(state.charts)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{SIZE}" height="{SIZE}" '
-        f'viewBox="0 0 {SIZE} {SIZE}" role="img" aria-label="{title}">'
-        f'<title>{title}</title><rect width="100%" height="100%" fill="{paper}"/>'
-        f"{elements(scene.shapes, scene.view.window, theme)}</svg>"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{SIZE}" '
+        f'viewBox="0 0 {width} {SIZE}" role="img" aria-label="{escape(title)}">'
+        f'<title>{escape(title)}</title><rect width="100%" height="100%" fill="{paper}"/>'
+        f"{body}</svg>"
     )
+
+
+def _pictures(state: PlaneState, theme: str) -> tuple[str, str]:
+    """Return the description and the elements of the views, one beside the other."""
+    drafter, said, drawn = Drafter(state), [], []
+    for i, chart in enumerate(state.charts):
+        scene = drafter.scene(chart)
+        said.append(scene.description)
+        inner = elements(scene.shapes, scene.view.window, theme)
+        # a nested picture cuts off what is beyond its view
+        drawn.append(f'<svg x="{i * SIZE}" width="{SIZE}" height="{SIZE}">{inner}</svg>')
+    return " | ".join(said), "".join(drawn)
 
 
 def points_csv(state: PlaneState, theme: str = "light") -> str:
@@ -109,7 +124,7 @@ def points_csv(state: PlaneState, theme: str = "light") -> str:
 
 def plane_code(state: PlaneState, theme: str = "light") -> str:
     metric, (first, second) = state.metric, state.chosen
-    given = ("chart", "order", "radius", "chosen", "turn", "tilt")
+    given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
     options = {name: getattr(state, name) for name in given}
     options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
@@ -141,8 +156,7 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 
 def offline_page(state: PlaneState, theme: str = "light") -> str:
     def frame(K: float) -> str:
-        scene = Drafter(replace(state, curvature=K)).scene(state.chart)
-        drawn = elements(scene.shapes, scene.view.window, theme)
+        drawn = _pictures(replace(state, curvature=K), theme)[1]
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
     frames = {state.curvature: frame(state.curvature)}
@@ -153,6 +167,7 @@ def offline_page(state: PlaneState, theme: str = "light") -> str:
     curvatures = sorted(frames)
     return Template(TEMPLATE.read_text("utf-8")).substitute(
         PALETTE[theme], version=__version__, size=SIZE, value=f"{state.curvature:.2f}",
+        width=SIZE * len(state.charts),
         title=escape(describe(state, View(state.metric, state.chart))),
         last=len(curvatures) - 1, start=curvatures.index(state.curvature),
         frames="\n".join(frames[K] for K in curvatures),

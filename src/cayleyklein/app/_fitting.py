@@ -15,7 +15,7 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look
+from cayleyklein.app._draw import Shape, class_look, counted
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -106,6 +106,32 @@ def warm_up() -> None:
     _context().Process(daemon=True).start()
 
 
+def run_apart(seconds: float, function: Callable[..., Any], *given: Any) -> Any:
+    """Return what a function returns in a process of its own, which is ended after some time."""
+    inbox, outbox = _context().Pipe(duplex=False)
+    process = _context().Process(target=_hand_back, args=(outbox, function, *given), daemon=True)
+    process.start()
+    outbox.close()
+    try:
+        found = inbox.recv() if inbox.poll(seconds) else TimeoutError()
+    except EOFError:
+        found = TimeoutError()
+    finally:
+        process.terminate()
+        process.join(timeout=1.0)
+        inbox.close()
+    if isinstance(found, Exception):
+        raise found
+    return found
+
+
+def _hand_back(outbox: Any, function: Callable[..., Any], *given: Any) -> None:
+    try:
+        outbox.send(function(*given))
+    except (CayleyKleinError, MemoryError) as error:
+        outbox.send(error)
+
+
 def _context() -> Any:
     """Return how processes are made: from a clean one that has the library ready, if possible."""
     if "forkserver" in multiprocessing.get_all_start_methods():
@@ -164,7 +190,7 @@ def make_model(task: FitTask, tell: Tell) -> None:
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        about = f"learned from {len(table.rows)} rows, {_describe(model.metric_)}"
+        about = f"learned from {counted(len(table.rows), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 
@@ -244,8 +270,9 @@ class _Bench:
             "trials": [(t.name, t.n_neighbors, *map(t.scores.get, SCORES_SHOWN)) for t in trials],
             "planes": planes,
         }
-        right = np.mean(said == self.y_test)
-        about = f"{right:.1%} of test rows right; {model.n_neighbors_} neighbours vote; {summary}"
+        right, k = np.mean(said == self.y_test), int(model.n_neighbors_)
+        votes = f"{counted(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+        about = f"{right:.1%} of test rows right; {votes}; {summary}"
         self.tell(News({f"about-{place}": about}, pictures={place: picture}, results=results))
 
     def _regions(self, model: CurvedKNeighborsClassifier) -> dict[str, Any]:

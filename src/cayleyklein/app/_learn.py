@@ -10,7 +10,7 @@ import numpy as np
 
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _fitting, _tables
-from cayleyklein.app._draw import class_look
+from cayleyklein.app._draw import class_look, counted
 from cayleyklein.app._session import run_command
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -199,7 +199,7 @@ class LearnSession:
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes:
-            said = f"{n_test} are test rows, and each class needs one among them."
+            said = f"{counted(n_test, 'test row')}, and each class needs one among them."
             raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
         self._clear()
         self._run(_fitting.fit_and_compare)
@@ -243,7 +243,7 @@ class LearnSession:
             data.append([UPLOAD, self.uploaded.name[:SHOWN]])
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
-        about = f"{len(table.X)} rows, {len(table.classes)} classes"
+        about = f"{counted(len(table.X), 'row')}, {counted(len(table.classes), 'class')}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
         answer: dict[str, Any] = {

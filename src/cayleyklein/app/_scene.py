@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look
+from cayleyklein.app._draw import Shape, class_look, counted
 from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
 from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._views import View
@@ -41,7 +41,7 @@ def handle_places(state: PlaneState) -> Floats:
 
 
 def describe(state: PlaneState, view: View) -> str:
-    parts = [f"{view.title} view of {len(state.points)} points"]
+    parts = [f"{view.title} view of {counted(len(state.points), 'point')}"]
     parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
     missing = set() if view.chart == "klein" else {"conic"}
     shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
@@ -105,7 +105,9 @@ class Drafter:
             what = "1 point lies" if outside == 1 else f"{outside} points lie"
             notes.append(f"{what} outside the conic and take no part in the geometry.")
         if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
-            notes.append(f"{len(self.live)} points have diagrams up to order {self.order}.")
+            notes.append(
+                f"{counted(len(self.live), 'point')}: diagrams go up to order {self.order}."
+            )
         if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
             said = "here it continues as the stereographic view."
             notes.append(f"The half-plane is for K < 0; {said}")

@@ -55,12 +55,8 @@ class PlaneSession:
         self._drawn: PlaneState | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
-    @property
-    def charts(self) -> tuple[str, ...]:
-        return (self.state.chart, *([self.state.second] if self.state.second else []))
-
     def view(self, index: int = 0) -> View:
-        return self.drafter.view(self.charts[-1 if index else 0])
+        return self.drafter.view(self.state.charts[-1 if index else 0])
 
     @property
     def drafter(self) -> Drafter:
@@ -69,6 +65,7 @@ class PlaneSession:
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
+        before = self.state
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
             self.errors = []
@@ -77,6 +74,8 @@ class PlaneSession:
                 run_command(self, command)
         except CayleyKleinError as error:
             self.errors.append(str(error))
+        if self.state is not before and not self._pointer:
+            self._pointer = "", []  # what was told is not so any more
         return self.answer()
 
     def answer(self) -> dict[str, Any]:
@@ -90,7 +89,7 @@ class PlaneSession:
             "errors": self.errors, "notes": drafter.notes,
         }  # fmt: skip
         if self._drawn is not state:
-            answer["pictures"] = [self._picture(chart) for chart in self.charts]
+            answer["pictures"] = [self._picture(chart) for chart in state.charts]
             self._drawn = state
         if self._pointer is not None:
             answer["readout"], answer["pointer"] = self._pointer
@@ -200,7 +199,7 @@ class PlaneSession:
         far = ", ".join(f"{distances[row]:.3f} to point {row + 1}" for row in rows)
         said = f"{name} = ({x[0]:.3f}, {x[1]:.3f})" + (f"; d = {far}" if far else "")
         start, shapes = np.broadcast_to(x, (len(rows), 2)), []
-        for index in range(len(self.charts)):
+        for index in range(len(state.charts)):
             view = self.view(index)
             seen = see_path(view, sample_segments(view, start, state.coordinates[rows]))
             dot = Shape("marks", view.to_screen(x[None]), "ink", 3.0)

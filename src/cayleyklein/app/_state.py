@@ -80,6 +80,10 @@ class PlaneState:
         center = [self.center_x, self.center_y]
         return CurvedMetric(factor=factor, center=center, curvature=self.curvature)
 
+    @property
+    def charts(self) -> tuple[str, ...]:
+        return (self.chart, *filter(None, [self.second]))
+
     @cached_property
     def coordinates(self) -> Floats:
         return np.array([point[:2] for point in self.points], dtype=float).reshape(-1, 2)

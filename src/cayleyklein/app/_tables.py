@@ -11,6 +11,7 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
+from cayleyklein.app._draw import counted
 from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
@@ -107,7 +108,8 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
     if n_unlabelled:
-        notes.append(f"{n_unlabelled} rows without a class in {target!r} are left out")
+        said = f"{counted(n_unlabelled, 'row')} without a class in {target!r}"
+        notes.append(f"{said} {'is' if n_unlabelled == 1 else 'are'} left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
     made = (X, y, columns, classes, tuple(notes))
     return PreparedTable(source, target, dropped, rows, labels, *made)
@@ -116,7 +118,7 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
 def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
     found = np.unique(labels)
     if not 2 <= len(found) <= MOST_CLASSES:
-        said = f"Column {target[:SHOWN]!r} has {len(found)} classes"
+        said = f"Column {target[:SHOWN]!r} has {counted(len(found), 'class')}"
         raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
     # numbers in their order, then texts
     keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]

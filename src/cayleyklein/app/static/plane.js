@@ -294,8 +294,8 @@
       image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(text)}`;
       await image.decode();
     } catch { return say(["The picture could not be made: the server does not answer."]); }
-    const canvas = Object.assign(document.createElement("canvas"), {width: 1440, height: 1440});
-    canvas.getContext("2d").drawImage(image, 0, 0, 1440, 1440);
+    const canvas = Object.assign(document.createElement("canvas"), {width: 2 * image.width, height: 2 * image.height});
+    canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
     const link = Object.assign(document.createElement("a"), {download: "plane.png", href: canvas.toDataURL("image/png")});
     link.click();
   }
