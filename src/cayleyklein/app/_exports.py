@@ -1,10 +1,12 @@
 """Files made from a state: pictures, tables, Python, and a page that needs no server."""
 
+import json
 from collections.abc import Callable, Collection
-from dataclasses import replace
+from dataclasses import fields
 from html import escape
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,6 +38,8 @@ def draw_plane(
     turn: float = 0.0,
     tilt: float = 38.0,
     theme: str = "light",
+    objects: str = "",
+    tiling: str = "",
 ) -> str:
     """Return an SVG picture of points and a metric of the plane, as the explorer draws it.
 
@@ -51,8 +55,8 @@ def draw_plane(
     second : str, default=""
         Another view, drawn beside the first.
     shown : collection of str, default=("cells",)
-        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls"
-        and "conic".
+        Layers: "cells", "regions", "lit", "delaunay", "geodesics", "bisector", "cross", "balls",
+        "conic" and "power".
     order : int, default=1
         Order k of the Voronoi diagram.
     radius : float, default=0.25
@@ -64,6 +68,10 @@ def draw_plane(
     tilt : float, default=38.0
         Height of the camera, in degrees.
     theme : {"light", "dark"}, default="light"
+    objects : str, default=""
+        What is constructed from the points, as the address of the page writes it.
+    tiling : str, default=""
+        A tiling {p, q} as "p,q,depth,edge", from which K follows.
 
     Examples
     --------
@@ -89,9 +97,10 @@ def draw_plane(
         points=tuple(rounded_point(p[0], p[1], c) for p, c in zip(x, classes, strict=True)),
         chosen=(int(pair[0]), int(pair[1])),
     )
-    parts = {"radius": radius, "turn": turn, "tilt": tilt, "order": checks.as_count(order, "order")}
-    layers = ",".join(checks.as_texts(shown, "shown"))
-    state = state.with_parts(parts | {"chart": chart, "second": second, "shown": layers})
+    parts: dict[str, Any] = {"radius": radius, "turn": turn, "tilt": tilt, "tiling": tiling}
+    parts |= {"order": checks.as_count(order, "order"), "chart": chart, "second": second}
+    parts |= {"shown": ",".join(checks.as_texts(shown, "shown")), "objects": objects}
+    state = state.with_parts(parts)
     return plane_svg(state, checks.as_choice(theme, "theme", tuple(PALETTE)))
 
 
@@ -127,6 +136,7 @@ def plane_code(state: PlaneState, theme: str = "light") -> str:
     given = ("chart", "second", "order", "radius", "chosen", "turn", "tilt")
     options = {name: getattr(state, name) for name in given}
     options |= {"shown": [name for name in LAYERS if name in state.shown], "theme": theme}
+    options |= {"objects": state.objects_text, "tiling": state.tiling.text if state.tiling else ""}
     lines = "\n".join(f"    {name}={value!r}," for name, value in options.items())
     said = f'print("d =", metric.distance(points[{first}], points[{second}]))\n'
     return f"""\
@@ -154,9 +164,18 @@ Path("plane.svg").write_text(picture, encoding="utf-8")
 """ + (said if Drafter(state).pair else "")
 
 
+def plane_json(state: PlaneState, theme: str = "light") -> str:
+    """Return the state in parts, and each object with where it is made from and its measures."""
+    made = Drafter(state).construction
+    objects = [figure._asdict() | {"measure": made.measure(figure)} for figure in state.objects]
+    parts = {field.name: getattr(state, field.name) for field in fields(state)}
+    parts |= {"points": [p._asdict() for p in state.points], "shown": sorted(state.shown)}
+    return json.dumps(parts | {"objects": objects, "address": f"/?{state.query}"}, indent=1)
+
+
 def offline_page(state: PlaneState, theme: str = "light") -> str:
     def frame(K: float) -> str:
-        drawn = _pictures(replace(state, curvature=K), theme)[1]
+        drawn = _pictures(state.with_parts({"curvature": K}), theme)[1]
         return f'<g data-k="{K:.2f}">{drawn}</g>'
 
     frames = {state.curvature: frame(state.curvature)}
@@ -180,4 +199,5 @@ EXPORTS: dict[str, tuple[str, Callable[[PlaneState, str], str]]] = {  # type, an
     "plane.html": ("text/html", offline_page),
     "plane.py": ("text/x-python", plane_code),
     "points.csv": ("text/csv", points_csv),
+    "plane.json": ("application/json", plane_json),
 }

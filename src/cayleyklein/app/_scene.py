@@ -1,5 +1,6 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
+import itertools
 import math
 from functools import cached_property
 from typing import NamedTuple
@@ -7,13 +8,22 @@ from typing import NamedTuple
 import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
+from cayleyklein.app._construct import Construction, cut_sphere, fits_chart, spheres, unit_circle
 from cayleyklein.app._draw import Shape, class_look, counted
-from cayleyklein.app._paths import NOTHING, Canvas, Loops, chain, sample_boundaries, see_loops
+from cayleyklein.app._paths import (
+    NOTHING,
+    Canvas,
+    Loops,
+    chain,
+    sample_boundaries,
+    see_loops,
+    spread,
+)
 from cayleyklein.app._state import LAYERS, PlaneState
+from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
-from cayleyklein.diagrams import CayleyKleinVoronoi
-from cayleyklein.geometry import line_intersections, measure, metric_tensor
-from cayleyklein.metrics import CurvedMetric
+from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
+from cayleyklein.geometry import line_intersections, measure
 from cayleyklein.plotting import outlines
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
@@ -21,6 +31,8 @@ HANDLES = ("center", "major", "minor")
 FAR_OUT = 1e3  # where flat and elliptic diagrams end, in units of z
 LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
+TILE_POINTS = 12  # along each side of a tile
+MOST_CIRCLES = 120  # points up to which the power diagram is drawn
 FEW = 60  # points up to which they are drawn large
 
 
@@ -43,10 +55,12 @@ def handle_places(state: PlaneState) -> Floats:
 def describe(state: PlaneState, view: View) -> str:
     parts = [f"{view.title} view of {counted(len(state.points), 'point')}"]
     parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
-    missing = set() if view.chart == "klein" else {"conic"}
+    missing = set() if view.chart == "klein" else {"conic", "power"}
     shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
+    if state.objects:
+        shown.append(counted(len(state.objects), "constructed object"))
     return "; ".join([*parts, ", ".join(shown) or "points only"])
 
 
@@ -65,6 +79,10 @@ class Drafter:
             return rows
         _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
         return rows[np.sort(first)]
+
+    @cached_property
+    def construction(self) -> Construction:
+        return Construction(self.state.objects, self.state.coordinates, self.metric)
 
     @cached_property
     def pair(self) -> tuple[Floats, Floats] | None:
@@ -111,6 +129,8 @@ class Drafter:
         if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
             said = "here it continues as the stereographic view."
             notes.append(f"The half-plane is for K < 0; {said}")
+        if "power" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
+            notes.append("The circles of the power diagram are in Klein's view only.")
         if "conic" in self.state.shown and "klein" not in (self.state.chart, self.state.second):
             notes.append("The conic has handles in Klein's view only; in others it stands still.")
         return notes
@@ -141,7 +161,9 @@ class Drafter:
         placed = x if chart == "klein" or not len(x) else outlines.inset(view.domain, x)
         canvas = Canvas(view)
         self._draw_cells(canvas)
+        self._draw_tiling(canvas)
         self._draw_lines(canvas)
+        self.construction.draw(canvas)
         points, away, handles = view.to_screen(placed), view.faces_away(placed), NOTHING
         if "conic" in self.state.shown and chart == "klein":
             handles = handle_places(self.state)
@@ -173,12 +195,40 @@ class Drafter:
             edges = self.diagram.frontier()
             canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
 
+    def _draw_tiling(self, canvas: Canvas) -> None:
+        if self.state.tiling is None:
+            return
+        corners, depths = self.state.tiling.placed(self.metric)
+        whole = (corners[..., 2] > 1e-3).all(axis=1)
+        x = corners[whole][..., :2] / corners[whole][..., 2:]
+        ring, part = spread(np.full(x[..., 0].size, TILE_POINTS))
+        along = np.roll(x, -1, axis=1).reshape(-1, 2)[ring] - x.reshape(-1, 2)[ring]
+        xy = x.reshape(-1, 2)[ring] + (part / TILE_POINTS)[:, None] * along
+        seen = see_loops(canvas.view, Loops(xy, ring // x.shape[1]))
+        for shade in range(3):
+            mine = depths[whole] % 3 == shade
+            canvas.areas(seen, mine, self.tone, 0.05 + 0.09 * shade)
+        ends = clipped(corners.reshape(-1, 3), np.roll(corners, -1, axis=1).reshape(-1, 3))
+        _, once = np.unique((ends[0] + ends[1]).round(5), axis=0, return_index=True)
+        canvas.segments(ends[0][once], ends[1][once], self.tone, 1.2)
+
+    def _draw_power(self, canvas: Canvas) -> None:
+        """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""
+        centers, sq_radii = equivalent_balls(self.state.coordinates[self.live], self.metric)
+        radii = np.sqrt(np.maximum(sq_radii, 0.0))
+        rings = [c + r * unit_circle(BALL_POINTS) for c, r in zip(centers, radii, strict=True) if r]
+        canvas.line(chain(rings), "learned", 1.0, alpha=0.7)
+        canvas.marks(centers[sq_radii < 0], "learned", 3.0, "cross")
+        canvas.line(chain(power_edges(centers, sq_radii)), "learned", 3.0, (7, 5))
+
     def _draw_lines(self, canvas: Canvas) -> None:
         shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             diagram = self.diagram if self.order == 1 else self._diagram(1)
             ends = diagram.points[diagram.dual().edges]
             canvas.segments(ends[:, 0], ends[:, 1], self.tone, 1.4, (5, 3))
+        if "power" in shown and self.live.size and canvas.view.chart == "klein":
+            self._draw_power(canvas)
         if "balls" in shown and self.live.size:
             self._draw_balls(canvas)
         first = self.state.chosen[0]
@@ -227,11 +277,11 @@ class Drafter:
         canvas.put(Shape("line", rays, "soft", 1.0, (2, 3)))
         canvas.put(Shape("marks", np.vstack([view.apex[None], flat]), "soft", 3.0))
         if view.domain is not None:
-            rim = view.on_tangent_plane(view.domain.from_euclidean(_circle(CIRCLE_POINTS)))
+            rim = view.on_tangent_plane(view.domain.from_euclidean(unit_circle(CIRCLE_POINTS)))
             canvas.put(Shape("line", rim, "soft", 1.2))
 
     def _draw_rim(self, canvas: Canvas) -> None:
-        view, circle, rim = canvas.view, _circle(CIRCLE_POINTS), NOTHING
+        view, circle, rim = canvas.view, unit_circle(CIRCLE_POINTS), NOTHING
         if view.chart == "half-plane" and view.domain is not None:  # the point ∞ is on it
             low = view.to_screen(view.domain.from_euclidean([0.0, -1.0]))
             canvas.put(Shape("line", low + np.array([[-FAR_OUT, 0.0], [FAR_OUT, 0.0]]), "ink", 2.6))
@@ -246,19 +296,18 @@ class Drafter:
     def _draw_balls(self, canvas: Canvas) -> None:
         metric, radius = self.metric, self.state.radius
         x = self.state.coordinates[self.live]
-        # a ball reaches the equator when the centre is that near to it
-        room = math.pi / 2 / math.sqrt(metric.curvature) if metric.curvature > 0 else math.inf
-        whole = np.asarray(metric.distance(x, metric.center)) + radius < room
-        rings = _spheres(metric, x[whole], radius)
+        whole = fits_chart(metric, x, radius)
+        n = min(max(ALL_BALL_POINTS // len(x), FEWEST_BALL_POINTS), BALL_POINTS)
+        rings = spheres(metric, x[whole], radius, n)
         if len(rings):
             loop = np.repeat(np.arange(len(rings)), rings.shape[1] - 1)
             seen = see_loops(canvas.view, Loops(rings[:, :-1].reshape(-1, 2), loop))
             canvas.areas(seen, np.ones(len(rings), dtype=bool), self.tone, 0.16)
-        cut = [_cut_sphere(metric, center, radius) for center in x[~whole]]
+        cut = [cut_sphere(metric, center, radius, n) for center in x[~whole]]
         canvas.line(chain([*rings, *cut]), self.tone, 1.1, alpha=0.9)
 
     def _draw_conic(self, canvas: Canvas, handles: Floats) -> None:
-        canvas.line(self.metric.points(_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
+        canvas.line(self.metric.points(unit_circle(CIRCLE_POINTS)), "soft", 1.2, (6, 4), 0.9)
         axes = np.stack([2 * handles[0] - handles[1:], handles[1:]], axis=1)
         canvas.line(chain(list(axes)), "soft", 1.0, (2, 3), 0.8)
         mark = Shape(
@@ -284,27 +333,27 @@ class Drafter:
             canvas.put(Shape("marks", chosen, "", radius, edge="gold", edge_width=2.4))
 
 
-def _circle(n: int) -> Floats:
-    angle = np.linspace(0, 2 * math.pi, n)
-    return np.stack([np.cos(angle), np.sin(angle)], axis=1)
+def power_edges(centers: Floats, sq_radii: Floats) -> list[Floats]:
+    """Return the edges of the power diagram of circles: where two powers are equal and least.
 
-
-def _spheres(metric: CurvedMetric, centers: Floats, radius: float) -> Floats:
-    """Return the spheres (n, m, 2) around centers: the ends of all geodesics of one length."""
-    if not len(centers):
-        return np.empty((0, 1, 2))
-    n = min(max(ALL_BALL_POINTS // len(centers), FEWEST_BALL_POINTS), BALL_POINTS)
-    # with g = CCᵀ, C⁻ᵀ takes unit vectors of the plane to those of the metric
-    C = np.linalg.cholesky(metric_tensor(centers, metric))
-    velocities = radius * _circle(n) @ np.linalg.inv(C)
-    return np.asarray(metric.exp(centers[:, None], velocities))
-
-
-def _cut_sphere(metric: CurvedMetric, center: Floats, radius: float) -> Floats:
-    """Return an elliptic sphere that crosses the equator, NaN where it is beyond it."""
-    # the image of one around μ; beyond the equator the last homogeneous coordinate is not positive
-    around = _spheres(metric, metric.center[None], radius)[0]
-    ring = np.column_stack([around, np.ones(len(around))])
-    image = ring @ metric.transvection(metric.center, center).T
-    weight = np.where(image[:, 2] > 0, image[:, 2], np.nan)
-    return np.asarray(image[:, :2] / weight[:, None])
+    On the line where those of i and j are equal, each other circle leaves a half-line.
+    """
+    heights, edges = np.einsum("ij,ij->i", centers, centers) - sq_radii, []
+    if len(centers) > MOST_CIRCLES:
+        return []
+    for i, j in itertools.combinations(range(len(centers)), 2):
+        normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
+        size = float(normal @ normal)
+        if size == 0:
+            continue
+        start, along = level * normal / size, np.array([-normal[1], normal[0]]) / math.sqrt(size)
+        # power_k - power_i = b - a t must not be negative
+        others = np.delete(np.arange(len(centers)), [i, j])
+        step = 2 * (centers[others] - centers[i])
+        a, b = step @ along, heights[others] - heights[i] - step @ start
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = np.max(np.where(a < 0, b / a, -FAR_OUT), initial=-FAR_OUT)
+            high = np.min(np.where(a > 0, b / a, FAR_OUT), initial=FAR_OUT)
+        if low < high and (b[a == 0] >= 0).all():
+            edges.append(start + np.array([[low], [high]]) * along)
+    return edges

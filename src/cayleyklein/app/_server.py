@@ -19,6 +19,7 @@ from tornado.websocket import WebSocketClosedError, WebSocketHandler
 from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version__, geometry
 from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
+from cayleyklein.app._figures import FIGURE_COLORS, TOOLS
 from cayleyklein.app._fitting import run_apart
 from cayleyklein.app._learn import LearnSession
 from cayleyklein.app._session import PlaneSession
@@ -38,6 +39,7 @@ THREADS = 4  # commands that are computed at once, so that no visitor waits for 
 HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 # The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
+SHEETS = json.loads((HERE / "static" / "worksheets.json").read_text("utf-8"))
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
     "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
     "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,
@@ -204,11 +206,16 @@ class ReferenceHandler(Guarded):
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
-        facts = {"palette": PALETTE, "markers": MARKERS, "strengths": STRENGTHS, "letters": LETTERS}
-        facts["tour"] = TOUR if page == "plane" else []
+        facts: dict[str, Any] = {
+            "palette": PALETTE,
+            "markers": MARKERS,
+            "strengths": STRENGTHS,
+            "letters": LETTERS,
+        }
+        facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
         self.render(
             f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,
-            letters=LETTERS, most_bytes=MOST_BYTES,
+            tools=TOOLS, letters=LETTERS, most_bytes=MOST_BYTES,
             facts=json.dumps(facts).replace("<", "\\u003c"),
         )  # fmt: skip
 

@@ -11,10 +11,13 @@ from cayleyklein._typing import Floats
 from cayleyklein._validation import as_choice
 from cayleyklein.app import _state
 from cayleyklein.app._draw import Shape
+from cayleyklein.app._figures import without_point
 from cayleyklein.app._paths import sample_segments, see_path
 from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
+from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
+from cayleyklein.app._worksheets import CHECKS, Verdict
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
@@ -43,8 +46,9 @@ def run_command(session: Any, command: Any) -> Any:
     return action(**values)
 
 
-class PlaneSession:
+class PlaneSession(Toolbox):
     def __init__(self, query: str = "") -> None:
+        super().__init__()
         self.errors: list[str] = []
         try:
             self.state = PlaneState.from_query(query)
@@ -53,6 +57,7 @@ class PlaneSession:
             self.errors.append(f"The address was not understood: {error}")
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
+        self.verdict: Verdict | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
     def view(self, index: int = 0) -> View:
@@ -68,7 +73,7 @@ class PlaneSession:
         before = self.state
         self._pointer = None
         if any(isinstance(c, dict) and c.get("do") not in ("hover", "leave") for c in commands):
-            self.errors = []
+            self.errors, self.said, self.verdict = [], [], None
         try:
             for command in commands:
                 run_command(self, command)
@@ -86,7 +91,9 @@ class PlaneSession:
             "chosen": list(state.chosen), "geometry": state.metric.geometry,
             "label": state.points[state.chosen[0]].label if state.points else 0,
             "cross": drafter.cross_ratio() if "cross" in state.shown else "",
-            "errors": self.errors, "notes": drafter.notes,
+            "errors": self.errors, "notes": drafter.notes, "said": self.said,
+            "tool": self.tool_answer(), "objects": self.objects_answer(),
+            "tiling": state.tiling and state.tiling._asdict(), "verdict": self.verdict,
         }  # fmt: skip
         if self._drawn is not state:
             answer["pictures"] = [self._picture(chart) for chart in state.charts]
@@ -127,11 +134,15 @@ class PlaneSession:
 
     def do_delete(self) -> None:
         points, first = self.state.points, self.state.chosen[0]
-        self.state = replace(self.state, points=points[:first] + points[first + 1 :])
+        objects, lost = without_point(self.state.objects, first)
+        kept = points[:first] + points[first + 1 :]
+        self.state, self.picked = replace(self.state, points=kept, objects=objects), []
+        if lost:
+            self.tell_lost(f"Point {first + 1}", lost)
 
     def do_scatter(self, n: int, seed: int) -> None:
         points = _state.scatter(min(max(n, 1), _state.MAX_POINTS), abs(seed))
-        self.state = replace(self.state, points=points, chosen=(0, 1))
+        self.state = replace(self.state, points=points, chosen=(0, 1), objects=())
 
     def do_next(self, by: int) -> None:
         if self.state.points:
@@ -151,6 +162,9 @@ class PlaneSession:
         self._read(self.state.coordinates[index], f"point {index + 1}", index)
         if index not in self.state.chosen:
             self.do_choose(index)
+
+    def do_drop(self) -> None:
+        """End a drag: what was left out of the picture meanwhile is drawn."""
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:
@@ -206,6 +220,11 @@ class PlaneSession:
             paths = (Shape("line", path, "ink", 1.0, (2, 2)) for path in seen)
             shapes.append([shape._asdict() for shape in (*paths, dot)])
         self._pointer = said, shapes
+
+    def do_check(self, sheet: int, answer: str = "") -> None:
+        if not 0 <= sheet < len(CHECKS):
+            raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
+        self.verdict = CHECKS[sheet](self.state, self.drafter.construction, answer[:20])
 
     def do_leave(self) -> None:
         self._pointer = "", []
