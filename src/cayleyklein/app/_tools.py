@@ -52,7 +52,7 @@ class Toolbox:
         made = self.drafter.construction
         return [
             figure._asdict() | {"title": TOOLS[figure.kind][0], "measure": made.measure(figure)}
-            for figure in self.state.objects
+            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINTS)
         ]
 
     def _needed(self) -> str:
