@@ -62,7 +62,7 @@ def test_the_code_gives_the_accuracy_that_is_shown(geometry, capsys):
         said = " ".join(m.texts.get("state", "") for m in messages)
         assert {"auto": "product", "mixed": "shares"}[geometry] in said
         assert results["trials"]
-        assert "Chosen: " in about
+        assert "was chosen on training rows held out for it" in about
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -71,7 +71,7 @@ def test_regions_neighbours_and_the_metric_are_those_of_the_model():
     learner = CurvedLMNN(geometry="hyperbolic", random_state=0)
     from cayleyklein.app._fitting import train_and_test
 
-    train, _ = train_and_test(TWO.y)
+    train, _ = train_and_test(TWO)
     metric = learner.fit(TWO.X[train], TWO.y[train]).metric_
     near, far = np.array(picture["neighbors"]), picture["distances"]
     i = int(np.flatnonzero(near[:, 0] >= 0)[7])
@@ -107,7 +107,7 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     name = "flowers of a garden in spring, counted.csv"
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
-    source = read_source(text, name)
+    source = read_source(text.encode(), name)
     table = prepare(source, source.target)
     *_, about = panels(told(task(table)))["curved"]
     code = learn_code(LearnState(data="upload", geometry="elliptic"), table)

@@ -1,5 +1,6 @@
 """The learning page without a browser: choices, previews, and results as they come."""
 
+import base64
 import threading
 import time
 
@@ -14,6 +15,10 @@ CSV = "day,length,width,name,kind\n" + "".join(
     f"2024-01-{i % 28 + 1:02d},{i % 7 + 3 * (i % 2)},{i % 5 + 0.1 * i},n{i},{'ab'[i % 2]}\n"
     for i in range(60)
 )
+
+
+def packed(text):
+    return base64.b64encode(text if isinstance(text, bytes) else text.encode()).decode()
 
 
 def made_for(query):
@@ -51,7 +56,7 @@ def test_the_rows_are_shown_before_any_fit(session):
 
 
 def test_choosing_a_table_its_target_and_columns(session):
-    answer = do(session, {"do": "upload", "name": "mine.csv", "text": CSV})
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(CSV)})
     assert answer["choices"]["data"] == "upload"
     assert answer["choices"]["target"] == "kind"
     notes = " ".join(answer["preview"]["notes"])
@@ -77,7 +82,7 @@ def test_odd_names_and_gaps_are_shown(session):
     text = "a{b},c,kind\n" + "".join(
         f"{i % 5}.5,{'' if i == 1 else i % 3},k{i % 2}\n" for i in range(30)
     )
-    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "text": text})
+    answer = do(session, {"do": "upload", "name": "my {odd} 'file'.csv", "content": packed(text)})
     assert answer["preview"]["rows"][1] == ["1.5", "", "k1"]
     compile(answer["texts"]["code"], "learn.py", "exec")
 
@@ -91,8 +96,8 @@ def test_odd_names_and_gaps_are_shown(session):
         (choose("target", "moon"), "no column"),
         (choose("drop", "99"), "no column number 99"),
         (choose("drop", "x"), "numbers of columns"),
-        ({"do": "upload", "name": "a.csv", "text": "a,b\n1"}, "a.csv"),
-        ({"do": "upload", "name": 5, "text": ""}, "name must be a text"),
+        ({"do": "upload", "name": "a.csv", "content": packed("a,b\n1")}, "a.csv"),
+        ({"do": "upload", "name": 5, "content": ""}, "name must be a text"),
         ({"do": "dance"}, "no command"),
         ({"do": "load", "query": "data=points&points=1"}, "points"),
     ],
@@ -123,7 +128,7 @@ def test_points_of_the_plane(session):
 
 def test_too_few_rows_are_said_before_a_fit(session):
     text = "".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16))
-    do(session, {"do": "upload", "name": "a.csv", "text": text})
+    do(session, {"do": "upload", "name": "a.csv", "content": packed(text)})
     assert "too few for 8 classes" in session.hear([{"do": "fit"}])["notes"][0]
 
 
@@ -146,7 +151,7 @@ def test_a_fit_is_told_as_it_goes(session):
     pictures = [a["pictures"].get("curved") for a in answers if a["pictures"].get("curved")]
     assert [shape["kind"] for shape in pictures[-1]["shapes"]].count("raster") == 1
     assert len(pictures[-1]["neighbors"]) == 178
-    assert last["results"]["confusion"]["caption"].startswith("The curved metric")
+    assert last["results"]["confusion"]["caption"].startswith("Curved metric, learned")
     assert last["results"]["planes"]
     assert "of test rows right" in last["texts"]["about-curved"]
 

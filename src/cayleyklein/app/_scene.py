@@ -214,6 +214,8 @@ class Drafter:
 
     def _draw_power(self, canvas: Canvas) -> None:
         """Draw the equivalent balls, and the power diagram that they alone give (paper §3.1)."""
+        if len(self.live) > MOST_CIRCLES:
+            return
         centers, sq_radii = equivalent_balls(self.state.coordinates[self.live], self.metric)
         radii = np.sqrt(np.maximum(sq_radii, 0.0))
         rings = [c + r * unit_circle(BALL_POINTS) for c, r in zip(centers, radii, strict=True) if r]
@@ -339,8 +341,6 @@ def power_edges(centers: Floats, sq_radii: Floats) -> list[Floats]:
     On the line where those of i and j are equal, each other circle leaves a half-line.
     """
     heights, edges = np.einsum("ij,ij->i", centers, centers) - sq_radii, []
-    if len(centers) > MOST_CIRCLES:
-        return []
     for i, j in itertools.combinations(range(len(centers)), 2):
         normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
         size = float(normal @ normal)
