@@ -126,6 +126,18 @@ def test_points_of_the_plane(session):
     assert np.array_equal(again.table.X, session.table.X)
 
 
+def test_a_prediction_needs_a_fit(session):
+    answer = session.hear([{"do": "predict", "content": packed("1,2\n")}])
+    assert "Press Fit first" in answer["notes"][0]
+
+
+def test_a_file_of_another_encoding_is_right_and_noted(session):
+    text = CSV.replace("width", "größe").encode("cp1252")
+    answer = do(session, {"do": "upload", "name": "mine.csv", "content": packed(text)})
+    assert "größe" in answer["preview"]["names"]
+    assert any("cp1252" in note for note in answer["preview"]["notes"])
+
+
 def test_too_few_rows_are_said_before_a_fit(session):
     text = "".join(f"{i}.5,{i * i},{i % 8}\n" for i in range(16))
     do(session, {"do": "upload", "name": "a.csv", "content": packed(text)})
@@ -153,6 +165,14 @@ def test_a_fit_is_told_as_it_goes(session):
     assert len(pictures[-1]["neighbors"]) == 178
     assert last["results"]["confusion"]["caption"].startswith("Curved metric, learned")
     assert last["results"]["planes"]
+    assert "100%" not in answers[1]["texts"]["state"]
+    assert any("done." in a["texts"]["state"] for a in answers)
+    typed = "14.2,1.7,2.4,15.6,127,2.8,3.06,0.28,2.29,5.64,1.04,3.92,1065\n"
+    answer = do(session, {"do": "predict", "content": packed(typed)})
+    (cells,) = answer["predictions"]["rows"]
+    assert cells[-2] == "1"
+    assert cells[-1].endswith("%")
+    assert "13 cells" in session.hear([{"do": "predict", "content": packed("1,2\n")}])["notes"][0]
     assert "of test rows right" in last["texts"]["about-curved"]
 
 

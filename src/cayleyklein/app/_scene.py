@@ -1,6 +1,5 @@
 """The scene of a state: its layers, computed by the library, as shapes on the screen."""
 
-import itertools
 import math
 from functools import cached_property
 from typing import NamedTuple
@@ -23,7 +22,7 @@ from cayleyklein.app._state import LAYERS, PlaneState
 from cayleyklein.app._tiling import clipped
 from cayleyklein.app._views import View
 from cayleyklein.diagrams import CayleyKleinVoronoi, equivalent_balls
-from cayleyklein.geometry import line_intersections, measure
+from cayleyklein.geometry import line_intersections, measure, proximity_planes
 from cayleyklein.plotting import outlines
 
 N_SHADES = 6  # strengths of the colour of unlabelled cells
@@ -33,6 +32,7 @@ LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
 TILE_POINTS = 12  # along each side of a tile
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
+NEAR = 10  # points around a dragged one, times the order, that order k is drawn from
 FEW = 60  # points up to which they are drawn large
 
 
@@ -65,8 +65,10 @@ def describe(state: PlaneState, view: View) -> str:
 
 
 class Drafter:
-    def __init__(self, state: PlaneState) -> None:
-        self.state, self.metric = state, state.metric
+    """Draws a state. While a point is dragged, order k is drawn around this point only."""
+
+    def __init__(self, state: PlaneState, moving: int | None = None) -> None:
+        self.state, self.metric, self._moving = state, state.metric, moving
         x, self.labelled = state.coordinates, "regions" in state.shown
         self.inside = np.asarray(self.metric.contains(x)) if len(x) else np.zeros(0, dtype=bool)
         self.tone: str = self.metric.geometry
@@ -78,7 +80,26 @@ class Drafter:
         if not len(rows):
             return rows
         _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
-        return rows[np.sort(first)]
+        rows, near = rows[np.sort(first)], NEAR * self.state.order
+        if self._moving is None or self.state.order == 1 or len(rows) <= near:
+            return rows
+        x = self.state.coordinates
+        if not self.inside[self._moving]:
+            return rows
+        far = np.asarray(self.metric.distance(x[rows], x[self._moving]))
+        return np.sort(rows[np.argpartition(far, near)[:near]])
+
+    def certain(self, spots: Floats, order: int) -> Bools:
+        """Say where the nearest points are among the live ones, if some are left out."""
+        others = np.setdiff1d(np.flatnonzero(self.inside), self.live)
+        if self._moving is None or not len(others) or not len(spots):
+            return np.ones(len(spots), dtype=bool)
+        here, there = (
+            proximity_planes(self.state.coordinates[rows], self.metric)
+            for rows in (self.live, others)
+        )
+        last = np.partition(spots @ here.normal.T + here.offset, -order, axis=1)[:, -order]
+        return np.asarray((spots @ there.normal.T + there.offset).max(axis=1) < last)
 
     @cached_property
     def construction(self) -> Construction:
@@ -175,7 +196,10 @@ class Drafter:
         shown, view = self.state.shown, canvas.view
         if not self.live.size or not shown & {"cells", "regions", "lit"}:
             return
-        boundaries = self.diagram.boundaries()
+        boundaries, order = self.diagram.boundaries(), self.order
+        corners = np.concatenate([boundary.starts for boundary in boundaries])
+        cell = np.repeat(np.arange(len(boundaries)), [len(b.starts) for b in boundaries])
+        known = np.bincount(cell[~self.certain(corners, order)], minlength=len(boundaries)) == 0
         cells = see_loops(view, sample_boundaries(view, boundaries))
         if shown & {"cells", "regions"}:
             if self.labelled:
@@ -185,15 +209,17 @@ class Drafter:
             for c in np.unique(color):
                 shade = (self.tone, "", 0.06 + 0.26 * c / (N_SHADES - 1))
                 name, _, alpha = class_look(int(c)) if self.labelled else shade
-                canvas.areas(cells, color == c, name, alpha)
+                canvas.areas(cells, (color == c) & known, name, alpha)
         if self.lit_cell is not None:
             canvas.areas(cells, np.arange(len(boundaries)) == self.lit_cell, "gold", 0.55)
         if "cells" in shown:
-            edges = self.diagram.ridge_segments()[1]
-            canvas.segments(edges[:, 0], edges[:, 1], "ink", 1.0, alpha=0.6)
+            self._draw_edges(canvas, self.diagram.ridge_segments()[1], 1.0, 0.6)
         if self.labelled:
-            edges = self.diagram.frontier()
-            canvas.segments(edges[:, 0], edges[:, 1], "ink", 2.0)
+            self._draw_edges(canvas, self.diagram.frontier(), 2.0, 1.0)
+
+    def _draw_edges(self, canvas: Canvas, edges: Floats, width: float, alpha: float) -> None:
+        known = self.certain(edges.reshape(-1, 2), self.order).reshape(-1, 2).all(axis=1)
+        canvas.segments(edges[known, 0], edges[known, 1], "ink", width, alpha=alpha)
 
     def _draw_tiling(self, canvas: Canvas) -> None:
         if self.state.tiling is None:
@@ -227,8 +253,11 @@ class Drafter:
         shown, x = self.state.shown, self.state.coordinates
         if "delaunay" in shown and len(self.live) > 1:
             diagram = self.diagram if self.order == 1 else self._diagram(1)
-            ends = diagram.points[diagram.dual().edges]
-            canvas.segments(ends[:, 0], ends[:, 1], self.tone, 1.4, (5, 3))
+            edges = diagram.points[diagram.dual().edges]
+            if self._moving is not None and self.order > 1:  # those between inner points
+                far = self.metric.distance(edges, x[self._moving]).max(axis=1)
+                edges = edges[far <= np.median(far)]
+            canvas.segments(edges[:, 0], edges[:, 1], self.tone, 1.4, (5, 3))
         if "power" in shown and self.live.size and canvas.view.chart == "klein":
             self._draw_power(canvas)
         if "balls" in shown and self.live.size:
@@ -340,20 +369,24 @@ def power_edges(centers: Floats, sq_radii: Floats) -> list[Floats]:
 
     On the line where those of i and j are equal, each other circle leaves a half-line.
     """
-    heights, edges = np.einsum("ij,ij->i", centers, centers) - sq_radii, []
-    for i, j in itertools.combinations(range(len(centers)), 2):
-        normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
-        size = float(normal @ normal)
-        if size == 0:
-            continue
-        start, along = level * normal / size, np.array([-normal[1], normal[0]]) / math.sqrt(size)
-        # power_k - power_i = b - a t must not be negative
-        others = np.delete(np.arange(len(centers)), [i, j])
-        step = 2 * (centers[others] - centers[i])
-        a, b = step @ along, heights[others] - heights[i] - step @ start
-        with np.errstate(divide="ignore", invalid="ignore"):
-            low = np.max(np.where(a < 0, b / a, -FAR_OUT), initial=-FAR_OUT)
-            high = np.min(np.where(a > 0, b / a, FAR_OUT), initial=FAR_OUT)
-        if low < high and (b[a == 0] >= 0).all():
-            edges.append(start + np.array([[low], [high]]) * along)
-    return edges
+    heights = np.einsum("ij,ij->i", centers, centers) - sq_radii
+    i, j = np.triu_indices(len(centers), 1)
+    normal, level = 2 * (centers[j] - centers[i]), heights[j] - heights[i]
+    size = np.maximum(np.einsum("ij,ij->i", normal, normal), np.finfo(float).tiny)[:, None]
+    start, along = level[:, None] * normal / size, normal[:, ::-1] * [-1, 1] / np.sqrt(size)
+
+    def values(x: Floats) -> Floats:
+        own = np.einsum("ij,ij->i", x, centers[i])[:, None]
+        return np.asarray(2 * (x @ centers.T - own))
+
+    # power_k - power_i = b - a t must not be negative, for k other than i and j
+    a, b = values(along), heights - heights[i, None] - values(start)
+    rows = np.arange(len(i))
+    for k in (i, j):
+        a[rows, k], b[rows, k] = 0.0, np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(a < 0, b / a, -FAR_OUT).max(axis=1)
+        high = np.where(a > 0, b / a, FAR_OUT).min(axis=1)
+    known = (low < high) & (np.where(a == 0, b, 1.0) >= 0).all(axis=1)
+    ends = start[:, None] + np.stack([low, high], axis=1)[..., None] * along[:, None]
+    return list(ends[known])

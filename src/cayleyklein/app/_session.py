@@ -57,6 +57,7 @@ class PlaneSession(Toolbox):
             self.errors.append(f"The address was not understood: {error}")
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
+        self._moving: int | None = None
         self.verdict: Verdict | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
@@ -66,7 +67,7 @@ class PlaneSession(Toolbox):
     @property
     def drafter(self) -> Drafter:
         if self._drafter.state is not self.state:
-            self._drafter = Drafter(self.state)
+            self._drafter = Drafter(self.state, self._moving)
         return self._drafter
 
     def hear(self, commands: list[Any]) -> dict[str, Any]:
@@ -154,9 +155,12 @@ class PlaneSession(Toolbox):
         if index != first and 0 <= index < len(self.state.points):
             self.state = replace(self.state, chosen=(index, first))
 
-    def do_move(self, index: int, x: float, y: float, view: int, far: bool) -> None:
+    def do_move(
+        self, index: int, x: float, y: float, view: int, far: bool, dragged: bool = False
+    ) -> None:
         if not 0 <= index < len(self.state.points):
             return
+        self._moving = index if dragged else None
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
         self._read(self.state.coordinates[index], f"point {index + 1}", index)
@@ -164,7 +168,10 @@ class PlaneSession(Toolbox):
             self.do_choose(index)
 
     def do_drop(self) -> None:
-        """End a drag: what was left out of the picture meanwhile is drawn."""
+        """End a drag: draw what was left out of the picture meanwhile."""
+        if self._moving is not None:
+            self._moving = self._drawn = None
+            self._drafter = Drafter(self.state)
 
     def do_nudge(self, dx: float, dy: float) -> None:
         if self.state.points:

@@ -66,7 +66,7 @@
     drag.travelled = true;
     moved ??= event.timeStamp;
     const [x, y] = view.toData(px, py);
-    if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far}, "drag");
+    if (drag.kind === "point") send({do: "move", index: drag.index, x, y, view: index, far: drag.far, dragged: true}, "drag");
     else if (drag.kind === "shift") shift(view, index, x, y);
     else if (drag.kind === "handle") send({do: "handle", name: drag.name, x, y}, "drag");
     else if (drag.kind === "camera") turnTo(drag.turn - DEGREES * (px - drag.start[0]), drag.tilt + DEGREES * (py - drag.start[1]));
