@@ -324,6 +324,7 @@
 
   function showTool(tool) {
     for (const button of all("[data-tool]")) button.setAttribute("aria-pressed", String(button.dataset.tool === tool.name));
+    if (!document.activeElement?.closest(".construct")) for (const button of buttons) button.tabIndex = button.dataset.tool === tool.name ? 0 : -1;
     one("#prompt-row").hidden = !tool.needs;
     if (one("#prompt").textContent !== tool.prompt) one("#prompt").textContent = tool.prompt;
     const select = one("#candidates"), wanted = tool.candidates.join();
@@ -335,6 +336,18 @@
     select.value = "";
     for (const view of views) view.host.style.cursor = tool.needs ? "crosshair" : tool.name === "hand" ? view.host.style.cursor : "move";
   }
+
+  const buttons = all(".construct [data-tool]"); // one stop of the Tab key; arrows go along them
+  one(".construct").addEventListener("keydown", (event) => {
+    const at = buttons.indexOf(document.activeElement);
+    const by = {ArrowDown: 1, ArrowRight: 1, ArrowUp: -1, ArrowLeft: -1}[event.key];
+    if (at < 0 || !by) return;
+    event.preventDefault();
+    const next = buttons[(at + by + buttons.length) % buttons.length];
+    buttons[at].tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  });
 
   let listed = "";
   function showObjects(objects) {
