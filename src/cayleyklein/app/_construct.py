@@ -118,6 +118,9 @@ class Construction:
     # -- measures
 
     def measure(self, figure: Figure) -> str:
+        return self._measure(figure).replace("-", "\N{MINUS SIGN}")
+
+    def _measure(self, figure: Figure) -> str:
         place, K = self.places[figure.name], self.metric.curvature
         if place is None:
             if figure.kind == "parallels" and K > 0:

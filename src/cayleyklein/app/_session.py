@@ -164,6 +164,9 @@ class PlaneSession(Toolbox):
         place = self.view(view).from_screen([x, y], far_side=far)
         self._put(index, place, self.state.points[index].label)
         self._read(self.state.coordinates[index], f"point {index + 1}", index)
+        told = self.dependent_measures(index)
+        if told and self._pointer:
+            self._pointer = told, self._pointer[1]
         if index not in self.state.chosen:
             self.do_choose(index)
 

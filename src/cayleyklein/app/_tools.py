@@ -55,6 +55,13 @@ class Toolbox:
             for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINTS)
         ]
 
+    def dependent_measures(self, index: int) -> str:
+        """Return what is measured of the figures that are made from a point."""
+        made, figures = self.drafter.construction, self.state.objects
+        names = {f.name for f in figures if f.kind == "point" and f.value == index}
+        mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINTS]
+        return "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
+
     def _needed(self) -> str:
         """Return "P" or "L" for what the tool takes next, or nothing."""
         if self.tool not in TOOLS:

@@ -42,6 +42,8 @@ def _parallels(state: PlaneState, made: Construction, answer: str) -> Verdict:
     if first is None or "P" not in made.by_name:
         return Verdict(False, "The line a or the point P is gone; press Undo.")
     missing = [f for f in others if f != first and _misses(made, lines[first], lines[f])]
+    if not any(f != first for f in others):
+        return Verdict(False, "Choose the tool Line, click P, and then a place on empty ground.")
     if not missing:
         said = "at this K every line through P meets it" if state.curvature > 0 else "try another"
         return Verdict(False, f"No line through P misses a yet; {said}.")
