@@ -79,7 +79,7 @@ def test_sides_that_cross_have_no_angle_sum():
 def test_what_is_measured_is_the_same_after_an_isometry(K, start, end, angle):
     state = state_of(K)
     move = np.asarray(state.metric.transvection(0.3 * np.array(start), 0.3 * np.array(end)))
-    turn = constructions.rotation(state.coordinates[1], angle, state.metric)
+    turn = constructions.rotation_about(state.coordinates[1], angle, state.metric)
     for H in (move, turn):
         try:
             moved = moved_state(state, H)

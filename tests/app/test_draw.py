@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from cayleyklein.app._draw import MARKERS, PALETTE, class_look, counted
+from cayleyklein.app._draw import MARKERS, PALETTE, class_look, plural
 
 # Machado, Oliveira and Fernandes (2009), full deuteranopia, on linear RGB
 DEUTERANOPIA = np.array(
@@ -69,5 +69,5 @@ def test_no_geometry_has_the_colour_of_a_class(theme):
 
 
 def test_singular_and_plural():
-    assert [counted(n, "point") for n in (0, 1, 2)] == ["0 points", "1 point", "2 points"]
-    assert (counted(1, "class"), counted(3, "class")) == ("1 class", "3 classes")
+    assert [plural(n, "point") for n in (0, 1, 2)] == ["0 points", "1 point", "2 points"]
+    assert (plural(1, "class"), plural(3, "class")) == ("1 class", "3 classes")

@@ -9,14 +9,9 @@ import pytest
 
 pytest.importorskip("pandas")
 
-from cayleyklein.app._fitting import (
-    FitProcess,
-    FitTask,
-    explain_choice,
-    fit_and_compare,
-    make_model,
-)
+from cayleyklein.app._fitting import FitTask, explain_choice, fit_and_compare, make_model
 from cayleyklein.app._learn import GEOMETRY_NAMES, LearnState, learn_code
+from cayleyklein.app._processes import FitProcess
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import bundled_source, prepare, read_source
 from cayleyklein.datasets.loaders import BUNDLED
@@ -112,7 +107,7 @@ def test_the_code_of_an_upload_runs(tmp_path, monkeypatch, capsys):
     # numbers as classes, gaps, and a long name
     rows = [(*rng.normal(loc=3 * (i % 2), size=2), ("01", "b")[i % 2]) for i in range(40)]
     text = ";; \n".join(f"{x};{y};{c}\n" for x, y, c in rows)
-    name = "flowers of a garden in spring, counted.csv"
+    name = "flowers of a garden in spring, plural.csv"
     (tmp_path / name).write_text(text)
     monkeypatch.chdir(tmp_path)
     source = read_source(text.encode(), name)

@@ -21,8 +21,8 @@ pytest.importorskip("tornado")
 from tornado.websocket import websocket_connect
 
 from cayleyklein.app import _server, explore
-from cayleyklein.app._fitting import run_apart
 from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._processes import run_apart
 from cayleyklein.app._scene import handle_places
 from cayleyklein.app._server import (
     HEADERS,

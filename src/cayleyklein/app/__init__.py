@@ -67,7 +67,7 @@ def explore(
 async def _serve(
     port: int, host: str, browser: bool, on_start: Callable[[str], None] | None
 ) -> None:
-    from cayleyklein.app._fitting import warm_up
+    from cayleyklein.app._processes import warm_up
     from cayleyklein.app._server import ANYWHERE, Explorer, page_addresses
 
     try:

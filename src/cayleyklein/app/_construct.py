@@ -9,7 +9,7 @@ import numpy as np
 
 from cayleyklein._typing import Floats
 from cayleyklein.app._draw import Shape
-from cayleyklein.app._figures import LINES, POINTS, Figure
+from cayleyklein.app._figures import LINE_KINDS, POINT_KINDS, Figure
 from cayleyklein.app._paths import Canvas, Loops, chain, sample_segments, see_loops, see_path
 from cayleyklein.app._views import View
 from cayleyklein.exceptions import CayleyKleinError
@@ -18,7 +18,7 @@ from cayleyklein.meshes import conformal
 from cayleyklein.metrics import CurvedMetric
 from cayleyklein.plotting import outlines
 
-LINE_POINTS, CIRCLE_POINTS = 129, 145
+ON_LINE, AROUND_CIRCLE = 129, 145
 CORNER = 0.22  # radius of an angle's arc, relative to its shorter side
 
 
@@ -109,7 +109,7 @@ class Construction:
             x = self._points[int(figure.value)]
             return x if self.metric.contains(x) else None
         place = MAKE[figure.kind](self.metric, *given)
-        beyond = figure.kind in POINTS and not np.isfinite(place).all()
+        beyond = figure.kind in POINT_KINDS and not np.isfinite(place).all()
         return None if beyond else place
 
     def given(self, figure: Figure) -> list[Any]:
@@ -127,7 +127,7 @@ class Construction:
                 return "none: for K > 0 all lines meet"
             hyperbolic = figure.kind in ("parallels", "horocycle") and K >= 0
             return "only where K < 0" if hyperbolic else "not in the geometry here"
-        if figure.kind in POINTS:
+        if figure.kind in POINT_KINDS:
             return f"({place[0]:.3f}, {place[1]:.3f})"
         given = self.given(figure)
         if figure.kind == "segment":
@@ -176,7 +176,7 @@ class Construction:
             place = self.places[figure.name]
             if figure.hidden or place is None:
                 continue
-            if figure.kind in POINTS:
+            if figure.kind in POINT_KINDS:
                 if figure.kind != "point":
                     canvas.marks(place[None], figure.color, 4.5, "diamond")
                 names.append(figure.name)
@@ -198,14 +198,14 @@ class Construction:
         place, given, metric = self.places[figure.name], self.given(figure), self.metric
         if figure.kind == "segment":
             return sample_segments(view, given[0][None], given[1][None])
-        if figure.kind in LINES:
-            return outlines.line_path(metric, place, LINE_POINTS)
+        if figure.kind in LINE_KINDS:
+            return outlines.line_path(metric, place, ON_LINE)
         if figure.kind == "parallels":
-            return chain(outlines.line_path(metric, line, LINE_POINTS) for line in place)
+            return chain(outlines.line_path(metric, line, ON_LINE) for line in place)
         if figure.kind in ("circle", "ball"):
             if fits_chart(metric, given[0], place):
-                return np.asarray(spheres(metric, given[0][None], place, CIRCLE_POINTS)[0])
-            return cut_sphere(metric, given[0], place, CIRCLE_POINTS)
+                return np.asarray(spheres(metric, given[0][None], place, AROUND_CIRCLE)[0])
+            return cut_sphere(metric, given[0], place, AROUND_CIRCLE)
         if figure.kind == "polygon":
             return sample_segments(view, place, np.roll(place, -1, axis=0))
         if figure.kind == "angle":
@@ -230,7 +230,7 @@ class Construction:
             if (
                 place is None
                 or figure.hidden
-                or figure.kind not in (LINES if needed == "L" else POINTS)
+                or figure.kind not in (LINE_KINDS if needed == "L" else POINT_KINDS)
             ):
                 continue
             if needed == "P":

@@ -58,7 +58,7 @@ def class_look(label: int) -> tuple[str, str, float]:
     return f"class{label % N_HUES}", list(MARKERS)[label % len(MARKERS)], strength
 
 
-def counted(n: int, noun: str) -> str:
+def plural(n: int, noun: str) -> str:
     return f"{n:,} {noun}{'' if n == 1 else 'es' if noun.endswith('s') else 's'}"
 
 

@@ -30,8 +30,8 @@ TOOLS = {
     "horocycle": ("Horocycle", "PP"),
     "equidistant": ("Equidistant", "LP"),
 }
-POINTS = ("point", "midpoint", "meet", "reflection")
-LINES = ("segment", "line", "perpendicular", "bisector")
+POINT_KINDS = ("point", "midpoint", "meet", "reflection")
+LINE_KINDS = ("segment", "line", "perpendicular", "bisector")
 FIGURE_COLORS = {
     "ink": "black", "gold": "gold", "elliptic": "red", "flat": "violet", "hyperbolic": "green",
     "learned": "brown",
@@ -55,7 +55,7 @@ class Figure(NamedTuple):
 
 
 def takes(figure: Figure, needed: str) -> bool:
-    return figure.kind in (LINES if needed == "L" else POINTS)
+    return figure.kind in (LINE_KINDS if needed == "L" else POINT_KINDS)
 
 
 def read_figures(text: str) -> tuple[Figure, ...]:
@@ -80,7 +80,7 @@ def read_figures(text: str) -> tuple[Figure, ...]:
 
 def check_figure(figure: Figure, before: dict[str, Figure]) -> None:
     as_choice(figure.kind[:20], "kind", tuple(TOOLS))
-    check_name(figure.name, before)
+    check_figure_name(figure.name, before)
     needed = "" if figure.kind == "point" else needs_of(figure.kind, len(figure.parents))
     parents = [before[name] for name in figure.parents if name in before]
     fits = len(parents) == len(figure.parents) == len(needed)
@@ -93,7 +93,7 @@ def needs_of(kind: str, n: int) -> str:
     return "P" * min(max(n, 3), MOST_CORNERS) if needed == "P*" else needed
 
 
-def check_name(name: str, taken: Iterable[str]) -> None:
+def check_figure_name(name: str, taken: Iterable[str]) -> None:
     if not NAME.fullmatch(name):
         raise InvalidInputError(f"A name has up to 12 letters and digits; got {name[:20]!r}.")
     if name in taken:
@@ -101,7 +101,7 @@ def check_name(name: str, taken: Iterable[str]) -> None:
 
 
 def new_name(kind: str, taken: Iterable[str]) -> str:
-    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if kind in POINTS else "abcdefghijklmnopqrstuvwxyz"
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ" if kind in POINT_KINDS else "abcdefghijklmnopqrstuvwxyz"
     known = set(taken)
     names = (f"{letter}{i or ''}" for i in count() for letter in letters)
     return next(name for name in names if name not in known)

@@ -1,11 +1,8 @@
-"""Fits in separate processes, which do not slow other visitors and can be ended."""
+"""Fits of the page of learning: three panels of pictures and results, and models."""
 
-import multiprocessing
 import tempfile
-import threading
-import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +12,8 @@ from sklearn.metrics import confusion_matrix, roc_auc_score, roc_curve
 from sklearn.model_selection import train_test_split
 
 from cayleyklein._typing import Bools, Floats, Ints
-from cayleyklein.app._draw import Shape, class_look, counted
+from cayleyklein.app._draw import Shape, class_look, plural
+from cayleyklein.app._processes import News, Tell, ending
 from cayleyklein.app._state import PlaneState
 from cayleyklein.app._tables import SHOWN, PreparedTable
 from cayleyklein.exceptions import CayleyKleinError, NotRepresentableError
@@ -28,11 +26,8 @@ from cayleyklein.tables import TableClassifier, save_model
 
 TEST_PART = 0.3
 PAGE_SEED = 0  # of the split and of the learner, so that the code shown gives the numbers shown
-PANEL_NAMES = {
-    "before": "Plain k-NN, nothing learned",
-    "flat": "Flat metric, learned",
-    "curved": "Curved metric, learned",
-}
+PANEL_NAMES = {"before": "Plain k-NN, nothing learned", "flat": "Flat metric, learned"}
+PANEL_NAMES["curved"] = "Curved metric, learned"
 N_PARTS = {"auto": 3, "product": 3, "mixed": 2}  # metrics that are learned one after the other
 N_PASSES = 4
 CHOOSING = {  # messages before the fit that is shown
@@ -43,119 +38,12 @@ WATCHED = 200  # test rows on which the accuracy of an iteration is measured; th
 GRID, FINER = 81, 5  # points of a picture along each axis; finer by this where classes meet
 NEIGHBORS_SHOWN, MOST_DRAWN, OPENED = 5, 800, 300  # of a row; rows of a picture, and in the plane
 N_BINS = 5  # of a calibration curve
-LONGEST = 300.0  # seconds after which a fit is ended
 
 
 class FitTask(NamedTuple):
     table: PreparedTable
     geometry: str
     n_neighbors: int | str
-
-
-class News(NamedTuple):
-    """Messages of a fit to the page: texts and pictures by their place, and the other parts."""
-
-    texts: dict[str, str]
-    steps: tuple[list[Any], ...] = ()  # series, relative loss, K, accuracy; None lifts the pen
-    pictures: dict[str, Any] | None = None
-    results: dict[str, Any] | None = None
-    model: bytes | None = None
-    predictor: Any = None
-    notes: tuple[str, ...] = ()
-    ended: bool = False
-
-
-def ending(text: str, **more: Any) -> News:
-    return News({"state": text}, ended=True, **more)
-
-
-Tell = Callable[[News], None]
-Work = Callable[[FitTask, Tell], None]
-
-
-class FitProcess:
-    def __init__(self, work: Work, task: FitTask, slots: threading.Semaphore) -> None:
-        self._given, self._slots = (work, task), slots
-        self.process: Any = None
-
-    def poll(self) -> list[News]:
-        """Return the news since the last call; start the fit when its turn comes."""
-        if self.process is None:
-            if not self._slots.acquire(blocking=False):
-                return []
-            context = _context()
-            self._inbox, outbox = context.Pipe(duplex=False)
-            self.process = context.Process(target=_work, args=(*self._given, outbox), daemon=True)
-            self.process.start()
-            outbox.close()  # so that its end is seen here when the process ends
-            self._begun = time.monotonic()
-            return [News({"state": "Fitting…"})]
-        alive, found = self.process.is_alive(), []
-        with suppress(EOFError, OSError):
-            while self._inbox.poll():
-                found.append(self._inbox.recv())
-        if not found and not alive:
-            return [ending("The fit ended without a result.")]
-        if time.monotonic() - self._begun > LONGEST:
-            found.append(ending(f"The fit took more than {LONGEST:g} seconds and was ended."))
-        return found
-
-    def end(self) -> None:
-        if self.process is not None:
-            self.process.terminate()
-            self.process.join(timeout=1.0)
-            self._inbox.close()
-            self._slots.release()
-
-
-def warm_up() -> None:
-    """Have the process that fits are forked from import the library; this one does nothing."""
-    _context().Process(daemon=True).start()
-
-
-def run_apart(seconds: float, function: Callable[..., Any], *given: Any) -> Any:
-    """Return what a function returns in a process of its own, which is ended after some time."""
-    inbox, outbox = _context().Pipe(duplex=False)
-    process = _context().Process(target=_hand_back, args=(outbox, function, *given), daemon=True)
-    process.start()
-    outbox.close()
-    try:
-        found = inbox.recv() if inbox.poll(seconds) else TimeoutError()
-    except EOFError:
-        found = TimeoutError()
-    finally:
-        process.terminate()
-        process.join(timeout=1.0)
-        inbox.close()
-    if isinstance(found, Exception):
-        raise found
-    return found
-
-
-def _hand_back(outbox: Any, function: Callable[..., Any], *given: Any) -> None:
-    try:
-        outbox.send(function(*given))
-    except (CayleyKleinError, MemoryError) as error:
-        outbox.send(error)
-
-
-def _context() -> Any:
-    """Return how processes are made: from a clean one that has the library ready, if possible."""
-    if "forkserver" in multiprocessing.get_all_start_methods():
-        context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["cayleyklein.app._fitting"])
-        return context
-    return multiprocessing.get_context("spawn")
-
-
-def _work(work: Work, task: FitTask, outbox: Any) -> None:
-    with suppress(BrokenPipeError):  # the visitor has left
-        try:
-            work(task, outbox.send)
-        except (CayleyKleinError, ValueError, ArithmeticError, MemoryError) as error:
-            outbox.send(ending(f"{error}"))
-        finally:
-            outbox.close()
 
 
 class RowPictures:
@@ -197,7 +85,7 @@ def make_model(task: FitTask, tell: Tell) -> None:
         model.target_ = table.target
         path = Path(folder) / "model.ckm"
         save_model(model, path)
-        about = f"learned from {counted(len(table.rows), 'row')}, {_describe(model.metric_)}"
+        about = f"learned from {plural(len(table.rows), 'row')}, {_describe(model.metric_)}"
         tell(ending(f"The model is saved: {about}.", model=path.read_bytes()))
 
 
@@ -252,14 +140,13 @@ class _Bench:
         def report(progress: Progress) -> None:
             name, K = progress.part.split(",")[0], progress.metric.curvature
             accuracy = None
-            with suppress(
-                CayleyKleinError
-            ):  # an iterate may leave training rows outside its domain
+            with suppress(CayleyKleinError):  # an iterate may leave rows outside its domain
                 accuracy = self.fit(metric=progress.metric).score(*self.watched)
             steps: list[list[Any]] = []
-            if progress.iteration <= self._last.get(name, -1):  # another part, or fit
+            again = progress.iteration <= self._last.get(name, -1)  # another part, or fit
+            self._parts += again or not self._parts
+            if again:
                 self._first_loss.pop(name)
-                self._parts += 1
                 steps.append([name, None, None, None])
             self._last[name] = progress.iteration
             relative = progress.loss / self._first_loss.setdefault(name, progress.loss or 1.0)
@@ -319,7 +206,7 @@ class _Bench:
             error = np.mean(np.abs(said - self.y_test))
             good = f"R² {model.score(self.X_test, self.y_test):.3f} on test rows"
             good += f", off by {error:.3g} on average"
-        votes = f"{counted(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
+        votes = f"{plural(k, 'neighbour')} {'votes' if k == 1 else 'vote'}"
         texts = {f"about-{place}": f"{good}; {votes}; {summary}", f"title-{place}": title}
         for one in filter(None, (model, getattr(model, "learner_", None))):
             one.callback = None  # it belongs to this process

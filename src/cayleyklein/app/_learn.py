@@ -10,8 +10,8 @@ from urllib.parse import parse_qsl, urlencode
 import numpy as np
 
 from cayleyklein._validation import as_choice
-from cayleyklein.app import _fitting, _tables
-from cayleyklein.app._draw import class_look, counted
+from cayleyklein.app import _fitting, _processes, _tables
+from cayleyklein.app._draw import class_look, plural
 from cayleyklein.app._session import run_command
 from cayleyklein.app._tables import SHOWN, PreparedTable, TableSource
 from cayleyklein.datasets import loaders
@@ -150,7 +150,7 @@ class LearnSession:
         self.results: dict[str, Any]
         self._predictions: dict[str, Any] | None
         self.uploaded: TableSource | None = None
-        self.fit: _fitting.FitProcess | None = None
+        self.fit: _processes.FitProcess | None = None
         self._lock = threading.RLock()
         try:
             self._take(LearnState.from_query(query))
@@ -261,7 +261,7 @@ class LearnSession:
         n, n_classes = len(self.table.y), len(self.table.classes)
         n_test = math.ceil(_fitting.TEST_PART * n)
         if min(n_test, n - n_test) < n_classes and not self.table.is_regression:
-            said = f"{counted(n_test, 'test row')}, and each class needs one among them."
+            said = f"{plural(n_test, 'test row')}, and each class needs one among them."
             raise InvalidInputError(f"{n} rows are too few for {n_classes} classes: {said}")
         self._clear()
         self._run(_fitting.fit_and_compare)
@@ -275,7 +275,7 @@ class LearnSession:
         self._not_while_fitting()
         k = self.state.neighbors
         task = _fitting.FitTask(self.table, self.state.geometry, k if k == "auto" else int(k))
-        self.fit = _fitting.FitProcess(work, task, self.slots)
+        self.fit = _processes.FitProcess(work, task, self.slots)
         self.texts["state"] = "Waiting for a free place…"
         self._look()
 
@@ -308,9 +308,9 @@ class LearnSession:
             data.append([UPLOAD, self.uploaded.name[:SHOWN]])
         if state.data == POINTS:
             data.append([POINTS, "points of the plane"])
-        kinds = counted(len(table.classes), "class")
+        kinds = plural(len(table.classes), "class")
         kinds = "numbers to predict" if table.is_regression else kinds
-        about = f"{counted(len(table.X), 'row')}, {kinds}"
+        about = f"{plural(len(table.X), 'row')}, {kinds}"
         columns = [[i, name[:SHOWN], i not in state.drop] for i, name in enumerate(source.columns)]
         del columns[source.columns.index(table.target)]
         answer: dict[str, Any] = {

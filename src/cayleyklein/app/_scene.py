@@ -8,7 +8,7 @@ import numpy as np
 
 from cayleyklein._typing import Bools, Floats, Ints
 from cayleyklein.app._construct import Construction, cut_sphere, fits_chart, spheres, unit_circle
-from cayleyklein.app._draw import Shape, class_look, counted
+from cayleyklein.app._draw import Shape, class_look, plural
 from cayleyklein.app._paths import (
     NOTHING,
     Canvas,
@@ -32,7 +32,7 @@ LINE_POINTS, CIRCLE_POINTS, GEODESIC_MARKS = 65, 513, 9
 BALL_POINTS, FEWEST_BALL_POINTS, ALL_BALL_POINTS = 73, 25, 7300  # at most, at least, of all balls
 TILE_POINTS = 12  # along each side of a tile
 MOST_CIRCLES = 120  # points up to which the power diagram is drawn
-NEAR = 10  # points around a dragged one, times the order, that order k is drawn from
+AROUND = 10  # points around a dragged one, times the order, that order k is drawn from
 FEW = 60  # points up to which they are drawn large
 
 
@@ -53,14 +53,14 @@ def handle_places(state: PlaneState) -> Floats:
 
 
 def describe(state: PlaneState, view: View) -> str:
-    parts = [f"{view.title} view of {counted(len(state.points), 'point')}"]
+    parts = [f"{view.title} view of {plural(len(state.points), 'point')}"]
     parts += [f"{state.metric.geometry} geometry, K = {state.curvature:g}"]
     missing = set() if view.chart == "klein" else {"conic", "power"}
     shown = [LAYERS[layer] for layer in LAYERS if layer in state.shown - missing]
     if state.order > 1 and state.shown & {"cells", "regions"}:
         shown.append(f"order {state.order}")
     if state.objects:
-        shown.append(counted(len(state.objects), "constructed object"))
+        shown.append(plural(len(state.objects), "constructed object"))
     return "; ".join([*parts, ", ".join(shown) or "points only"])
 
 
@@ -80,7 +80,7 @@ class Drafter:
         if not len(rows):
             return rows
         _, first = np.unique(self.state.coordinates[rows], axis=0, return_index=True)
-        rows, near = rows[np.sort(first)], NEAR * self.state.order
+        rows, near = rows[np.sort(first)], AROUND * self.state.order
         if self._moving is None or self.state.order == 1 or len(rows) <= near:
             return rows
         x = self.state.coordinates
@@ -145,7 +145,7 @@ class Drafter:
             notes.append(f"{what} outside the conic and take no part in the geometry.")
         if self.order < self.state.order and self.state.shown & {"cells", "regions", "lit"}:
             notes.append(
-                f"{counted(len(self.live), 'point')}: diagrams go up to order {self.order}."
+                f"{plural(len(self.live), 'point')}: diagrams go up to order {self.order}."
             )
         if "half-plane" in (self.state.chart, self.state.second) and self.state.curvature >= 0:
             said = "here it continues as the stereographic view."

@@ -20,8 +20,8 @@ from cayleyklein import CayleyKleinVoronoi, CurvedLMNN, CurvedMetric, __version_
 from cayleyklein.app._draw import MARKERS, PALETTE, STRENGTHS
 from cayleyklein.app._exports import EXPORTS
 from cayleyklein.app._figures import FIGURE_COLORS, TOOLS
-from cayleyklein.app._fitting import run_apart
 from cayleyklein.app._learn import LearnSession
+from cayleyklein.app._processes import run_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
@@ -206,12 +206,8 @@ class ReferenceHandler(Guarded):
 class PageHandler(Guarded):
     def get(self) -> None:
         page = "learn" if self.request.path == "/learn" else "plane"
-        facts: dict[str, Any] = {
-            "palette": PALETTE,
-            "markers": MARKERS,
-            "strengths": STRENGTHS,
-            "letters": LETTERS,
-        }
+        facts: dict[str, Any] = {"palette": PALETTE, "markers": MARKERS, "letters": LETTERS}
+        facts["strengths"] = STRENGTHS
         facts |= {"tour": TOUR, "sheets": SHEETS, "hues": FIGURE_COLORS} if page == "plane" else {}
         self.render(
             f"{page}.html", page=page, version=__version__, ranges=RANGES, charts=CHART_NAMES,

@@ -17,7 +17,7 @@ from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
-from cayleyklein.app._worksheets import CHECKS, Verdict
+from cayleyklein.app._worksheets import CHECKS, CheckResult
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
@@ -58,7 +58,7 @@ class PlaneSession(Toolbox):
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
         self._moving: int | None = None
-        self.verdict: Verdict | None = None
+        self.verdict: CheckResult | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
     def view(self, index: int = 0) -> View:

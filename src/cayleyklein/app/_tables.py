@@ -12,7 +12,7 @@ import numpy as np
 from cayleyklein import datasets
 from cayleyklein._typing import AnyArray, Floats, Ints
 from cayleyklein._validation import as_choice, require
-from cayleyklein.app._draw import counted
+from cayleyklein.app._draw import plural
 from cayleyklein.app._state import LETTERS, PlaneState
 from cayleyklein.datasets import loaders
 from cayleyklein.exceptions import InvalidInputError
@@ -154,7 +154,7 @@ def prepare(source: TableSource, target: str, drop: Collection[str] = ()) -> Pre
     if np.abs(X).max() > LARGEST_CELL:
         raise InvalidInputError(f"{name} has numbers beyond ±{LARGEST_CELL:g}; rescale them.")
     if n_unlabelled:
-        said = f"{counted(n_unlabelled, 'row')} without a value in {target!r}"
+        said = f"{plural(n_unlabelled, 'row')} without a value in {target!r}"
         notes.append(f"{said} {'is' if n_unlabelled == 1 else 'are'} left out")
     columns = tuple(map(str, encoder.get_feature_names_out()))
     made = (X, y, columns, classes, tuple(notes), encoder, edges)
@@ -191,7 +191,7 @@ def _range_codes(numbers: AnyArray, edges: Floats) -> tuple[tuple[str, ...], Int
 def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
     found = np.unique(labels)
     if not 2 <= len(found) <= MOST_CLASSES:
-        said = f"Column {target[:SHOWN]!r} has {counted(len(found), 'class')}"
+        said = f"Column {target[:SHOWN]!r} has {plural(len(found), 'class')}"
         raise InvalidInputError(f"{said}; expected 2 to {MOST_CLASSES}.")
     # numbers in their order, then texts
     keys = [(0, float(c), c) if _is_number(c) else (1, 0.0, c) for c in found.tolist()]
@@ -214,7 +214,7 @@ def read_rows(content: bytes, table: PreparedTable) -> Any:
     frame, _ = _read(content, "the rows", header)
     if not header:
         if len(frame.columns) not in (len(names), len(names) + 1):
-            said = f"{counted(len(names), 'cell')}, one for each of {', '.join(names)[:200]}"
+            said = f"{plural(len(names), 'cell')}, one for each of {', '.join(names)[:200]}"
             raise InvalidInputError(f"A row has {len(frame.columns)} cells; expected {said}.")
         order = names if len(frame.columns) == len(names) else table.source.columns
         frame.columns = order

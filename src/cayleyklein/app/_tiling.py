@@ -99,7 +99,7 @@ class Tiling(NamedTuple):
 
     def _place(self, metric: CurvedMetric) -> Floats:
         at = np.array([self.x, self.y])
-        turned = constructions.rotation(metric.center, math.radians(self.turn), metric)
+        turned = constructions.rotation_about(metric.center, math.radians(self.turn), metric)
         return np.asarray(metric.transvection(metric.center, at) @ turned)
 
     def moved(self, metric: CurvedMetric, move: Floats) -> "Tiling":

@@ -52,14 +52,14 @@ class Toolbox:
         made = self.drafter.construction
         return [
             figure._asdict() | {"title": TOOLS[figure.kind][0], "measure": made.measure(figure)}
-            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINTS)
+            for figure in sorted(self.state.objects, key=lambda f: f.kind in _figures.POINT_KINDS)
         ]
 
     def dependent_measures(self, index: int) -> str:
         """Return what is measured of the figures that are made from a point."""
         made, figures = self.drafter.construction, self.state.objects
         names = {f.name for f in figures if f.kind == "point" and f.value == index}
-        mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINTS]
+        mine = [f for f in figures if names & set(f.parents) and f.kind not in _figures.POINT_KINDS]
         return "; ".join(f"{f.name}: {made.measure(f)}" for f in mine[-2:])
 
     def _needed(self) -> str:
@@ -149,7 +149,7 @@ class Toolbox:
             raise InvalidInputError(f"There is no object {name[:20]!r}.")
         figure = found[name]
         if part == "name":
-            _figures.check_name(value, set(found) - {name})
+            _figures.check_figure_name(value, set(found) - {name})
             renamed = (
                 f._replace(parents=tuple(value if p == name else p for p in f.parents))
                 for f in figures
@@ -203,7 +203,7 @@ class Toolbox:
         if self.tool == "turn" and state.points:
             pivot = state.coordinates[state.chosen[0]]
             angle = constructions.turn_between(pivot, start, place, state.metric)
-            move = constructions.rotation(pivot, angle, state.metric)
+            move = constructions.rotation_about(pivot, angle, state.metric)
         else:
             move = np.asarray(state.metric.transvection(start, place))
         self.state = moved_state(state, move)
