@@ -16,7 +16,7 @@ from cayleyklein.app._scene import Drafter
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, PlaneState
 from cayleyklein.app._tools import moved_state
-from cayleyklein.app._worksheets import CHECKS
+from cayleyklein.app._worksheets import CHECKS, SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 from cayleyklein.geometry import constructions
 
@@ -278,8 +278,6 @@ def move_to(index, x, y):
 
 
 def sheet_session(index):
-    from cayleyklein.app._server import SHEETS
-
     return PlaneSession(SHEETS[index]["scene"])
 
 
@@ -288,8 +286,6 @@ def verdict(session, index, answer=""):
 
 
 def test_worksheets_are_answered_by_what_is_made():
-    from cayleyklein.app._server import SHEETS
-
     assert len(SHEETS) == len(CHECKS) == 5
     for index in range(5):
         right, text = verdict(sheet_session(index), index)

@@ -272,14 +272,13 @@ def polygon_measures(corners: Floats, metric: CurvedMetric) -> dict[str, float]:
 
 def _sides_cross(corners: Floats) -> bool:
     """Say whether two sides that are not neighbours have a point in common."""
-    n, after = len(corners), np.roll(corners, -1, axis=0)
+    p, q, n = corners, np.roll(corners, -1, axis=0), len(corners)
+    along = (q - p)[:, None]
 
-    def side(p: Floats, q: Floats, x: Floats) -> float:
-        return float(np.sign((q[0] - p[0]) * (x[1] - p[1]) - (q[1] - p[1]) * (x[0] - p[0])))
+    def sides(x: Floats) -> Floats:  # of x[j] seen along side i
+        off = x - p[:, None]
+        return np.sign(along[..., 0] * off[..., 1] - along[..., 1] * off[..., 0])
 
-    for i in range(n):
-        for j in range(i + 2, n - (i == 0)):
-            a, b, c, d = corners[i], after[i], corners[j], after[j]
-            if side(a, b, c) * side(a, b, d) <= 0 and side(c, d, a) * side(c, d, b) <= 0:
-                return True
-    return False
+    parts = sides(p[None]) * sides(q[None]) <= 0
+    gap = (np.arange(n) - np.arange(n)[:, None]) % n
+    return bool((parts & parts.T & (gap > 1) & (gap < n - 1)).any())

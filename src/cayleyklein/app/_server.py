@@ -25,6 +25,7 @@ from cayleyklein.app._processes import run_apart
 from cayleyklein.app._session import PlaneSession
 from cayleyklein.app._state import CHART_NAMES, LETTERS, RANGES, PlaneState
 from cayleyklein.app._tables import MOST_BYTES
+from cayleyklein.app._worksheets import SHEETS
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 LOOPBACK, ANYWHERE = "127.0.0.1", ("", "0.0.0.0", "::")
@@ -39,7 +40,6 @@ THREADS = 4  # commands that are computed at once, so that no visitor waits for 
 HALF_SENT = 10.0  # seconds after which a request that is not whole is dropped
 # The steps of the tour: their texts, and their scenes as the query of an address.
 TOUR = json.loads((HERE / "static" / "tour.json").read_text("utf-8"))
-SHEETS = json.loads((HERE / "static" / "worksheets.json").read_text("utf-8"))
 REFERENCES: dict[str, Any] = {  # objects whose docstrings the tour links to
     "cross_ratio": geometry.cross_ratio, "Ball": geometry.Ball, "CurvedLMNN": CurvedLMNN,
     "CurvedMetric": CurvedMetric, "CurvedMetric.absolute": CurvedMetric.absolute,

@@ -17,7 +17,7 @@ from cayleyklein.app._scene import HANDLES, Drafter, handle_places
 from cayleyklein.app._state import RANGES, PlaneState, rounded_point
 from cayleyklein.app._tools import Toolbox
 from cayleyklein.app._views import View
-from cayleyklein.app._worksheets import CHECKS, CheckResult
+from cayleyklein.app._worksheets import SHEETS, check_sheet
 from cayleyklein.exceptions import CayleyKleinError, InvalidInputError
 
 NEAREST = 3  # number of nearest points that the pointer is told of, or the order where it is larger
@@ -58,7 +58,7 @@ class PlaneSession(Toolbox):
         self._drafter = Drafter(self.state)
         self._drawn: PlaneState | None = None
         self._moving: int | None = None
-        self.verdict: CheckResult | None = None
+        self.verdict: tuple[bool, str] | None = None
         self._pointer: tuple[str, list[Any]] | None = None
 
     def view(self, index: int = 0) -> View:
@@ -232,9 +232,9 @@ class PlaneSession(Toolbox):
         self._pointer = said, shapes
 
     def do_check(self, sheet: int, answer: str = "") -> None:
-        if not 0 <= sheet < len(CHECKS):
+        if not 0 <= sheet < len(SHEETS):
             raise InvalidInputError(f"There is no worksheet {sheet + 1}.")
-        self.verdict = CHECKS[sheet](self.state, self.drafter.construction, answer[:20])
+        self.verdict = check_sheet(sheet, self.drafter.construction, answer)
 
     def do_leave(self) -> None:
         self._pointer = "", []

@@ -208,9 +208,7 @@ def _class_codes(labels: AnyArray, target: str) -> tuple[tuple[str, ...], Ints]:
 def read_rows(content: bytes, table: PreparedTable) -> Any:
     """Read rows to predict: with a line of names, or cells in the order of the table's columns."""
     names = [c for c in table.source.columns if c != table.target]
-    first = content.lstrip(b"\xef\xbb\xbf \r\n").splitlines()[:1]
-    cells = re.split("[,;\t]", first[0].decode("latin-1")) if first else []
-    header = bool(set(map(str.strip, cells)) & set(names))
+    header = bool(set(_first_cells(content)) & set(names))
     frame, _ = _read(content, "the rows", header)
     if not header:
         if len(frame.columns) not in (len(names), len(names) + 1):
@@ -226,9 +224,17 @@ def read_rows(content: bytes, table: PreparedTable) -> Any:
 
 def _has_header(content: bytes) -> bool:
     """Say whether the first line holds names: its cells, but for a class, are not all numbers."""
-    first = content[:100_000].lstrip(b"\xef\xbb\xbf \r\n").splitlines()[:1]
-    cells = re.split("[,;\t]", first[0].decode("latin-1")) if first else []
+    cells = _first_cells(content)
     return sum(map(_is_number, cells)) < max(len(cells) - 1, 1)
+
+
+def _first_cells(content: bytes) -> list[str]:
+    first = content[:100_000].lstrip(b"\xef\xbb\xbf \r\n").splitlines()[:1]
+    return (
+        [c.strip() for c in re.split("[,;\t]", first[0].decode("utf-8", "replace"))]
+        if first
+        else []
+    )
 
 
 def _is_number(cell: str) -> bool:

@@ -12,7 +12,6 @@ from cayleyklein.app import _figures
 from cayleyklein.app._figures import TOOLS, Figure
 from cayleyklein.app._state import LARGEST_COORDINATE, PlaneState, rounded_point
 from cayleyklein.app._tiling import Tiling
-from cayleyklein.app._views import View
 from cayleyklein.exceptions import InvalidInputError
 from cayleyklein.geometry import constructions
 
@@ -25,15 +24,14 @@ class Toolbox:
 
     state: PlaneState
     drafter: Any
+    view: Any
+    do_add: Any
 
     def __init__(self) -> None:
         self.tool = HAND
         self.picked: list[str] = []
         self.said: list[str] = []
         self._held: tuple[PlaneState, Floats] | None = None
-
-    def view(self, index: int = 0) -> View:
-        raise NotImplementedError
 
     def tool_answer(self) -> dict[str, Any]:
         needed = self._needed()
@@ -92,9 +90,6 @@ class Toolbox:
                 self.do_add(x, y, view)
                 found = self._name_point(len(self.state.points) - 1)
         self._take(found)
-
-    def do_add(self, x: float, y: float, view: int) -> None:
-        raise NotImplementedError
 
     def do_take(self, name: str = "") -> None:
         """Take a figure by its name, or the chosen point."""
