@@ -204,6 +204,7 @@
     note = "Points, conic, curvature, views and layers are as at the start. Undo brings yours back.";
   });
   let note = null; // said with the next answer
+  let pointed = false; // whether the readout tells of a place
   one("#scatter").addEventListener("change", (event) => {
     const n = Number(event.target.value);
     if (n) send({do: "scatter", n, seed: Math.floor(Math.random() * 2 ** 31)});
@@ -309,7 +310,10 @@
     one("#geometry").textContent = news.geometry;
     const chosen = [...new Set(news.chosen)].map((i) => i + 1).join(" and ");
     one("#count").textContent = news.count ? `${news.count}, chosen ${chosen}` : "none yet";
-    if (news.readout !== undefined) one("#readout").textContent = news.readout || "Point at the drawing for distances.";
+    const last = news.objects.find(({kind}) => !["point", "midpoint", "meet", "reflection"].includes(kind)); // told while nothing is pointed at
+    const idle = last ? `${last.name}: ${last.measure}` : "Point at the drawing for distances.";
+    if (news.readout !== undefined) pointed = news.readout !== "";
+    if (news.readout !== undefined || !pointed) one("#readout").textContent = news.readout || idle;
     one("#cross").textContent = news.cross;
     one("#notes").textContent = news.notes.join(" ");
     say(news.errors.length ? news.errors : note ? [note] : news.said);
