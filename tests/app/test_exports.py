@@ -98,3 +98,15 @@ def test_draw_plane_says_what_is_wrong(given, said):
     ready = {"points": [[0.0, 0.0], [0.5, 0.1]], "metric": CurvedMetric.euclidean(2)} | given
     with pytest.raises(InvalidInputError, match=said):
         draw_plane(ready.pop("points"), ready.pop("metric"), **ready)
+
+
+@pytest.mark.parametrize("tiling", ["", "7,3,3,0.7"])
+def test_the_code_draws_objects_and_tilings_too(tiling, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    objects = "point,A,,ink,0,0;point,B,,ink,0,1;circle,c,A.B,gold,0,0;segment,s,A.B,flat,0,0"
+    state = STATE.with_parts({"objects": objects, "tiling": tiling, "second": "poincare"})
+    exec(compile(plane_code(state), "plane.py", "exec"), {})
+    drawn = (tmp_path / "plane.svg").read_text("utf-8")
+    assert drawn == plane_svg(state)
+    assert ">A</text>" in drawn
+    assert drawn != plane_svg(replace(state, objects=(), tiling=None))
