@@ -160,7 +160,8 @@ class _Bench:
             state = f"{step}; {part}pass {progress.n_pass} of up to {N_PASSES}; {share:.0%} done."
             said = "not measured" if accuracy is None else f"{accuracy:.1%}"
             live = f"{progress.part}, pass {progress.n_pass}, iteration {progress.iteration}: "
-            live += f"loss {progress.loss:.4g}, K = {K:.3g}, accuracy {said}"
+            score = "R²" if self.task.table.is_regression else "accuracy"
+            live += f"loss {progress.loss:.4g}, K = {K:.3g}, {score} {said}"
             self.tell(News({"live": live, "state": state, "share": f"{share:.2f}"}, tuple(steps)))
 
         self._parts = 0
@@ -171,7 +172,8 @@ class _Bench:
         assert choice is not None
         if choice.trials:
             summary += f". {explain_choice(choice)}"
-        title = PANEL_NAMES["before"] if choice.chosen.endswith("k-NN") else PANEL_NAMES[place]
+        plain, flat = choice.chosen.endswith("k-NN"), model.metric_.geometry == "flat"
+        title = PANEL_NAMES["before" if plain else "flat" if flat else place]
         self.show(place, model, summary, choice.trials, title)
 
     def fit(self, **given: Any) -> Any:

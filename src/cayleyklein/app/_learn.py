@@ -208,13 +208,14 @@ class LearnSession:
         X = encoder.transform(rows)
         found = model.predict(X)
         if self.table.is_regression:
-            told = [[f"{value:.4g}", ""] for value in found]
+            told, sure_name = [[f"{value:.4g}"] for value in found], []
         else:
             sure = model.predict_proba(X).max(axis=1)
             told = [[str(name), f"{p:.0%}"] for name, p in zip(found, sure, strict=True)]
+            sure_name = ["sure"]
         cells = [[cell[:SHOWN] for cell in row] for row in _cells(rows)]
         self._predictions = {
-            "names": [*map(str, rows.columns), self.table.target[:SHOWN], "sure"],
+            "names": [*map(str, rows.columns), self.table.target[:SHOWN], *sure_name],
             "rows": [row + more for row, more in zip(cells, told, strict=True)],
         }
 

@@ -265,7 +265,8 @@
     const place = one("#confusion");
     if (!table) return place.replaceChildren(element("caption", "After a fit: how many test rows of each class were given which class."));
     const most = Math.max(1, ...table.counts.flat());
-    place.className = table.names.length > 6 ? "many" : "";
+    const longest = Math.max(...table.names.map((name) => name.length));
+    place.className = table.names.length > 6 || longest > 10 ? (longest > 3 ? "many tall" : "many") : "";
     const head = element("thead"), body = element("tbody");
     const title = (th, name) => { th.title = name; th.className = "name"; return th; };
     head.append(row([cell("th", "true \\ predicted", "col"), ...table.names.map((name) => title(cell("th", name, "col"), name))]));
