@@ -149,6 +149,19 @@ def test_objects_are_held_by_address_json_svg_and_undo(chart):
     assert plane_svg(hidden).replace("20 constructed objects", "") != plane_svg(state)
 
 
+@pytest.mark.parametrize(
+    "points",
+    ["0,0,0;" * 5, "0,0.5,0;" * 3 + "0,0,0;0,0,0", "-0.1,0.8,0;0.1,0.8,0;0,0.85,0;0,0,0;3,3,0"],
+)
+@pytest.mark.parametrize("K", [-0.6, 0.04, 0.8])
+def test_points_that_coincide_or_are_behind_have_a_picture(points, K):
+    state = state_of(K, points=points, tilt=5)
+    for chart in CHART_NAMES:
+        assert Drafter(state).scene(chart).shapes
+    for figure in state.objects:
+        assert "nan" not in made(state).measure(figure)
+
+
 # -- tools
 
 

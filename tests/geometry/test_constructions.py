@@ -145,6 +145,8 @@ def test_what_has_no_answer_is_said():
     line = constructions.line_through([0.0, 0.0], [1.0, 0.0])
     with pytest.raises(InvalidInputError, match="coincide"):
         constructions.line_through([1.0, 2.0], [1.0, 2.0])
+    with pytest.raises(InvalidInputError, match="two sides"):
+        constructions.angle_bisector([0.1, 0.2], [0.1, 0.2], [0.3, 0.0], flat)
     with pytest.raises(InvalidInputError, match="K < 0"):
         constructions.limiting_parallels(line, [0.0, 0.5], flat)
     outside = constructions.line_through([0.0, 2.0], [1.0, 2.0])

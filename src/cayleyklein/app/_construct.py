@@ -63,6 +63,10 @@ def _parallels(metric: CurvedMetric, line: Hyperplane, p: Floats) -> Any:
     return (constructions.perpendicular(upright, p, metric),) * 2
 
 
+def _apart(p: Floats, x: Floats, q: Floats) -> bool:
+    return not ((p == x).all() or (q == x).all())
+
+
 MAKE: dict[str, Callable[..., Any]] = {  # places of figures, from a metric and their parents'
     "segment": lambda metric, p, q: constructions.line_through(p, q),
     "line": lambda metric, p, q: constructions.line_through(p, q),
@@ -76,7 +80,7 @@ MAKE: dict[str, Callable[..., Any]] = {  # places of figures, from a metric and 
     "horocycle": lambda metric, p, q: constructions.horocycle(p, q, metric),
     "equidistant": lambda metric, line, p: constructions.equidistant(p, line, metric),
     "polygon": lambda metric, *corners: np.stack(corners),
-    "angle": lambda metric, *corners: np.stack(corners),
+    "angle": lambda metric, *corners: np.stack(corners) if _apart(*corners) else None,
 }
 
 

@@ -139,6 +139,8 @@ def see_loops(view: View, loops: Loops) -> tuple[Loops, Loops]:
     if near.all():
         return Loops(seen, loop), Loops(NOTHING, np.empty(0, dtype=np.intp))
     cut = np.flatnonzero(near != near[after])
+    if not len(cut):  # each polygon is on one side
+        return Loops(seen[near], loop[near]), Loops(seen[~near], loop[~near])
     ends = after[cut]
     t = view.horizon_parameter(_crossings(x[cut], x[ends], side[cut], side[ends]))
     seen = np.insert(seen, cut + 1, np.nan, axis=0)

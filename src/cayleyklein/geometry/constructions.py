@@ -91,6 +91,8 @@ def angle_bisector(p: ArrayLike, x: ArrayLike, q: ArrayLike, metric: CurvedSpace
     x = checks.as_points(x, "x", 2, ndim=1)
     tensor = metric_tensor(x, metric)
     a, b = (np.asarray(log_map(x, end, metric), dtype=float) for end in (p, q))
+    if not (a.any() and b.any()):
+        raise InvalidInputError("p or q coincides with x; an angle needs two sides.")
     u, v = (step / math.sqrt(step @ tensor @ step) for step in (a, b))
     middle = u + v
     if np.abs(middle).max() < np.sqrt(np.finfo(float).eps) * np.abs(u).max():
